@@ -1,14 +1,16 @@
 """One field on 1, 2, 4 ... GPUs of a machine: seconds, speed-up, and the largest deviation from one GPU.
 
-    python benchmarks/several_gpus.py FILE [--fields homo,density,esp] [--points 1000,500,200] [--file N] [--folder F]
+    python benchmarks/several_gpus.py FILE [--fields homo,density,esp] [--points 1000,500,200] [--file N]
 
 Each field is computed on a cube around the molecule of as many points along an edge as stand in its place of --points.
 Times are minima of three calls, after a first one whose time, with the start of the processes, is told too. With
---file N the first field is also written to an MRC file of N^3 points (2000: 32 GB) without being held; the peak of the
-resident memory of this process is told. --devices replaces the lists of devices, as in --devices "cpu;cpu,cpu".
+--file N the first field is also written to files of N^3 points without being held (2000: 32 GB as .mrc), one for each
+of --formats; the peak of the resident memory of this process is told. --devices replaces the lists of devices, as in
+--devices "cpu;cpu,cpu".
 """
 
 import argparse
+import os
 import resource
 import tempfile
 import time
@@ -60,22 +62,35 @@ def times_of(wavefunction: ob.Wavefunction, field: str, points: int, lists: list
         )
 
 
-def file_of(wavefunction: ob.Wavefunction, field: str, points: int, lists: list[str], folder: str) -> None:
+def file_of(wavefunction: ob.Wavefunction, field: str, points: int, lists: list[str], suffix: str, folder: str) -> None:
     lattice = cube_around(wavefunction, points)
-    print(f"\n{field}, {points}^3 points to an MRC file of {4 * points**3 / 1e9:.1f} GB in {folder}")
+    print(f"\n{field}, {points}^3 points, {4 * points**3 / 1e9:.1f} GB, to {suffix} in {folder}")
     for devices in lists:
         with tempfile.TemporaryDirectory(dir=folder) as place:
-            path = Path(place) / "a.mrc"
-            begin = time.perf_counter()
+            path = Path(place) / f"a.{suffix}"
+            begin, before = time.perf_counter(), os.times()
             ob.compute_to_file(wavefunction, field, lattice, path, device=devices)
-            seconds = time.perf_counter() - begin
+            seconds, after = time.perf_counter() - begin, os.times()
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-            values = np.memmap(path, np.float32, "r", 1024, lattice.shape)
-            index = np.random.default_rng(0).integers(0, points, (2000, 3))
+            written = [file.stat().st_size for file in [path, *path.rglob("*")] if file.is_file()]
+            index = np.random.default_rng(0).integers(0, points, (500, 3))
             at = lattice.origin + index @ lattice.axes
             exact = ob.evaluate(wavefunction, field, at, device="cpu", precision="double")
-            error = np.abs(values[tuple(index.T)] - exact).max()
-        print(f"  {devices:32s} {seconds:7.1f} s, largest error {error:.1e}, peak memory {peak:.2f} GB", flush=True)
+            error = np.abs(values_at(path, index, lattice.shape) - exact).max()
+        print(
+            f"  {devices:32s} {seconds:7.1f} s, of processors {after.user - before.user:.0f} s and "
+            f"{after.system - before.system:.0f} s in the system, {sum(written) / 1e9:.1f} GB in {len(written)} files, "
+            f"largest error {error:.1e}, peak memory {peak:.2f} GB",
+            flush=True,
+        )
+
+
+def values_at(path: Path, index: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """Values at some points of a file."""
+    if path.suffix == ".mrc":
+        return np.memmap(path, np.float32, "r", 1024, shape)[tuple(index.T)]
+    stored = ob.open_volume(path)
+    return np.array([stored.region((i, j, k), (i + 1, j + 1, k + 1)).values[0, 0, 0] for i, j, k in index.tolist()])
 
 
 def main() -> None:
@@ -84,6 +99,7 @@ def main() -> None:
     parser.add_argument("--fields", default="homo,density,esp")
     parser.add_argument("--points", default="1000,500,200")
     parser.add_argument("--file", dest="edge", type=int, help="points along an edge of a lattice written to a file")
+    parser.add_argument("--formats", default="mrc,zarr", help="suffixes of these files, one after the other")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where to write it")
     parser.add_argument("--devices", help="lists of devices with semicolons between")
     options = parser.parse_args()
@@ -98,7 +114,8 @@ def main() -> None:
         except OrbitileError as error:
             print(f"  {error}")
     if options.edge:
-        file_of(wavefunction, fields[0], options.edge, lists, options.folder)
+        for suffix in options.formats.split(","):
+            file_of(wavefunction, fields[0], options.edge, lists, suffix, options.folder)
 
 
 if __name__ == "__main__":

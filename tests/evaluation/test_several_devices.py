@@ -164,7 +164,10 @@ def test_a_forked_process_has_processes_of_its_own(benzene):
             several_devices.end_processes()
         finally:
             os._exit(0 if same else 1)
+    names = names_in_shared_memory()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert names_in_shared_memory() == names
+    assert len(names) == 1
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)
     assert several_devices.process_ids() == before
 
@@ -340,16 +343,47 @@ def test_any_executor_computes_slabs(kind, benzene):
         assert np.array_equal(np.concatenate([slab.copy() for slab in task.slabs(Watch())]), expected)
 
 
+def names_in_shared_memory() -> set[str]:
+    return {name for name in os.listdir("/dev/shm") if name.startswith(own_prefix())}
+
+
+@pytest.mark.slow
 @pytest.mark.linux
-def test_nothing_is_left_in_shared_memory(benzene):
+def test_a_little_shared_memory_is_kept_and_no_more(benzene):
+    """64 MiB for each device, from call to call, and not after an error, when somebody may still write to it."""
     lattice = lattice_of(benzene)
-    before = set(os.listdir("/dev/shm"))
+    several_devices.end_processes()
+    assert names_in_shared_memory() == set()
     values = ob.compute(benzene, "homo", lattice, device=TWO).values
-    with pytest.raises(DeviceError):
+    (name,) = names_in_shared_memory()
+    assert Path("/dev/shm", name).stat().st_size == 2 * 64 << 20
+    ob.compute(benzene, "lumo", lattice, device=TWO)
+    assert names_in_shared_memory() == {name}
+    assert np.array_equal(values, ob.compute(benzene, "homo", lattice, device="cpu").values)  # not those of the LUMO
+    with pytest.raises(DeviceError):  # nobody has written yet
         ob.compute(benzene, Faulty(signal=signal.SIGKILL), lattice, device=TWO)
-    left = [name for name in set(os.listdir("/dev/shm")) - before if name.startswith(own_prefix())]
-    assert left == []
-    assert np.isfinite(values).all()  # it is there as long as it is wanted
+    assert names_in_shared_memory() == {name}
+
+    def fail(share: float) -> None:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        ob.compute(benzene, "homo", lattice, device=TWO, progress=fail)
+    assert names_in_shared_memory() == set()
+    assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, values)
+    assert len(names_in_shared_memory()) == 1
+    several_devices.end_processes()
+    assert names_in_shared_memory() == set()
+
+
+@pytest.mark.slow
+@pytest.mark.linux
+def test_slabs_larger_than_what_is_kept():
+    wavefunction = random_wavefunction(4)
+    lattice = ob.Lattice([-8.0, -6.0, -6.0], np.diag([0.01, 0.0125, 0.0125]), (40, 1100, 1000))
+    found = ob.compute(wavefunction, "mo:2", lattice, device=TWO, precision="double").values
+    assert sum(Path("/dev/shm", name).stat().st_size for name in names_in_shared_memory()) <= 2 * 64 << 20
+    assert np.array_equal(found, ob.compute(wavefunction, "mo:2", lattice, device="cpu", precision="double").values)
 
 
 def test_where_shared_memory_is_full_values_are_sent(benzene, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import Cancelled, FileError
+from orbitile.errors import Cancelled, FileError, LatticeError
 from orbitile.evaluation.requests import field_of
 from orbitile.evaluation.slabs import slabs_of
 from orbitile.exporters import exporter_modules
@@ -125,7 +125,11 @@ def test_refusals_come_before_the_work(benzene, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", [name for name, module in exporter_modules().items() if module.largest_size])
+SINGLE = [name for name, module in exporter_modules().items() if module.largest_size and module.replaces is None]
+"""Formats of one file, which are not compressed; of a store only the largest size is known."""
+
+
+@pytest.mark.parametrize("name", SINGLE)
 @pytest.mark.parametrize("nz", [5, 12, 13])
 def test_the_space_that_is_asked_for_is_that_of_the_values(tmp_path, name, nz):
     """Negative ones are the longest as text: a file with more of them is larger by no more, and hardly less."""
@@ -172,3 +176,48 @@ def test_lattices_beyond_32_bits(device):
     expected = orbital(wavefunction, 0, lattice.points(start, stop)).reshape(values.shape)
     assert np.abs(expected).max() > 0.05
     assert np.abs(values - expected).max() < 2e-6 * np.abs(expected).max()
+
+
+_QUICK = (("orthogonal", "mo:2"), ("hexagonal", "density"))
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        pytest.param(name, field, marks=() if (name, field) in _QUICK else pytest.mark.slow)
+        for name in AXES
+        for field in ("mo:2", "density", "esp")
+    ],
+)
+def test_planes_that_are_too_large_are_computed_in_strips(name, field, monkeypatch):
+    wavefunction, lattice = random_wavefunction(1), lattice_with(AXES[name])
+    whole = ob.compute(wavefunction, field, lattice, device="cpu", precision="double").values
+    monkeypatch.setattr("orbitile.evaluation.slabs.MOST_POINTS", 8 * 8 * 19)
+    shares = []
+    strips = ob.compute(
+        wavefunction, field, lattice, device="cpu", precision="double", progress=shares.append
+    ).values  # of 8, 8 and 1 rows
+    np.testing.assert_allclose(strips, whole, rtol=0, atol=1e-12 * np.abs(whole).max())
+    assert shares == sorted(shares)
+    with pytest.raises(LatticeError, match="rows too long"):
+        ob.compute(wavefunction, field, ob.Lattice(lattice.origin, lattice.axes, (8, 8, 20)), device="cpu")
+
+
+@pytest.mark.slow
+def test_planes_of_ten_thousand_by_ten_thousand():
+    """As of a lattice of 10^12 points: where strips meet, and at the far corner."""
+    shape, step = (10_000, 10_000, 10_000), 0.002
+    wavefunction = random_wavefunction(3)
+    lattice = ob.Lattice([-10.0, -10.0, -10.0], np.eye(3) * step, shape)
+    with session("cpu") as name:
+        slabs = slabs_of(wavefunction, field_of(wavefunction, "mo:1"), lattice, Target(name, "single"))
+        start, stop = slabs.cuts[len(slabs.cuts) // 2]
+        assert stop - start == 8
+        values = np.empty((1, *shape[1:]), np.float32)
+        slabs.fill(start, start + 1, values)
+    rows = np.r_[0:20, 4980:5020, 9980:10_000]
+    i, j, k = np.meshgrid([start], rows, np.arange(0, 10_000, 7), indexing="ij")
+    points = lattice.origin + np.stack([i, j, k], axis=-1).reshape(-1, 3) * step
+    expected = orbital(wavefunction, 0, points).reshape(len(rows), -1)
+    assert np.abs(expected).max() > 0.05
+    assert np.abs(values[0][rows][:, ::7] - expected).max() < 2e-6 * np.abs(expected).max()

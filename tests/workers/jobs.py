@@ -126,3 +126,66 @@ def stopped_once(path):
         open(path, "w").close()
         os.kill(os.getpid(), signal.SIGSTOP)
     return os.getpid()
+
+
+def died_before(folder, deaths):
+    """Kill this process, unless so many were killed before."""
+    before = len(os.listdir(folder))
+    if before < deaths:
+        open(os.path.join(folder, str(before)), "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return before
+
+
+_running: list[int] = []
+
+
+def is_alone(seconds):
+    """Whether nothing else runs in this process meanwhile that calls this."""
+    _running.append(0)
+    time.sleep(seconds)
+    alone = len(_running) == 1
+    _running.pop()
+    return alone
+
+
+class Counted:
+    """An object that counts how often it was unpickled in this process."""
+
+    unpickled = 0
+
+    def __init__(self, text):
+        self.text = text
+
+    def __eq__(self, other):
+        return self.text == other.text
+
+    def __hash__(self):
+        return hash(self.text)
+
+    def __setstate__(self, state):
+        type(self).unpickled += 1
+        self.__dict__ = state
+
+
+def text_of(items):
+    """What is in an object within a dictionary."""
+    return items["nested"].text
+
+
+def traced(folder, number, seconds, data):
+    """Leave a file of a number; the number, and the length of what came along."""
+    time.sleep(seconds)
+    (folder / str(number)).touch()
+    return number, len(data)
+
+
+def slow_in(process, slow, fast):
+    """Take longer in one process than in others; the number of this one."""
+    time.sleep(slow if os.getpid() == process else fast)
+    return os.getpid()
+
+
+def no_client():
+    """As `distributed.default_client` where there is none."""
+    raise ValueError("No clients found")

@@ -142,6 +142,17 @@ def test_memory_is_shared_where_that_is_asked_for(workers):
     assert values[3, 999] == 4
 
 
+def test_names_that_are_in_use_are_passed_over():
+    """Memory may be shared for as long as a process lives; there are 64 names."""
+    with shared_array((3,), np.int64) as kept:
+        kept[...] = 7
+        for n in range(150):
+            with shared_array((3,), np.int64) as other:
+                assert other is not None
+                other[...] = n
+        assert np.array_equal(kept, [7, 7, 7])
+
+
 def test_where_there_is_no_shared_memory_arrays_are_sent(monkeypatch):
     def refused(*arguments, **keywords):
         raise OSError(28, "no space left")

@@ -5,12 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
 from taichi_kernels.target import PRECISIONS, Target
 
 from ..errors import DeviceError, OrbitileError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Devices: TypeAlias = Union[str, "Client", None]
+"""A request for one device, several of this machine, or a Dask cluster."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The workers of a Dask cluster, each of which computes on a device of its own choice.
+
+    Attributes
+    ----------
+    scheduler : str, distributed.Client or None
+        Address, or a client; None for the one that `orbitile.workers.dask.dask_executor` finds.
+    """
+
+    scheduler: Devices
+
+    def __str__(self) -> str:
+        return f"dask:{self.scheduler}" if isinstance(self.scheduler, str) else "dask"
 
 
 def dtype_of(precision: str) -> np.dtype[np.floating]:
@@ -26,10 +50,11 @@ def dtype_of(precision: str) -> np.dtype[np.floating]:
     return np.dtype(precision)
 
 
-def several(device: str | None) -> tuple[str, ...]:
-    """The devices that a request names one by one: `cuda:0,1`, `cuda:all`, `cpu,cpu`; none for `cuda`, `auto`, ...
+def several(device: Devices) -> tuple[str, ...] | Cluster:
+    """What a request means that is more than one device of this process; none for `cuda`, `auto`, ...
 
-    Without a request, `ORBITILE_DEVICE` is looked at.
+    The devices that it names one by one, `cuda:0,1`, `cuda:all`, `cpu,cpu`; or a Dask cluster: `dask`,
+    `dask:tcp://host:8786`, a client. Without a request, `ORBITILE_DEVICE` is looked at, for devices of this machine.
 
     Raises
     ------
@@ -38,6 +63,10 @@ def several(device: str | None) -> tuple[str, ...]:
     """
     from taichi_kernels import devices
 
+    if device is not None and not isinstance(device, str):
+        return Cluster(device)
+    if device is not None and device.lower().partition(":")[0] == "dask":
+        return Cluster(device.partition(":")[2] or None)
     if device is None or device.lower() == "auto":
         device = os.environ.get("ORBITILE_DEVICE", "")
     text = device.lower().replace(" ", "")
@@ -68,7 +97,7 @@ def several(device: str | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def one_device(device: str | None) -> str:
+def one_device(device: Devices) -> str:
     """Name of the one device that a request stands for, `ORBITILE_DEVICE` where it does not say.
 
     Raises
@@ -79,17 +108,19 @@ def one_device(device: str | None) -> str:
     from taichi_kernels.devices import DeviceUnavailable, choose
 
     if named := several(device):
+        name, what = (str(named), "clusters") if isinstance(named, Cluster) else (",".join(named), "devices by number")
         raise DeviceError(
-            f"device {','.join(named)}: only volume, compute, compute_to_file and compute_many take devices by number; "
+            f"device {name}: only volume, compute, compute_to_file and compute_many take {what}; "
             "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
         )
+    assert device is None or isinstance(device, str)  # no client
     try:
         return choose(device)
     except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
 
 
-def exact_precision(device: str | None) -> str:
+def exact_precision(device: Devices) -> str:
     """Double where the device that a request stands for has it, otherwise single.
 
     Raises
@@ -102,8 +133,10 @@ def exact_precision(device: str | None) -> str:
     return "double" if probe(one_device(device)).double else "single"
 
 
-def first_device(device: str | None) -> str | None:
+def first_device(device: Devices) -> str | None:
     """A request for one device, where work is too small for several: of those named one by one, a device as the first.
+
+    In place of a cluster it is the device that this process has without a request.
 
     Raises
     ------
@@ -111,17 +144,23 @@ def first_device(device: str | None) -> str | None:
         When there is no such device.
     """
     named = several(device)
-    return named[0].partition(":")[0] if named else device
+    if isinstance(named, Cluster):
+        return None
+    if named:
+        return named[0].partition(":")[0]
+    assert device is None or isinstance(device, str)  # no client
+    return device
 
 
 @contextmanager
-def device_session(device: str | None, precision: str) -> Iterator[Target]:
+def device_session(device: Devices, precision: str) -> Iterator[Target]:
     """Hold the device that a request stands for, with its errors made ours."""
     from taichi_kernels.devices import DeviceUnavailable
     from taichi_kernels.session import session
 
     dtype_of(precision)
     one_device(device)
+    assert device is None or isinstance(device, str)  # no client
     try:
         with session(device, precision) as name:
             yield Target(name, precision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,13 @@ from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
-from .devices import device_session, dtype_of, several
+from .cluster import ClusterTask, prepared_on_cluster
+from .devices import Cluster, Devices, device_session, dtype_of, several
 from .memory import require_memory
+from .pages import made_present
 from .periodic import lies_within, on_slabs
 from .requests import field_of
-from .several_devices import prepared
+from .several_devices import Task, prepared
 from .slabs import MOST_POINTS, slabs_of
 
 _TOGETHER = 1 << 25
@@ -32,7 +35,7 @@ def compute(
     field: str | Field,
     lattice: Lattice,
     *,
-    device: str | None = None,
+    device: Devices = None,
     precision: str = "single",
     kernel: str = "auto",
     progress: Progress | None = None,
@@ -51,7 +54,8 @@ def compute(
         which one is at right angles to the other two. Of a periodic system, those that lie in its cell.
     device
         `auto` (the default: CUDA, then a real Vulkan GPU, then the CPU), `cuda`, `vulkan` or `cpu`; or several of one
-        machine, each in a process of its own: `cuda:0,1`, `cuda:all`.
+        machine, each in a process of its own: `cuda:0,1`, `cuda:all`; or the workers of a Dask cluster: `dask`,
+        `dask:tcp://host:8786` or a `distributed.Client` (docs/clusters.md).
     precision
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
     kernel
@@ -92,16 +96,17 @@ def compute(
         resolved = field_of(wavefunction, field).with_kernel(kernel)
         require_memory(lattice, dtype.itemsize)
         if devices := _several(device, resolved):
-            with prepared(devices, wavefunction, field, lattice, precision) as task:
+            with _prepared(devices, wavefunction, field, lattice, precision) as task:
                 values = task.whole()
             return Volume(values, lattice, resolved.quantity, resolved.unit)
         with device_session(device, precision) as target:
             slabs = slabs_of(wavefunction, resolved, lattice, target)
             values = np.empty(lattice.shape, dtype)
-            for start, stop in slabs.cuts:
-                with stage(start / lattice.shape[0], stop / lattice.shape[0]):
-                    slabs.fill(start, stop, values[start:stop])
-                tell(stop / lattice.shape[0])
+            with nullcontext() if target.on_host else made_present(values):
+                for start, stop in slabs.cuts:
+                    with stage(start / lattice.shape[0], stop / lattice.shape[0]):
+                        slabs.fill(start, stop, values[start:stop])
+                    tell(stop / lattice.shape[0])
     return Volume(values, lattice, resolved.quantity, resolved.unit)
 
 
@@ -110,7 +115,7 @@ def computed_slabs(
     field: str | Field,
     lattice: Lattice,
     *,
-    device: str | None = None,
+    device: Devices = None,
     precision: str = "single",
     progress: Progress | None = None,
     cancelled: Cancel | None = None,
@@ -132,7 +137,7 @@ def computed_slabs(
         resolved = field_of(wavefunction, field)
     dtype = dtype_of(precision)
     if devices := _several(device, resolved):
-        with prepared(devices, wavefunction, field, lattice, precision) as task:
+        with _prepared(devices, wavefunction, field, lattice, precision) as task:
             yield from task.slabs(watch)
         return
     with device_session(device, precision) as target:
@@ -152,7 +157,7 @@ def compute_many(
     fields: Iterable[str | Field],
     lattice: Lattice,
     *,
-    device: str | None = None,
+    device: Devices = None,
     precision: str = "single",
     progress: Progress | None = None,
     cancelled: Cancel | None = None,
@@ -193,7 +198,7 @@ def _computed(
     wavefunction: Wavefunction,
     fields: list[Field],
     lattice: Lattice,
-    device: str | None,
+    device: Devices,
     precision: str,
     watch: Watch,
 ) -> Iterator[Volume]:
@@ -230,7 +235,7 @@ def _group(fields: list[Field], lattice: Lattice) -> list[Field]:
 
 
 def _together(
-    fields: Sequence[Field], lattice: Lattice, device: str | None, precision: str
+    fields: Sequence[Field], lattice: Lattice, device: Devices, precision: str
 ) -> NDArray[np.floating] | None:
     """Values of several fields, shape (n, nx, ny, nz), or None where they have nothing to share."""
     with device_session(device, precision) as target:
@@ -295,7 +300,15 @@ def compute_on_device(
         return out
 
 
-def _several(device: str | None, field: Field) -> tuple[str, ...]:
+def _prepared(
+    devices: tuple[str, ...] | Cluster, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
+) -> AbstractContextManager[Task | ClusterTask]:
+    if isinstance(devices, Cluster):
+        return prepared_on_cluster(devices, wavefunction, field, lattice, precision)
+    return prepared(devices, wavefunction, field, lattice, precision)
+
+
+def _several(device: Devices, field: Field) -> tuple[str, ...] | Cluster:
     """Several devices, or none where one is asked for. They know fields by name, and so no choice of a kernel."""
     devices = several(device)
     if devices and field.kernel != AUTO:

@@ -1,8 +1,9 @@
-"""One field on several devices of a machine: slabs of its lattice, each computed by a worker (`orbitile.workers`).
+"""One field on several devices of a machine or a cluster: slabs of its lattice, each computed by another process.
 
-Taichi computes on one device a process. A worker is told which GPU to see, and keeps warm between calls. A slab is
-computed by a plain function of a plan and a number, `compute_slab`, so that any executor of `concurrent.futures` can
-stand in the place of the workers, with processes of other machines too; workers write to memory of this process.
+Taichi computes on one device a process. A worker of this machine (`orbitile.workers`) is told which GPU to see, and
+keeps warm between calls. A slab is computed by a plain function of a plan and a number, `compute_slab`, so that any
+executor of `concurrent.futures` can stand in the place of the workers, as that of a Dask cluster does: workers of this
+machine write to memory of this process, others send what they have computed.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DeviceError, OrbitileError
 from ..fields import Field
+from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..watch import Watch, checkpoint, tell
@@ -38,125 +39,21 @@ from ..workers import (
     environment,
     shared_array,
 )
-from .requests import field_of
-from .slabs import Cuts, Slabs, slabs_of
+from ..workers.dask import DaskExecutor
+from .plans import Pickled, Plan, compute_slab, release, slab_cuts
+from .ring import Ring, gather
+from .slabs import SLAB_POINTS, Cuts
 
 Array = NDArray[Any]
 
 _AHEAD = 2
 """Slabs a device that are asked for at once: while one is computed, another is read or waits."""
 
+_LITTLE = 1 << 24
+"""Bytes of a pickled wavefunction that are kept with it: to make them again takes as long as to compute a slab."""
 
-# ---- what is computed, wherever
-
-
-@dataclasses.dataclass(frozen=True)
-class Pickled:
-    """An object as plain data, told from others by its key: a process that has it reads no further."""
-
-    key: str
-    data: NDArray[np.uint8] = dataclasses.field(compare=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """A field on a lattice, for whoever computes a slab of it.
-
-    Attributes
-    ----------
-    wavefunction : Pickled
-    request : Pickled
-        Field, lattice and precision.
-    """
-
-    wavefunction: Pickled
-    request: Pickled
-
-
-def slab_cuts(plan: Plan) -> Cuts:
-    """The slabs of a plan, the same everywhere; errors as for `compute_slab`."""
-    with _failing_as_a_device():
-        return _prepared(plan).slabs.cuts
-
-
-def compute_slab(plan: Plan, n: int, out: Array | None = None) -> Array:
-    """Compute one slab on the device of this process.
-
-    Parameters
-    ----------
-    plan : Plan
-    n : int
-        Number of the slab.
-    out : ndarray, shape of the slab, optional
-        Where its values are written to, in memory that is shared with this process.
-
-    Returns
-    -------
-    ndarray, shape of the slab
-        `out`, or a new array.
-
-    Raises
-    ------
-    OrbitileError
-        As for the same request on one device.
-    """
-    from taichi_kernels.session import session
-
-    with _failing_as_a_device():
-        prepared = _prepared(plan)
-        start, stop = prepared.slabs.cuts[n]
-        if out is None:
-            out = np.empty((stop - start, *prepared.shape[1:]), np.dtype(prepared.precision))
-        prepared.out = out
-        with session(None, prepared.precision):
-            prepared.slabs.fill(start, stop, out)
-    return out
-
-
-def release() -> None:
-    """Let go of tables on the device and of shared memory; the wavefunction is kept for the next plan."""
-    _prepared.cache_clear()
-
-
-@dataclasses.dataclass(eq=False)
-class _Prepared:
-    """A plan with its tables on the device; `out` keeps memory mapped that is written to again and again."""
-
-    slabs: Slabs
-    shape: tuple[int, int, int]
-    precision: str
-    out: Array | None = None
-
-
-@lru_cache(maxsize=1)
-def _wavefunction(pickled: Pickled) -> Wavefunction:
-    wavefunction: Wavefunction = pickle.loads(pickled.data.data)
-    return wavefunction
-
-
-@lru_cache(maxsize=1)
-def _prepared(plan: Plan) -> _Prepared:
-    from taichi_kernels.session import session
-    from taichi_kernels.target import Target
-
-    field, lattice, precision = pickle.loads(plan.request.data.data)
-    wavefunction = _wavefunction(plan.wavefunction)
-    resolved = field_of(wavefunction, field)
-    with session(None, precision) as name:
-        return _Prepared(slabs_of(wavefunction, resolved, lattice, Target(name, precision)), lattice.shape, precision)
-
-
-@contextmanager
-def _failing_as_a_device() -> Iterator[None]:
-    """What goes wrong with a device is its error."""
-    from taichi_kernels.devices import DeviceUnavailable
-
-    try:
-        yield
-    except (DeviceUnavailable, RuntimeError) as error:
-        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
-    except MemoryError as error:
-        raise DeviceError("the process of a device has no memory left for this") from error
+_SLAB = 4 * SLAB_POINTS
+"""Bytes of shared memory that are kept for each of them: 64 MiB a device."""
 
 
 # ---- sharing out
@@ -179,6 +76,8 @@ class Task:
         Of the values.
     ahead : int
         Slabs that are asked for at once.
+    ring : Ring or None
+        What `Workers` write them to, if it is kept.
     """
 
     executor: Executor
@@ -187,19 +86,16 @@ class Task:
     shape: tuple[int, int, int]
     dtype: np.dtype[np.floating]
     ahead: int
+    ring: Ring | None = None
 
     def whole(self) -> Array:
-        """All values, in shared memory to which workers write their slabs."""
-        with _memory(self.executor, self.shape, self.dtype) as shared:
-            values = np.empty(self.shape, self.dtype) if shared is None else shared
-            with closing(self._computed(shared, lambda n: slice(*self.cuts[n]), Watch())) as slabs:
-                for (start, stop), slab in zip(self.cuts, slabs, strict=True):
-                    if shared is None:
-                        values[start:stop] = slab
-                    tell(stop / self.shape[0])
+        """All values."""
+        values = np.empty(self.shape, self.dtype)
+        with closing(self.slabs(Watch())) as slabs:
+            gather(slabs, values)
         return values
 
-    def slabs(self, watch: Watch) -> Iterator[Array]:
+    def slabs(self, watch: Watch) -> Generator[Array, None, None]:
         """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
         longest = max(stop - start for start, stop in self.cuts)
 
@@ -208,13 +104,17 @@ class Task:
             return slice(first, first + self.cuts[n][1] - self.cuts[n][0])
 
         with (
-            _memory(self.executor, (self.ahead * longest, *self.shape[1:]), self.dtype) as shared,
+            self._memory((self.ahead * longest, *self.shape[1:])) as shared,
             closing(self._computed(shared, place, watch)) as slabs,
         ):
             for (_, stop), slab in zip(self.cuts, slabs, strict=True):
                 yield slab
                 with watch.stage():
                     tell(stop / self.shape[0])
+
+    def _memory(self, shape: tuple[int, ...]) -> AbstractContextManager[Array | None]:
+        """Memory to which whoever computes writes slabs."""
+        return _memory(self.executor, shape, self.dtype) if self.ring is None else self.ring.array(shape, self.dtype)
 
     def _computed(
         self, shared: Array | None, place: Callable[[int], slice], watch: Watch
@@ -225,14 +125,15 @@ class Task:
             for n in range(len(self.cuts) + self.ahead):
                 if n >= self.ahead:
                     start, stop = self.cuts[n - self.ahead]
-                    with watch.stage(start / self.shape[0], stop / self.shape[0]), _ending_as_a_device():
+                    with watch.stage(start / self.shape[0], stop / self.shape[0]), ending_as_a_device():
                         slab = awaited(pending.popleft())
                     yield slab
                 if n < len(self.cuts):
                     with watch.stage():
                         checkpoint()
                     out = None if shared is None else shared[place(n)]
-                    pending.append(self.executor.submit(compute_slab, self.plan, n, out))
+                    ring = None if self.ring is None else self.ring.memory
+                    pending.append(self.executor.submit(compute_slab, self.plan, n, out, ring))
         finally:
             for future in pending:
                 future.cancel()
@@ -247,7 +148,13 @@ def _memory(
 
 @contextmanager
 def planned(
-    executor: Executor, n_devices: int, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
+    executor: Executor,
+    n_devices: int,
+    wavefunction: Wavefunction,
+    field: str | Field,
+    lattice: Lattice,
+    precision: str,
+    ring: Ring | None = None,
 ) -> Iterator[Task]:
     """A field on a lattice, prepared by whoever computes it.
 
@@ -258,37 +165,61 @@ def planned(
         Slabs that it computes at a time.
     wavefunction, field, lattice, precision
         As for `orbitile.compute`.
+    ring : Ring, optional
+        Where slabs are written to, for `Workers`.
 
     Raises
     ------
     OrbitileError
         As for the same request on one device.
     """
-    key = _keys.setdefault(wavefunction, secrets.token_hex(8))
-    plain = dataclasses.replace(wavefunction)  # without what is kept with it
+    sent = _SENT.of(wavefunction, None, lambda: _Sent(secrets.token_hex(8)))
     with ExitStack() as stack:
 
-        def pickled(key: str, item: object) -> Pickled:
-            try:
-                data = np.frombuffer(pickle.dumps(item, protocol=5), np.uint8)
-            except Exception as error:  # whatever an object of a caller raises
-                raise OrbitileError(
-                    f"the field cannot be sent to another process ({error}); give it by its name"
-                ) from error
+        def pickled(key: str, data: NDArray[np.uint8]) -> Pickled:
             shared = stack.enter_context(_memory(executor, data.shape, data.dtype))  # it is sent with each slab
             if shared is not None:
                 shared[...] = data
-            return Pickled(key, data if shared is None else shared)
+            item = Pickled(key, data if shared is None else shared)
+            return executor.keep(item) if isinstance(executor, DaskExecutor) else item
 
-        plan = Plan(pickled(key, plain), pickled(secrets.token_hex(8), (field, lattice, precision)))
+        data = sent.data
+        if data is None:
+            data = _plain(dataclasses.replace(wavefunction))  # without what is kept with it
+            if data.nbytes <= _LITTLE:
+                sent.data = data
+        plan = Plan(pickled(sent.key, data), pickled(secrets.token_hex(8), _plain((field, lattice, precision))))
         asked = [executor.submit(slab_cuts, plan) for _ in range(n_devices)]
-        with _ending_as_a_device():
-            cuts, *_ = [awaited(future) for future in asked]
-        yield Task(executor, plan, cuts, lattice.shape, np.dtype(precision), min(_AHEAD * n_devices, len(cuts)))
+        try:
+            with ending_as_a_device():
+                cuts = awaited(asked[0])  # the others are not waited for: one may only just have been started
+            ahead = min(_AHEAD * n_devices, len(cuts))
+            yield Task(executor, plan, cuts, lattice.shape, np.dtype(precision), ahead, ring)
+        finally:
+            for future in asked:
+                future.cancel()
+
+
+def _plain(item: object) -> NDArray[np.uint8]:
+    try:
+        return np.frombuffer(pickle.dumps(item, protocol=5), np.uint8)
+    except Exception as error:  # whatever an object of a caller raises
+        raise OrbitileError(f"the field cannot be sent to another process ({error}); give it by its name") from error
+
+
+@dataclasses.dataclass(eq=False)
+class _Sent:
+    """What is kept with a wavefunction that was sent: its key, and the pickle if it is not long."""
+
+    key: str
+    data: NDArray[np.uint8] | None = None
+
+
+_SENT = Derived[_Sent](most=1)
 
 
 @contextmanager
-def _ending_as_a_device() -> Iterator[None]:
+def ending_as_a_device() -> Iterator[None]:
     """The end of a worker is an error of its device."""
     try:
         yield
@@ -318,7 +249,7 @@ def prepared(
         pool = _pool_of(devices)
         pool.busy = True
         try:
-            with planned(pool.workers, len(devices), wavefunction, field, lattice, precision) as task:
+            with planned(pool.workers, len(devices), wavefunction, field, lattice, precision, pool.ring) as task:
                 yield task
         finally:
             pool.busy = False
@@ -332,13 +263,13 @@ class _Pool:
 
     devices: tuple[str, ...]
     workers: Workers
+    ring: Ring
     busy: bool = False
 
 
 _lock = threading.RLock()
 _pools: list[_Pool] = []
 """The one pool there is, if any: GPUs are not shared with those that serve another list of devices."""
-_keys: WeakKeyDictionary[Wavefunction, str] = WeakKeyDictionary()
 
 
 def _pool_of(devices: tuple[str, ...]) -> _Pool:
@@ -346,7 +277,7 @@ def _pool_of(devices: tuple[str, ...]) -> _Pool:
         end_processes()
         cpus = devices.count("cpu")
         workers = [Worker(f"the process for {name}", settings=partial(_settings, name, cpus)) for name in devices]
-        _pools.append(_Pool(devices, Workers(workers)))
+        _pools.append(_Pool(devices, Workers(workers), Ring(_AHEAD * len(devices) * _SLAB)))
     return _pools[0]
 
 
@@ -372,7 +303,9 @@ def end_processes() -> None:
     """End the processes that several devices keep; the next call starts others."""
     with _lock:
         while _pools:
-            _pools.pop().workers.shutdown(cancel_futures=True)
+            pool = _pools.pop()
+            pool.ring.close()
+            pool.workers.shutdown(cancel_futures=True)
 
 
 def _after_fork() -> None:

@@ -34,7 +34,7 @@ _PLANES = 8
 """Slabs begin at multiples of this many planes, the bricks of the lattice kernel: values do not depend on the cut."""
 
 Cuts = tuple[tuple[int, int], ...]
-"""First plane and the one behind the last of each slab, in order."""
+"""First plane (or row) and the one behind the last of each slab (or strip), in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,45 +60,80 @@ def slabs_of(wavefunction: Wavefunction, field: Field, lattice: Lattice, target:
     Raises
     ------
     LatticeError
-        When a plane has too many points to be computed at once.
+        When a row has too many points to be computed at once.
     """
     evaluate = on_slabs(wavefunction, field, lattice, target)
-    if evaluate is not None:
-        return _separable(evaluate, lattice, target)
-    return _direct(at_points(wavefunction, field, target), lattice)
-
-
-def _separable(evaluate: SlabEvaluator, lattice: Lattice, target: Target) -> Slabs:
-    planes, *edges = lattice.shape
-    plane = edges[0] * edges[1]
-    if _PLANES * plane > MOST_POINTS:
-        raise LatticeError(
-            f"a lattice of {lattice.shape} points has planes too large to compute at once; "
-            "let its first axis be the longest"
-        )
+    if evaluate is None:
+        return _direct(at_points(wavefunction, field, target), lattice)
+    planes, rows, columns = lattice.shape
+    strips = _strips(lattice)
 
     def fill(start: int, stop: int, out: NDArray[np.floating]) -> None:
-        from taichi_kernels.arrays import allocate, to_numpy
-
-        checkpoint()
-        if target.on_host:
-            evaluate(start, stop, out)
-        else:
-            values: Any = allocate(out.shape, out.dtype)
-            evaluate(start, stop, values)
-            to_numpy(values, out)
+        for first, last in strips:
+            on_strip: SlabEvaluator | None = evaluate
+            if len(strips) > 1:
+                on_strip = on_slabs(wavefunction, field, _rows_only(lattice, first, last), target)
+            assert on_strip is not None  # the axes are those of the lattice
+            with stage(first / rows, last / rows):
+                _fill(on_strip, target, start, stop, out[:, first:last])
 
     points = min(SLAB_POINTS, getattr(evaluate, "slab_points", SLAB_POINTS))  # a slow kernel asks for fewer
-    return Slabs(_cuts(planes, max(_PLANES, points // plane // _PLANES * _PLANES)), fill)
+    return Slabs(_cuts(planes, max(_PLANES, points // (rows * columns) // _PLANES * _PLANES)), fill)
+
+
+def _strips(lattice: Lattice) -> Cuts:
+    """First row and the one behind the last of what is computed at once: all rows, unless planes are too large.
+
+    As slabs, they follow from the lattice alone.
+
+    Raises
+    ------
+    LatticeError
+        When so few rows as make a brick are too long.
+    """
+    _, rows, columns = lattice.shape
+    if _PLANES * rows * columns <= MOST_POINTS:
+        return ((0, rows),)
+    if _PLANES * _PLANES * columns > MOST_POINTS:
+        raise LatticeError(
+            f"a lattice of {lattice.shape} points has rows too long to compute at once; let its third axis have fewer "
+            f"than {MOST_POINTS // _PLANES**2} points"
+        )
+    return _cuts(rows, max(_PLANES, SLAB_POINTS // (_PLANES * columns) // _PLANES * _PLANES))
+
+
+def _rows_only(lattice: Lattice, first: int, last: int) -> Lattice:
+    """The part `first <= j < last` along the second axis, as a lattice of its own."""
+    nx, _, nz = lattice.shape
+    return Lattice(lattice.origin + first * lattice.axes[1], lattice.axes, (nx, last - first, nz))
+
+
+def _fill(evaluate: SlabEvaluator, target: Target, start: int, stop: int, out: NDArray[np.floating]) -> None:
+    from taichi_kernels.arrays import to_numpy
+
+    checkpoint()
+    if target.on_host and out.flags.c_contiguous:
+        evaluate(start, stop, out)
+        return
+    values: Any = target.empty(out.shape)
+    evaluate(start, stop, values)
+    if target.on_host:
+        out[...] = values
+    else:
+        to_numpy(values, out)
 
 
 def _direct(at: PointEvaluator, lattice: Lattice) -> Slabs:
-    planes, *edges = lattice.shape
+    planes, rows, columns = lattice.shape
+    strips = _strips(lattice)
 
     def fill(start: int, stop: int, out: NDArray[np.floating]) -> None:
-        at_tiles(at, lattice.points(start, stop), out.reshape(-1))
+        for first, last in strips:
+            some = lattice if len(strips) == 1 else _rows_only(lattice, first, last)
+            with stage(first / rows, last / rows):
+                at_tiles(at, some.points(start, stop), out[:, first:last].reshape(-1))  # a view: all rows, or one plane
 
-    return Slabs(_cuts(planes, max(1, TILE_POINTS // (edges[0] * edges[1]))), fill)
+    return Slabs(_cuts(planes, max(1, TILE_POINTS // (rows * columns)) if len(strips) == 1 else 1), fill)
 
 
 def _cuts(planes: int, step: int) -> Cuts:

@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
-from ..exporters import exporter_for, write_slabs
+from ..exporters import Exporter, exporter_for, exporter_modules, placed, write_slabs
+from ..exporters import zarr as stores
 from ..fields import Field
-from ..files.writing import checked_target, refuse_inputs, written_atomically
+from ..files.writing import checked_target, refuse_inputs
 from ..model.lattice import Lattice
 from ..model.volume import VolumeHeader
 from ..model.wavefunction import Wavefunction
-from ..watch import Cancel, Progress
-from .devices import dtype_of, several
+from ..watch import Cancel, Progress, watched
+from .cluster import prepared_on_cluster
+from .devices import Cluster, Devices, dtype_of, several
 from .lattices import computed_slabs
 from .requests import field_of
 
@@ -33,7 +35,7 @@ def compute_to_file(
     path: str | PathLike[str],
     *,
     format: str | None = None,
-    device: str | None = None,
+    device: Devices = None,
     precision: str = "single",
     progress: Progress | None = None,
     cancelled: Cancel | None = None,
@@ -42,7 +44,8 @@ def compute_to_file(
 
     The values are those of `compute`, bit by bit. Memory: one slab, of 8 planes or 8 million points, whichever is more,
     and its screening lists. In an MRC/CCP4 file z is the fastest axis and x the slowest, and the header says so (MAPC,
-    MAPR, MAPS); `save`, which has the whole volume at hand, writes them the other way round.
+    MAPR, MAPS); `save`, which has the whole volume at hand, writes them the other way round. To a Zarr store the
+    workers of a Dask cluster write what they compute themselves, if they see its folder.
 
     Parameters
     ----------
@@ -66,10 +69,21 @@ def compute_to_file(
     resolved = field_of(wavefunction, field)
     header = VolumeHeader(lattice, dtype_of(precision), resolved.quantity, resolved.unit)
     if exporter.largest_size is not None:
-        _require_space(path, exporter.largest_size(header) + _MARGIN)
+        _require_space(path, exporter, exporter.largest_size(header) + _MARGIN)
+    devices = several(device)
+    if isinstance(devices, Cluster) and exporter is exporter_modules()["zarr"]:
+        with (
+            watched(progress, cancelled),
+            placed(exporter, path) as store,
+            prepared_on_cluster(devices, wavefunction, field, lattice, precision) as task,
+        ):
+            stores.create(store, header, wavefunction)
+            task.write(store, lattice)
+            stores.finish(store, lattice)
+        return
     slabs = computed_slabs(
         wavefunction,
-        field if several(device) else resolved,  # processes of several devices know it by its name
+        field if devices else resolved,  # other processes know it by its name
         lattice,
         device=device,
         precision=precision,
@@ -77,7 +91,7 @@ def compute_to_file(
         cancelled=cancelled,
     )
     # closed here, since it holds the device
-    with closing(slabs), written_atomically(path) as temporary:
+    with closing(slabs), placed(exporter, path) as temporary:
         write_slabs(exporter, header, _finite(slabs), temporary, wavefunction)
 
 
@@ -88,9 +102,9 @@ def _finite(slabs: Iterable[NDArray[np.floating]]) -> Iterator[NDArray[np.floati
         yield slab
 
 
-def _require_space(path: str | PathLike[str], needed: int) -> None:
+def _require_space(path: str | PathLike[str], exporter: Exporter, needed: int) -> None:
     """Refuse a file for which the disk has no room, before anything is computed."""
-    target = checked_target(path)
+    target = checked_target(path, exporter.replaces)
     try:
         free = shutil.disk_usage(target.parent).free
     except OSError:  # not every file system tells: writing will

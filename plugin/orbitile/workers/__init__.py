@@ -5,7 +5,7 @@ here: it is under the watch of the caller (`orbitile.watch`), which is told how 
 error of Orbitile that it raises arrives as the same class with the same message, and arrays go through shared memory.
 `Workers` puts one or several behind the interface of `concurrent.futures.Executor`: `workers.submit(function,
 *arguments)` returns a future at once. What is run is always a function of a module with arguments that can be pickled,
-never a closure, so that another executor can take its place: `ProcessPoolExecutor`, or that of a Dask client.
+never a closure, so that another executor can take its place: `ProcessPoolExecutor`, or that of a Dask cluster.
 
 A process is started when it is first needed. One that dies at a function is an error of that call, and the next call
 starts another; one that is stopped, or does not end what was withdrawn, is killed and replaced. Whatever it writes is
@@ -18,14 +18,19 @@ its standard input, and a guard, a process without any work, kills it where it c
     failures        errors
     serving         the worker from inside, and its guard
     worker          the worker from outside: `Worker`. The two talk by a `multiprocessing.connection`
-    executor        `Workers`, and `awaited` for futures of any executor
+    executor        `Workers`; how the futures of any executor are waited for
+    local           `local_workers`: as many as are asked for, which share the cores of this machine
+    dask            the workers of a Dask cluster as an executor: `dask_executor`. Not imported here
+    dask_cluster    which cluster is meant; its package, its errors
+    dask_task       what is sent to its workers, and what they do with it
     processes       with which Python workers run, and how this process ends when it is told to by a signal
 """
 
 from .child_process import ChildProcess, ProcessError
-from .executor import Job, Workers, awaited
+from .executor import Job, Workers, ahead, awaited, first_done, in_order
 from .failures import WorkerEnded, WorkerError, WorkerNotStarted
-from .processes import environment, interpreter
+from .local import local_workers
+from .processes import environment, interpreter, n_cores
 from .serving import afterwards
 from .transport import pack, shared_array, unpack
 from .worker import Worker
@@ -40,9 +45,14 @@ __all__ = [
     "WorkerNotStarted",
     "Workers",
     "afterwards",
+    "ahead",
     "awaited",
     "environment",
+    "first_done",
+    "in_order",
     "interpreter",
+    "local_workers",
+    "n_cores",
     "pack",
     "shared_array",
     "unpack",

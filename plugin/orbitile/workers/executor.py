@@ -6,13 +6,18 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, wait
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import suppress
 from contextvars import Context
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from ..watch import Progress, checkpoint, tell, watched
+from ..watch import Progress, checkpoint, stage, tell, watched
+from .failures import WorkerEnded, WorkerNotStarted
+from .processes import n_cores
 from .worker import Worker, end_all
 
 _EVERY = 0.01
@@ -51,10 +56,12 @@ class Workers(Executor):
     ----------
     workers : sequence of Worker
         Started when they are needed, and used by this executor alone.
+    attempts : int
+        Processes that are tried for one function: one that ends at it, or at its start, is followed by another.
     """
 
-    def __init__(self, workers: Sequence[Worker]) -> None:
-        self.workers = tuple(workers)
+    def __init__(self, workers: Sequence[Worker], attempts: int = 1) -> None:
+        self.workers, self._attempts = tuple(workers), attempts
         self._forget()
         _executors.add(self)
 
@@ -79,8 +86,7 @@ class Workers(Executor):
         def run(worker: Worker) -> None:
             try:
                 with watched(job.tell, job.cancelled):
-                    checkpoint()
-                    result = worker.call(function, *arguments, **keywords)
+                    result = self._called(worker, function, arguments, keywords)
             except BaseException as error:
                 if job.set_running_or_notify_cancel():
                     job.set_exception(error)
@@ -101,6 +107,25 @@ class Workers(Executor):
                 for thread in self._threads:
                     thread.start()
         return job
+
+    def _called(
+        self,
+        worker: Worker,
+        function: Callable[..., _Result],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> _Result:
+        for _ in range(self._attempts - 1):
+            checkpoint()
+            with suppress(WorkerEnded, WorkerNotStarted):
+                return worker.call(function, *arguments, **keywords)
+        checkpoint()
+        return worker.call(function, *arguments, **keywords)
+
+    @property
+    def width(self) -> int:
+        """Functions that are run at a time."""
+        return len(self.workers)
 
     def on_each(self, function: Callable[..., object], /, *arguments: Any) -> None:
         """Run a function in each worker that has a process, after what it is doing; whoever watches does not matter."""
@@ -155,6 +180,60 @@ def awaited(future: Future[_Result]) -> _Result:
         future.cancel()
         raise
     return future.result()
+
+
+def first_done(futures: Collection[Future[Any]]) -> set[Future[Any]]:
+    """Those that are done, as soon as there is one; whoever watches is asked meanwhile whether any is wanted.
+
+    Raises
+    ------
+    Cancelled
+        When none is; the futures are as they were.
+    """
+    while True:
+        checkpoint()
+        if done := wait(futures, timeout=_EVERY, return_when=FIRST_COMPLETED).done:
+            return done
+
+
+def in_order(
+    executor: Executor, function: Callable[..., _Result], calls: Iterable[tuple[Any, ...]]
+) -> Iterator[_Result]:
+    """The results of many calls in the order of the calls, a few of which are under way at a time.
+
+    Parameters
+    ----------
+    executor
+        Runs them; what is under way is cancelled when the iterator is closed or fails.
+    function
+        Of a module.
+    calls
+        Arguments of each call; gone through as results are taken.
+    """
+    waiting: deque[Future[_Result]] = deque()
+    remaining = iter(calls)
+    try:
+        while True:
+            more = max(0, ahead(executor) - len(waiting))  # it is less when a worker has gone
+            with stage(0.0, 0.0):  # what is done of one call says nothing of all of them
+                waiting.extend(executor.submit(function, *call) for call in islice(remaining, more))
+                if not waiting:
+                    return
+                result = awaited(waiting.popleft())
+            yield result
+            del result
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def ahead(executor: Executor) -> int:
+    """Calls to have under way, so that nobody waits for the next one: two for each that an executor runs at a time.
+
+    That is its `width`, which may change; where it has none, it is taken for one of this machine.
+    """
+    width: int = getattr(executor, "width", n_cores())
+    return 2 * max(1, width)
 
 
 _executors: weakref.WeakSet[Workers] = weakref.WeakSet()

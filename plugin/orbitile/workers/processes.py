@@ -42,6 +42,13 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path}
 
 
+def n_cores() -> int:
+    """Cores on which this process may run: fewer than there are, where a queue shares them out."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP has come.
 

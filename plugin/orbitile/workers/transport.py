@@ -142,17 +142,19 @@ def shared_array(shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[NDArray[A
             room = os.statvfs("/dev/shm")
             if size > room.f_bavail * room.f_frsize:
                 raise OSError(errno.ENOSPC, "shared memory is full")
-        segment = _new_segment()
-        memory = _mapped(segment, _created(segment, size), size)
+        segment, handle = _new_memory(size)
+        memory = _mapped(segment, handle, size)
     except OSError:
         yield None
         return
     _open[segment] = _shared[segment] = memory
+    process = os.getpid()
     try:
         yield np.ndarray(shape, dtype, memory)
     finally:
-        del _shared[segment]
-        _remove(segment.name)
+        if os.getpid() == process:  # in a fork it is somebody else's
+            del _shared[segment]
+            _remove(segment.name)
 
 
 def own_prefix() -> str:
@@ -282,6 +284,16 @@ def _written(segment: Segment, size: int, arrays: dict[int, NDArray[Any]]) -> mm
 def _new_segment() -> Segment:
     number = next(_numbers)
     return Segment(f"{_prefix}{number % MOST if os.name == 'posix' else number}", number)
+
+
+def _new_memory(size: int) -> tuple[Segment, int]:
+    """A segment and its handle, passing over names that are still in use."""
+    for _ in range(MOST - 1):
+        segment = _new_segment()
+        with suppress(FileExistsError):
+            return segment, _created(segment, size)
+    segment = _new_segment()
+    return segment, _created(segment, size)
 
 
 def _created(segment: Segment, size: int) -> int:
