@@ -16,7 +16,7 @@ from ..model.wavefunction import Wavefunction
 from .calculation import Calculation
 from .engines import AUTO, Engine, engine_of
 from .forces import check_forces, require_ase
-from .series import HISTORY, sound
+from .frames import HISTORY, sound
 
 require_ase()
 

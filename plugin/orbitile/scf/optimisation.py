@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, OrbitileError
-from ..exporters._series import SeriesWriter
-from ..files.writing import checked_target, refuse_inputs
+from ..exporters._series import SeriesWriter, series_target
+from ..files.writing import refuse_inputs
 from ..model.geometry import Geometry
 from ..model.trajectory import Trajectory
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from ..readers import load_geometries
-from ..readers.series import SeriesFrames
+from ..readers._any_series import open_series
 from ..watch import tell, watched
 from .calculation import Calculation, NotConverged
 from .engines import AUTO
-from .series import engine_of_series, sound
+from .frames import engine_of_series, sound
 
 LARGEST_FORCE = 4e-4
 """Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""
@@ -106,7 +106,7 @@ def optimise(
     settings = f"optimisation, {calculation}"
     start = _one_geometry(source, frame, topology)
     refuse_inputs(path, [source] if topology is None else [source, topology])
-    target = checked_target(path)
+    target = series_target(path)
     with watched(progress, cancelled), _steps_in(target, start, settings) as done:
         if done:
             engine = engine_of_series(target, done[0], engine)
@@ -120,7 +120,7 @@ def optimise(
             f"{target.name}: no minimum after {steps} steps, where the largest force is {force_in_ev(largest)}; they "
             "are kept, and the same with more steps goes on from there"
         )
-    return Trajectory(SeriesFrames(target))
+    return Trajectory(open_series(target))
 
 
 def _one_geometry(source: str | PathLike[str], frame: int | None, topology: str | PathLike[str] | None) -> Geometry:
@@ -140,7 +140,7 @@ def _steps_in(target: Path, start: Geometry, settings: str) -> Iterator[Trajecto
     if not target.exists():
         yield ()
         return
-    with closing(SeriesFrames(target)) as series:
+    with closing(open_series(target)) as series:
         if series.settings != settings or not len(series):
             yield ()
             return

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-from scipy.spatial import cKDTree
-
 from ..errors import FileError, OrbitileError
-from ..exporters._series import SeriesWriter
-from ..files.writing import checked_target, refuse_inputs
-from ..model.geometry import Geometries, Geometry
+from ..exporters._series import SeriesWriter, series_target
+from ..files.writing import refuse_inputs
+from ..model.geometry import Geometries
 from ..model.trajectory import Trajectory
-from ..model.wavefunction import Wavefunction
 from ..readers import load_geometries
-from ..readers.series import SeriesFrames
+from ..readers._any_series import open_series
 from ..watch import tell, watched
+from ..workers import local_workers
 from .calculation import Calculation, NotConverged
-from .engines import AUTO, engine_of, engine_of_program
-
-_ONE_PLACE = 0.01
-"""Atoms closer than this in bohr are at one place: basis functions on them are the same, and no engine can tell."""
-
-HISTORY = 5
-"""Frames from which the next one begins; more of them do not come closer to it."""
+from .engines import AUTO, engine_of
+from .frames import HISTORY, engine_of_series, last_frames, sound
+from .parts import length_in, settings_of
+from .rows import ROW, Means, compute_rows
 
 
 def compute_series(
@@ -38,6 +34,8 @@ def compute_series(
     engine: str = AUTO,
     device: str | None = None,
     precision: str = "single",
+    executor: Executor | None = None,
+    row: int | None = None,
     progress: Callable[[float], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     report: Callable[[str], None] | None = None,
@@ -65,6 +63,12 @@ def compute_series(
     device, precision
         As for `orbitile.compute`, where the engine has a choice. In single precision matrix elements are right to 2e-6
         hartree, in double precision to 1e-9.
+    executor
+        Other processes that compute: those of `orbitile.workers.local_workers`, or of a cluster. The trajectory is
+        cut into rows then, which do not need each other (`orbitile.scf.rows`).
+    row
+        Frames of a row, which is begun from superposed atoms; by default as the file was begun, otherwise 32 with an
+        executor, and all frames from those before without. A file is continued with the rows that it has.
     progress
         Called with the share that is done.
     cancelled
@@ -90,34 +94,49 @@ def compute_series(
     """
     geometries = load_geometries(source, topology)
     refuse_inputs(path, [source] if topology is None else [source, topology])
+    means = Means(calculation or Calculation(), engine, device, precision)
     with watched(progress, cancelled):
-        return continue_series(
-            geometries, path, calculation or Calculation(), report, engine=engine, device=device, precision=precision
-        )
+        return continue_series(geometries, path, means, report, executor=executor, row=row)
 
 
 def continue_series(
     geometries: Geometries,
     path: str | PathLike[str],
-    calculation: Calculation,
+    means: Means,
     report: Callable[[str], None] | None = None,
     *,
-    engine: str = AUTO,
-    device: str | None = None,
-    precision: str = "single",
+    executor: Executor | None = None,
+    row: int | None = None,
 ) -> Trajectory:
     """The same for geometries that have been read, under the watch of the caller (`orbitile.watch`)."""
-    target = checked_target(path)
-    before = deque(_last_frames(target, geometries, calculation) if target.exists() else [], HISTORY)
+    target = series_target(path)
+    if row is None:
+        row = length_in(target) or (None if executor is None else ROW)
+    if row is None:
+        _continue_one_by_one(geometries, target, means, report)
+    else:
+        with local_workers(1) if executor is None else nullcontext(executor) as workers:
+            compute_rows(geometries, target, means, workers, row, report)
+    if not target.exists():
+        raise OrbitileError(f"{geometries.name}: no frame could be computed with {means.calculation}")
+    return Trajectory(open_series(target))
+
+
+def _continue_one_by_one(
+    geometries: Geometries, target: Path, means: Means, report: Callable[[str], None] | None
+) -> None:
+    """Compute each frame from those before it, in this process."""
+    engine, settings = means.engine, settings_of(means.calculation, None)
+    before = deque((frame for _, frame in last_frames(target, geometries, settings)), HISTORY)
     if before:
         engine = engine_of_series(target, before[-1], engine)
     solver = None
-    with SeriesWriter(target, settings=str(calculation)) as writer:
+    with SeriesWriter(target, settings=settings) as writer:
         for index in range(writer.numbers[-1] + 1 if writer.numbers else 0, len(geometries)):
             try:
                 geometry = sound(geometries.read(index), before[-1] if before else None)
-                solver = solver or engine_of(engine, geometry, calculation)
-                frame = solver.solve(geometry, calculation, before, device, precision).wavefunction
+                solver = solver or engine_of(engine, geometry, means.calculation)
+                frame = solver.solve(geometry, means.calculation, before, means.device, means.precision).wavefunction
             except (FileError, NotConverged) as error:
                 if report is not None:
                     report(f"frame {index + 1} left out: {error}")
@@ -125,58 +144,3 @@ def continue_series(
             writer.append(frame, index)
             before.append(frame)
             tell((index + 1) / len(geometries))
-    if not before:
-        raise OrbitileError(f"{geometries.name}: no frame could be computed with {calculation}")
-    return Trajectory(SeriesFrames(target))
-
-
-def engine_of_series(target: Path, frame: Wavefunction, engine: str) -> str:
-    """The engine to continue a series with, by the program of its frames."""
-    began = engine_of_program(frame.program)
-    if engine not in (AUTO, began):
-        raise FileError(
-            f"{target.name}: was begun by {frame.program or 'another program'}, and cannot be continued by engine "
-            f"{engine!r}; ask for {began or AUTO!r}, or write to another file"
-        )
-    return began or engine
-
-
-def sound(geometry: Geometry, before: Wavefunction | None = None) -> Geometry:
-    """The geometry, unless it is of other atoms than the frame before, or two of its atoms are at one place.
-
-    Raises
-    ------
-    NotConverged
-        Otherwise: other geometries may be sound.
-    """
-    if before is not None and not np.array_equal(geometry.atomic_numbers, before.atomic_numbers):
-        raise NotConverged("its atoms are others than those before, or in another order")
-    close = cKDTree(geometry.positions).query_pairs(_ONE_PLACE)
-    if close:
-        one, other = min(close)
-        raise NotConverged(f"atoms {one + 1} and {other + 1} are at one place")
-    return geometry
-
-
-def _last_frames(target: Path, geometries: Geometries, calculation: Calculation) -> list[Wavefunction]:
-    """The frames to go on from, after a test that the file belongs to these geometries."""
-    series = SeriesFrames(target)
-    try:
-        if series.settings != str(calculation) or not len(series):
-            return []
-        last = [series.read(index, check=False) for index in range(max(0, len(series) - HISTORY), len(series))]
-        for index, positions in enumerate(series.geometries()):
-            number = series.number(index)
-            there = geometries.read(number) if number < len(geometries) else None
-            if (
-                there is None
-                or not np.array_equal(there.atomic_numbers, last[-1].atomic_numbers)
-                or not np.array_equal(there.positions, positions)
-            ):
-                raise FileError(
-                    f"{target.name}: frame {index + 1} has another geometry than frame {number + 1} of "
-                    f"{geometries.name}; write to another file"
-                )
-        return last
-    finally:
-        series.close()
