@@ -161,6 +161,8 @@ def _initialise(name: str) -> str | None:
     if found != name:
         return f"the compiler fell back to {found}"
     _state.device = name
+    if name == "cuda":
+        arrays.end_with_context()
     return None
 
 

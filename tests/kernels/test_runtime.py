@@ -221,3 +221,23 @@ def test_arrays_that_die_serve_again_if_they_are_alike_and_small(device, monkeyp
     finish()
     with session(device):  # those of a program that ended serve nobody
         assert new("float32", (7, 3))[1]
+
+
+_IN_A_THREAD = """
+import threading
+import orbitile as ob
+wavefunction = ob.load({file!r})
+lattice = ob.Lattice.around(wavefunction, spacing=0.5, margin=4.0)
+thread = threading.Thread(target=ob.compute, args=(wavefunction, "density", lattice), kwargs={{"device": "cuda"}})
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.cuda
+def test_a_process_that_computed_in_a_thread_ends_in_order():
+    file = str(files("orbitile") / "data" / "benzene.molden")
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_A_THREAD.format(file=file)], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")

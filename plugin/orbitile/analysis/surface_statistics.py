@@ -106,12 +106,12 @@ class MeasuredSurface:
     @cached_property
     def volume_by_flux(self) -> float:
         """The volume again, a third of the flux of the position through the surface, by the gradient of the field."""
-        return float(self.weights @ np.einsum("ni,ni->n", self.points - self.points.mean(axis=0), self.normals)) / 3
+        return _integral(self.weights, np.einsum("ni,ni->n", self.points - self.points.mean(axis=0), self.normals)) / 3
 
     @property
     def vector_area(self) -> float:
         """Length of the integral of the normal, 0 for a closed surface, in bohr^2."""
-        return float(np.linalg.norm(self.weights @ self.normals))
+        return float(np.linalg.norm((self.weights[:, None] * self.normals).sum(axis=0)))
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def statistics_of(weights: Reals, values: Reals, by_sign: tuple[Reals, Reals] | 
     of_parts, split = by_sign or (weights, values)
     up_area, up_mean, up_variance = _moments(of_parts[split > 0], split[split > 0])
     down_area, down_mean, down_variance = _moments(of_parts[split < 0], split[split < 0])
-    deviation = float(weights @ np.abs(values - mean)) / area if area > 0 else np.nan
+    deviation = _integral(weights, np.abs(values - mean)) / area if area > 0 else np.nan
     least, most = (float(values.min()), float(values.max())) if len(values) else (np.nan, np.nan)
     return Statistics(
         area, up_area, down_area, mean, up_mean, down_mean, variance, up_variance, down_variance, deviation, least, most
@@ -294,8 +294,8 @@ def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Re
     weights = [density * _lumped(measured.points, faces[~mixed])]
     sampled = [values]
     for place in _SAMPLES:
-        weights.append((density[faces[mixed]] @ place) * areas[mixed] / len(_SAMPLES))
-        sampled.append(values[faces[mixed]] @ place)
+        weights.append(np.einsum("nk,k->n", density[faces[mixed]], place) * areas[mixed] / len(_SAMPLES))
+        sampled.append(np.einsum("nk,k->n", values[faces[mixed]], place))
     return np.concatenate(weights), np.concatenate(sampled)
 
 
@@ -304,8 +304,13 @@ def _moments(weights: Reals, values: Reals) -> tuple[float, float, float]:
     area = float(weights.sum())
     if not area > 0:
         return 0.0, float("nan"), 0.0
-    mean = float(weights @ values) / area
-    return area, mean, max(0.0, float(weights @ (values - mean) ** 2) / area)
+    mean = _integral(weights, values) / area
+    return area, mean, max(0.0, _integral(weights, (values - mean) ** 2) / area)
+
+
+def _integral(weights: Reals, values: Reals) -> float:
+    """Sum of weighted values, by NumPy: the bits of a dot product of BLAS depend on the number of its threads."""
+    return float((weights * values).sum())
 
 
 def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp]:

@@ -58,12 +58,48 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
     return wavefunction
 
 
-def _check_orbitals(wavefunction: Wavefunction, orbitals: Orbitals, label: str, matrix: Matrix) -> None:
+def orthonormality_error(wavefunction: Wavefunction) -> float | None:
+    """Largest deviation of an element of C^T S C from the unit matrix; None where orbitals overlap by design.
+
+    Of large molecules norms are those of all orbitals, overlaps those of some, as for `checked`.
+    """
+    if wavefunction.promolecule or wavefunction.overlapping:
+        return None
+    matrix, worst = own_overlap(wavefunction), 0.0
+    for orbitals in (wavefunction.alpha, wavefunction.beta):
+        if orbitals is not None and len(orbitals):
+            parts, images = _images(orbitals, matrix)
+            products, _ = _products(parts, images, len(orbitals))
+            worst = max(worst, float(np.abs(_norms(parts, images) - 1).max()), float(np.abs(products).max()))
+    return worst
+
+
+def _images(orbitals: Orbitals, matrix: Matrix) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Coefficients of each component, and S times these."""
     parts = list(orbitals.components) if isinstance(orbitals, Spinors) else [orbitals.coefficients]
+    return parts, [matrix @ part for part in parts]
+
+
+def _norms(parts: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
+    pairs = zip(parts, images, strict=True)
+    norms: np.ndarray = np.sum([np.einsum("mi,mi->i", part.conj(), image).real for part, image in pairs], axis=0)
+    return norms
+
+
+def _products(parts: list[np.ndarray], images: list[np.ndarray], n: int) -> tuple[np.ndarray, int]:
+    """Overlaps of n orbitals, or of every so many of them, with zeros for the norms; and how many are one step."""
+    step = -(-n // _MOST_ORBITALS)
+    sample = slice(None, None, step)
+    pairs = zip(parts, images, strict=True)
+    products = np.sum([part[:, sample].conj().T @ image[:, sample] for part, image in pairs], axis=0)
+    np.fill_diagonal(products, 0)
+    return products, step
+
+
+def _check_orbitals(wavefunction: Wavefunction, orbitals: Orbitals, label: str, matrix: Matrix) -> None:
     with np.errstate(over="ignore", invalid="ignore"):  # absurd coefficients, whose norm is then no number
-        images = [matrix @ part for part in parts]
-        norms = sum(np.einsum("mi,mi->i", part.conj(), image).real for part, image in zip(parts, images, strict=True))
-        deviation = norms - 1
+        parts, images = _images(orbitals, matrix)
+        deviation = _norms(parts, images) - 1
     worst = int(np.argmax(np.abs(deviation)))
     if not abs(deviation[worst]) <= TOLERANCE:
         cause = _UNKNOWN if isinstance(orbitals, Spinors) else _blame(wavefunction, orbitals, images[0], deviation)
@@ -73,11 +109,7 @@ def _check_orbitals(wavefunction: Wavefunction, orbitals: Orbitals, label: str, 
         )
     if wavefunction.overlapping:
         return
-    step = -(-len(orbitals) // _MOST_ORBITALS)
-    sample = slice(None, None, step)
-    pairs = zip(parts, images, strict=True)
-    products = np.sum([part[:, sample].conj().T @ image[:, sample] for part, image in pairs], axis=0)
-    np.fill_diagonal(products, 0)
+    products, step = _products(parts, images, len(orbitals))
     i, j = np.unravel_index(int(np.argmax(np.abs(products))), products.shape)
     if not abs(products[i, j]) <= TOLERANCE:
         raise ConventionError(

@@ -126,9 +126,13 @@ def _on_upright_slabs(
         terms = rotate_terms(local.terms, local.degree, frame)
         local = GaussianExpansion(local.centre @ frame.T, local.exponent, local.degree, local.first_term, terms)
     hx, hy, hz = spacings.tolist()
-    radius = reach(expansion, limit) if many else None
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
+    ends_y, ends_z = (plane[0] - 1) * hy, (plane[1] - 1) * hz
+    if many:
+        radius_squared = reach(expansion, limit) ** 2
+        x, y, z = np.ascontiguousarray(local.centre.T)
+        across = _beyond(z, 0.0, ends_z) if shear else _beyond(z, 0.0, ends_z) + _beyond(y, 0.0, ends_y)
     if local.terms.ndim > 1:
         terms = np.ascontiguousarray(local.terms.T)
         local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
@@ -147,12 +151,12 @@ def _on_upright_slabs(
         for first in range(start, stop, step):
             last = min(first + step, stop)
             chosen = local
-            if radius is not None:
-                ends = (first * shear, (last - 1) * shear)
-                low = np.array([first * hx, min(ends), 0.0])
-                high = np.array([(last - 1) * hx, (plane[0] - 1) * hy + max(ends), (plane[1] - 1) * hz])
-                outside = np.maximum(np.maximum(low - local.centre, local.centre - high), 0.0)
-                reached = np.einsum("nd,nd->n", outside, outside) < radius**2
+            if many:
+                squares = across + _beyond(x, first * hx, (last - 1) * hx)
+                if shear:
+                    shifts = (first * shear, (last - 1) * shear)
+                    squares += _beyond(y, min(shifts), ends_y + max(shifts))
+                reached = squares < radius_squared
                 if target.on_host or reached.mean() < _MOST:
                     chosen = local.chosen(reached)
             checkpoint()
@@ -185,6 +189,12 @@ def _on_upright_slabs(
             out.from_numpy(gathered)
 
     return evaluate
+
+
+def _beyond(x: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Square of the distance of each coordinate from a range."""
+    outside: NDArray[np.float64] = np.maximum(np.maximum(low - x, x - high), 0.0)
+    return outside * outside
 
 
 _SHEARED_BYTES = 1 << 28
