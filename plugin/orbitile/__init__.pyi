@@ -8,6 +8,7 @@ from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
 from .analysis.plots import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
+from .batch.running import run_batch as run_batch
 from .errors import OrbitileError as OrbitileError
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
 from .evaluation.colouring import coloured as coloured
@@ -34,6 +35,7 @@ from .model.charges import charges_of_density as charges_of_density
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
+from .model.stored_volume import StoredVolume as StoredVolume
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import Volume as Volume
@@ -44,7 +46,9 @@ from .model.wavefunction import Wavefunction as Wavefunction
 from .readers import load as load
 from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
+from .readers import open_volume as open_volume
 from .readers._point_charges import load_charges as load_charges
+from .readers._volume_series import open_volumes as open_volumes
 from .renderer import Camera as Camera
 from .renderer import render as render
 from .scenes import Scene as Scene
@@ -61,7 +65,10 @@ from .trajectories.paths import align as align
 from .trajectories.paths import follow as follow
 from .trajectories.tracking import Tracking as Tracking
 from .trajectories.tracking import track as track
+from .trajectories.volumes import compute_volumes as compute_volumes
+from .trajectories.volumes import lattice_along as lattice_along
 from .watch import Cancel, Progress
+from .workers.local import local_workers as local_workers
 
 __version__: str
 

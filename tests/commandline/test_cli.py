@@ -146,6 +146,8 @@ def test_mesh():
         (["animate", BENZENE, "--pictures", "0", "-o", "a.gif"], "--pictures: expected 1 to 100000, got 0"),
         (["animate", BENZENE, "--isovalue", "0.1..0.01", "--pictures", "-3", "-o", "a.gif"], "1 to 100000, got -3"),
         (["animate", BENZENE, "--size", "0x0", "-o", "a.gif"], "--size: expected WxH"),
+        (["animate", BENZENE, "--workers", "0", "-o", "a"], "--workers: expected 1 or more, got 0"),
+        (["animate", BENZENE, "--workers", "2", "-o", "a.html"], "--workers and --dask are of films"),
         (["info", str(SAMPLES / "cubegen_ch4_6points.cube")], "volume"),
         (["info", str(SAMPLES / "water.xyz")], "not recognised"),
         (["info", __file__], "not recognised"),
@@ -183,7 +185,7 @@ def test_help_tells_what_volume_takes(capsys):
         main(["volume", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10" in text
-    assert "GPUs by number: cuda:1, cuda:0,1, cuda:all" in text
+    assert "GPUs by number, cuda:1, cuda:0,1, cuda:all, and" in text
     assert "`orbitile fields` lists them" in text[text.index("--kernel NAME of") :]
 
 

@@ -83,6 +83,15 @@ def test_recipes_in_python(block, folder):
 
 
 @pytest.mark.slow
+def test_stores(folder):
+    """What writes a store, reads parts of it, and opens it by another program."""
+    pytest.importorskip("xarray", reason="another reader of stores, which is not needed for ours")
+    typed(blocks(DOCS / "stores.md", "bash")[0], folder, BASH)
+    for block in blocks(DOCS / "stores.md", "python")[:2]:
+        typed(block, folder, PYTHON)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
 def test_blocks_of_python(page, folder):
     """Those that begin with an import, and those that go on with `wfn`."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Executor, Future
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from orbitile.commandline import main
 from orbitile.errors import Cancelled, FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import lattices
 from orbitile.evaluation.surfaces import surface_in_motion
-from orbitile.films import Shot, Shots, along, animate, framing, over_isovalues, over_orbitals
+from orbitile.films import Shot, Shots, along, animate, animation, framing, over_isovalues, over_orbitals
 from orbitile.films.animation import ShotSurfaces
 from orbitile.films.framing import find_framing
 from orbitile.films.writing import write_film
@@ -223,6 +225,57 @@ def test_what_pictures_have_in_common_is_computed_once(water, monkeypatch):
         np.testing.assert_array_equal(found.vertices, expected.vertices)
         np.testing.assert_array_equal(found.faces, expected.faces)
     assert counts == [1, 1, 2, 2, 3, 4]
+
+
+def test_other_processes_draw_the_same_film(water, tmp_path, monkeypatch):
+    """Pictures that are drawn together, of shots that were sent; here by an executor of this process."""
+    drawn = []
+
+    class Sent(Executor):
+        width = 1
+
+        def submit(self, function, /, *arguments):
+            future = Future()
+            function, (views, *rest) = pickle.loads(pickle.dumps((function, arguments)))
+            drawn.append(len(views))
+            future.set_result(function(views, *rest))
+            return future
+
+    monkeypatch.setattr(animation, "_TOGETHER", 3)
+    shots = over_isovalues(water[0], "homo", [0.1, 0.1, 0.2, 50.0, 0.1])
+    shares = []
+    animate(shots, tmp_path / "one", rock=20, **SMALL)
+    animate(shots, tmp_path / "other", rock=20, executor=Sent(), progress=shares.append, **SMALL)
+    assert drawn == [3, 2]
+    assert shares[-5:] == pytest.approx([0.4, 0.55, 0.7, 0.85, 1.0])
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+
+
+@pytest.mark.linux
+@pytest.mark.slow
+@pytest.mark.parametrize("field", ["homo", "density", "esp", "difference:FILE", "ibo:1"])
+def test_workers_draw_the_same_film_though_one_dies(reaction, tmp_path, field):
+    if field == "difference:FILE":
+        with SeriesWriter(tmp_path / "first.h5") as writer:
+            writer.append(reaction[0])
+        field = f"difference:{tmp_path / 'first.h5'}"
+    shots = along(reaction, field, track(reaction), 0.05)
+    animate(shots, tmp_path / "one", **SMALL)
+    with ob.local_workers(2) as workers:
+        shares = []
+
+        def progress(share):
+            shares.append(share)
+            if share > 0.6 and workers.workers[0].process_id is not None and not killed:
+                killed.append(workers.workers[0].process_id)
+                os.kill(killed[0], signal.SIGKILL)
+
+        killed = []
+        animate(shots, tmp_path / "other", executor=workers, progress=progress, **SMALL)
+    assert killed
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
 
 
 def test_refusals_leave_nothing(spoilt, tmp_path):

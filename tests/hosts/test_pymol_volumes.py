@@ -2,6 +2,7 @@
 
 import shutil
 from importlib.resources import files
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tests.conftest import SAMPLES
 
 pymol = pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
 
+ENDINGS = ("cube", "dx", "mrc", "npz", *(["zarr"] if find_spec("zarr") else []))
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 
@@ -23,7 +25,7 @@ def cubes(tmp_path_factory):
     for field in ("homo", "density"):
         lattice = ob.enclosing_lattice(wavefunction, field, 1e-3, spacing=0.35)
         volume = ob.compute(wavefunction, field, lattice, device="cpu")
-        for ending in ("cube", "dx", "mrc", "npz"):
+        for ending in ENDINGS:
             ob.save(volume, folder / f"{field}.{ending}", wavefunction=wavefunction)
     return folder
 
@@ -54,11 +56,11 @@ def test_an_orbital_from_a_cube_is_shown_as_that_of_a_wavefunction(cmd, cubes, t
     assert after.values == pytest.approx(before.values, abs=1e-6)
 
 
-@pytest.mark.parametrize("ending", ["cube", "dx", "mrc", "npz"])
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_density_is_shown_where_the_molecule_is(cmd, cubes, ending):
     surface = f"{command(cmd, 'orb_load', str(cubes / f'density.{ending}'))}_values"
     assert 0.01 < shown(cmd, surface).isovalue < 0.04
-    assert cmd.count_atoms("density") == (12 if ending == "cube" else 1)
+    assert cmd.count_atoms("density") == (12 if ending in ("cube", "zarr") else 1)
     extent = np.array(cmd.get_extent(surface))
     assert np.all(np.abs(extent.mean(axis=0)) < 0.3)  # it is where the molecule is
     assert -cmd.get_view()[11] > np.linalg.norm(extent[1] - extent[0])  # and seen whole

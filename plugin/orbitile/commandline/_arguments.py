@@ -137,7 +137,8 @@ def add_sampling(parser: CommandParser) -> None:
         metavar="D",
         help="box of this margin around the atoms in Angstrom (default: a box proven to hold the whole surface)",
     )
-    add_device(group, "; volume also takes GPUs by number: cuda:1, cuda:0,1, cuda:all")
+    clusters = "a Dask cluster, dask:tcp://host:8786"
+    add_device(group, f"; volume also takes GPUs by number, cuda:1, cuda:0,1, cuda:all, and {clusters}")
     add_precision(group)
     group.add_argument(
         "--kernel",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import NoSurface
-from ._console import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from ..web import Document, Slide
 
 SUFFIXES = (".html", ".htm")
-
-_ISOVALUES = (0.5, 1.0, 2.0)
-"""Isovalues that a page offers, in units of the one that is asked for."""
 
 
 def is_page(output: str) -> bool:
@@ -39,48 +35,6 @@ def write_page(document: Document, output: str, wavefunction: Wavefunction) -> N
     with written_atomically(output) as temporary:
         temporary.write_text(page(document), encoding="utf-8")
     print(f"{output}: {Path(output).stat().st_size / 1024:.0f} kB")
-
-
-def slides_of(
-    requests: list[argparse.Namespace], wavefunction: Wavefunction, colours: Any, opacity: float | None
-) -> list[Slide]:
-    """Slides of several fields, each at some isovalues about its own; at one alone where a second field colours it."""
-    from ..evaluation.lattices import compute
-    from ..readers._references import FileReferences
-    from ..scenes.palette import colours_of_fields
-    from ..session.pages import slide_of
-    from ..session.request import MOST_FACES, surface_within
-    from ._surfaces import coloured_as_asked, lattice_of, sampling_of, tell_if_cut
-
-    references, found = FileReferences(), []
-    for request in requests:
-        field, _, isovalue = sampling_of(request, wavefunction, references)
-        shares = _ISOVALUES if request.color_by is None else (1.0,)
-        lattice = lattice_of(request, wavefunction, isovalue * shares[0], field)
-        with progress_bar(request, field.quantity) as progress:
-            volume = compute(
-                wavefunction,
-                field,
-                lattice,
-                device=request.device,
-                precision=request.precision,
-                progress=progress,
-            )
-        for share in sorted(shares, key=lambda share: abs(share - 1)):
-            try:
-                surface, _ = surface_within(volume, isovalue * share, MOST_FACES)
-            except NoSurface:
-                if share == 1:
-                    raise
-                continue
-            if share == 1:
-                tell_if_cut(request, wavefunction, surface, field, lattice)
-            surface = coloured_as_asked(request, wavefunction, surface, field, references)
-            pair = colours_of_fields([surface], colours)[0]
-            found.append(
-                slide_of(surface, wavefunction, request.field, request.color_by or "", colours=pair, opacity=opacity)
-            )
-    return found
 
 
 def slides_of_shots(shots: Iterable[Shot], options: argparse.Namespace, cancelled: Callable[[], bool]) -> list[Slide]:

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
 from ._console import progress_bar, stoppable, tell
+from ._executor import add_executor, executor_of
 from ._input import tell_notes
 from ._page import is_page, slides_of_shots, write_page
 
@@ -59,6 +60,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_size(parser, "960x720")
     parser.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")
     add_device(parser)
+    add_executor(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -71,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         if is_page(options.output):
             _write_page(shots, options, cancelled)
             return
-        with progress_bar(options, "pictures") as progress:
+        with progress_bar(options, "pictures") as progress, executor_of(options) as executor:
             n_pictures = animate(
                 shots,
                 options.output,
@@ -83,6 +85,7 @@ def run(options: argparse.Namespace) -> None:
                 size=read_size(options.size),
                 background=options.background,
                 device=options.device,
+                executor=executor,
                 progress=progress,
                 cancelled=cancelled,
             )
@@ -95,6 +98,8 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
 
     if options.turn or options.rock:
         raise OrbitileError("--turn and --rock are of films: whoever looks at a page turns it")
+    if options.workers is not None or options.dask is not None:
+        raise OrbitileError("--workers and --dask are of films: a page is made by this process")
     if shots.most > _MOST_FRAMES:
         raise OrbitileError(f"{options.output}: expected {_MOST_FRAMES} frames at most in a page, got {shots.most}")
     sequence = list(shots())

@@ -6,7 +6,6 @@ import argparse
 
 from ._arguments import CommandParser, add_colouring, add_exported, add_sampled_field
 from ._input import wavefunction_of
-from ._surfaces import surface_of
 
 HELP = "write the isosurface of a field"
 PRIORITY = 130
@@ -22,8 +21,14 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write a surface, and print the name of its file."""
     from ..exporters import exporter_for, save
+    from ..readers._references import FileReferences
+    from ..session.surfaces import surface_of
+    from ._surfaces import Console, request_of, tell_extrema
 
     exporter_for(options.output, "mesh")  # refuse before the work, not after it
     wavefunction = wavefunction_of(options)
-    save(surface_of(options, wavefunction), options.output, wavefunction=wavefunction)
+    request = request_of(options, options.field, options.isovalue)
+    found = surface_of(request, wavefunction, FileReferences(), Console(options))
+    tell_extrema([found], wavefunction)
+    save(found.surface, options.output, wavefunction=wavefunction)
     print(options.output)

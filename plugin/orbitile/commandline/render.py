@@ -20,12 +20,12 @@ from ._arguments import (
     read_size,
 )
 from ._input import wavefunction_of
-from ._page import is_page, slides_of, write_page
-from ._surfaces import as_drawn, coloured_as_asked, isosurface_of, sampling_of, tell_if_cut
+from ._page import is_page, write_page
 
 if TYPE_CHECKING:
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
+    from ..session.surfaces import SurfaceRequest
 
 HELP = "draw fields and the molecule"
 PRIORITY = 150
@@ -74,9 +74,12 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw a picture, and print its name."""
     from ..exporters import holds_scenes, save
+    from ..readers._references import FileReferences
     from ..renderer import render
     from ..scenes import PALETTES, scene_of
     from ..session.pages import document_of
+    from ..session.surfaces import slides_of, surfaces_of_picture
+    from ._surfaces import Console, tell_extrema
 
     size = read_size(options.size)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
@@ -92,16 +95,28 @@ def run(options: argparse.Namespace) -> None:
         camera = Camera.facing(wavefunction.positions).turned(*_read_angles(options.turn))
     requests = _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
-        slides = slides_of(requests, wavefunction, choices.get("colours", PALETTES), options.opacity)
+        slides, found = slides_of(
+            requests,
+            wavefunction,
+            FileReferences(),
+            Console(options),
+            colours=choices.get("colours", PALETTES),
+            opacity=options.opacity,
+        )
+        tell_extrema(found, wavefunction)
         document = document_of(slides, wavefunction)
         if camera is not None:
             document = replace(document, rotation=camera.rotation)
         write_page(document, output, wavefunction)
         return
     if options.plane is None:
-        surfaces = _drawn_surfaces(requests, wavefunction, size, camera)
+        found = surfaces_of_picture(
+            requests, wavefunction, FileReferences(), Console(options), size=size, camera=camera
+        )
+        tell_extrema(found, wavefunction)
+        surfaces = [one.surface for one in found]
     else:
-        surfaces = [_plane(requests[0], wavefunction)]
+        surfaces = [_plane(options, requests[0].field, wavefunction)]
     if holds_scenes(output):
         save(scene_of(surfaces, wavefunction, opacity=options.opacity, **choices), output, wavefunction=wavefunction)
         print(output)
@@ -122,16 +137,12 @@ def run(options: argparse.Namespace) -> None:
     print(output)
 
 
-def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[argparse.Namespace]:
-    """The options for each field of a picture alone: lists of orbitals taken apart, each with its isovalue."""
-    from ..fields._orbital_ranges import orbital_list, orbital_range
+def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[SurfaceRequest]:
+    """The request of each field of a picture: lists of orbitals taken apart, each with its isovalue."""
+    from ..session.surfaces import drawn, fields_in
+    from ._surfaces import request_of
 
-    fields: list[str] = []
-    for name in names:
-        several = orbital_list(wavefunction, name) is not None
-        for part in name.split(",") if several else [name]:
-            orbitals = (several and orbital_range(wavefunction, part.strip().lower())) or []
-            fields += [orbital.name for orbital in orbitals] if len(orbitals) > 1 else [part.strip()]
+    fields = fields_in(wavefunction, names)
     if len(fields) > 1 and (options.color_by is not None or options.plane is not None):
         given = "--color-by" if options.plane is None else "--plane"
         raise OrbitileError(f"{given}: expected one FIELD to colour, got {len(fields)}: {', '.join(fields)}")
@@ -145,39 +156,11 @@ def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: li
             f"{options.isovalue!r}"
         )
     isovalues *= len(fields) if len(isovalues) == 1 else 1
-    requests = [
-        argparse.Namespace(**{**vars(options), "field": field, "isovalue": isovalue})
-        for field, isovalue in zip(fields, isovalues, strict=True)
-    ]
-    return requests if options.plane is not None else [as_drawn(request, wavefunction) for request in requests]
+    requests = [request_of(options, *pair) for pair in zip(fields, isovalues, strict=True)]
+    return requests if options.plane is not None else [drawn(request, wavefunction) for request in requests]
 
 
-def _drawn_surfaces(
-    requests: list[argparse.Namespace], wavefunction: Wavefunction, size: tuple[int, int], camera: Any
-) -> list[Surface]:
-    """Surfaces of a picture, on lattices on which they look round in it unless a spacing is asked for."""
-    from ..readers._references import FileReferences
-    from ..renderer import round_lattice, round_spacing
-
-    references = FileReferences()
-    sampled = [(request, sampling_of(request, wavefunction, references)) for request in requests]
-    surfaces = [isosurface_of(request, wavefunction, *sampling) for request, sampling in sampled]
-    options = requests[0]
-    if options.spacing is None and options.points is None and options.quality != "coarse":
-        spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
-        for n, (request, (field, lattice, isovalue)) in enumerate(sampled):
-            finer = round_lattice(lattice, spacing)
-            if finer is not lattice and not field.is_smooth:
-                surfaces[n] = isosurface_of(request, wavefunction, field, finer, isovalue)
-    for surface, (request, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
-        tell_if_cut(request, wavefunction, surface, field, lattice)
-    return [
-        coloured_as_asked(request, wavefunction, surface, field, references)
-        for surface, (request, (field, _, _)) in zip(surfaces, sampled, strict=True)
-    ]
-
-
-def _plane(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
+def _plane(options: argparse.Namespace, field: str, wavefunction: Wavefunction) -> Surface:
     """The plane that the options ask for, coloured by the field."""
     from ..analysis.planes import as_surface, plane_through, slice_field
     from ..model.lattice import spacing_of
@@ -190,7 +173,7 @@ def _plane(options: argparse.Namespace, wavefunction: Wavefunction) -> Surface:
     spacing = spacing_of(options.quality) / 2 if options.spacing is None else options.spacing * angstrom
     margin = {} if options.margin is None else {"margin": options.margin * angstrom}
     plane = plane_through(wavefunction, read_atoms("--plane", options.plane), spacing=spacing, **margin)
-    values = slice_field(wavefunction, options.field, plane, device=options.device, precision=options.precision)
+    values = slice_field(wavefunction, field, plane, device=options.device, precision=options.precision)
     return as_surface(values, options.color_range)
 
 

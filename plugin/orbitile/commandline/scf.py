@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ._arguments import CommandParser, add_calculation, add_geometries, read_calculation
 from ._console import progress_bar, stoppable, tell
+from ._executor import add_executor, executor_of
 
-HELP = "compute orbitals along a trajectory of geometries (needs h5py)"
+HELP = "compute orbitals along a trajectory of geometries (needs h5py, or zarr)"
 PRIORITY = 90
 
 
@@ -17,17 +18,29 @@ def add_arguments(parser: CommandParser) -> None:
     add_geometries(parser)
     add_calculation(parser, "hf")
     parser.add_argument(
-        "-o", "--output", metavar="H5", required=True, help="series file; what it has is not done again"
+        "-o", "--output", metavar="OUT", required=True, help="series, .h5 or .zarr; what it has is not done again"
+    )
+    add_executor(parser)
+    parser.add_argument(
+        "--row",
+        type=int,
+        metavar="N",
+        help="cut TRAJ into rows of N frames, each begun from atoms (default: 32 with --workers or --dask, else none)",
     )
 
 
 def run(options: argparse.Namespace) -> None:
     """Compute the frames that the series file lacks, and print how many it has."""
+    from ..scf.parts import folder_of_parts
     from ..scf.series import compute_series
 
     calculation = read_calculation(options)
     try:
-        with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
+        with (
+            stoppable() as cancelled,
+            progress_bar(options, str(calculation)) as progress,
+            executor_of(options) as executor,
+        ):
             trajectory = compute_series(
                 options.geometries,
                 options.output,
@@ -36,12 +49,15 @@ def run(options: argparse.Namespace) -> None:
                 engine=options.engine,
                 device=options.device,
                 precision=options.precision,
+                executor=executor,
+                row=options.row,
                 progress=progress,
                 cancelled=cancelled,
                 report=tell,
             )
     except KeyboardInterrupt:
-        if Path(options.output).expanduser().exists():
+        output = Path(options.output).expanduser()
+        if output.exists() or folder_of_parts(output).exists():
             tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
         raise
     print(f"{options.output}: {len(trajectory)} frames, by {trajectory[0].program}")

@@ -9,7 +9,7 @@ from ._arguments import CommandParser
 from ._console import progress_bar, tell
 from ._input import tell_notes
 
-HELP = "put the frames of a trajectory into one series file (needs h5py)"
+HELP = "put the frames of a trajectory into one series file (needs h5py, or zarr)"
 PRIORITY = 100
 
 
@@ -18,20 +18,22 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "files", metavar="FILE", nargs="+", help="files of one frame each, in natural order; or one of many frames"
     )
-    parser.add_argument("-o", "--output", metavar="H5", required=True, help="series file to write or replace")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", required=True, help="series to write or replace: .h5, or .zarr"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the frames that can be read, and print how many they are."""
-    from ..exporters._series import SeriesWriter, require_series
-    from ..files.writing import written_atomically
+    from ..exporters._series import SeriesWriter, replaced_series, require_series
     from ..readers import load_trajectory, natural_order
 
     files = sorted(options.files, key=natural_order)
     require_series(options.output)
     trajectory = load_trajectory(files[0] if len(files) == 1 else files)
-    with written_atomically(options.output) as part:
-        part.unlink()  # a writer continues what is there, and an empty file is no series
+    with replaced_series(options.output) as part:
+        if part.is_file():
+            part.unlink()  # a writer continues what is there, and an empty file is no series
         with SeriesWriter(part) as writer, progress_bar(options, "frames") as progress:
             for index, wavefunction in trajectory.frames(tell):
                 tell_notes(options, wavefunction)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from ..errors import OrbitileError
 from ._arguments import CommandParser, add_exported, add_sampled_field
 from ._console import note, progress_bar
+from ._executor import add_executor
+from ._frames import write_frames
 from ._input import wavefunction_of
-from ._surfaces import lattice_of, sampling_of
 
 if TYPE_CHECKING:
     from ..fields.orbital import Orbital
@@ -24,6 +25,15 @@ def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_sampled_field(parser)
     add_exported(parser, "volume", "; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d")
+    group = parser.add_argument_group("frames of a trajectory")
+    group.add_argument(
+        "--frames",
+        metavar="LIST",
+        help="write these to a Zarr store: all, or as 1-10, 1,5,9 or FIRST:LAST:STEP (::5), counted from 1; FILE may "
+        "be a pattern in quotes. What the store has is not done again",
+    )
+    group.add_argument("--follow", action="store_true", help="follow the orbitals, named as in the first frame")
+    add_executor(group)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -32,14 +42,22 @@ def run(options: argparse.Namespace) -> None:
     from ..exporters import exporter_for
     from ..fields._orbital_ranges import orbital_list
     from ..readers._references import FileReferences
+    from ..session.surfaces import sampling
+    from ._surfaces import Console, request_of
 
+    if options.frames is not None:
+        write_frames(options)
+        return
     exporter_for(options.output, "volume")  # refuse before the work, not after it
+    if options.workers is not None or options.dask is not None or options.follow:
+        raise OrbitileError("--workers, --dask and --follow are for frames of a trajectory: ask for them with --frames")
     wavefunction = wavefunction_of(options)
     orbitals = orbital_list(wavefunction, options.field)
     if orbitals is not None:
         _write_orbitals(options, wavefunction, orbitals)
         return
-    field, lattice, _ = sampling_of(options, wavefunction, FileReferences())
+    request = request_of(options, options.field, options.isovalue)
+    field, lattice, _ = sampling(request, wavefunction, FileReferences(), Console(options))
     with progress_bar(options, field.quantity) as progress:
         compute_to_file(
             wavefunction,
@@ -55,12 +73,12 @@ def run(options: argparse.Namespace) -> None:
 
 def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orbitals: list[Orbital]) -> None:
     """Write several orbitals on one lattice, each to a file of its own."""
-    import numpy as np
-
     from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.lattices import compute_many
     from ..exporters import save
-    from ..model.lattice import Lattice
+    from ..session.surfaces import lattice_for
+    from ..trajectories.volumes import united
+    from ._surfaces import request_of
 
     orbitals = [orbital.with_kernel(options.kernel) for orbital in orbitals]
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
@@ -79,13 +97,9 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
         isovalue = options.isovalue
         if isovalue is None:
             isovalue = default_isovalue(wavefunction, orbital, device=options.device)
-        lattices.append(lattice_of(options, wavefunction, isovalue, orbital))
-    if lattices[0].periodic:
-        lattice = max(lattices, key=lambda one: one.n_points)
-    else:
-        ends = [np.array([box.origin, box.far_corner]) for box in lattices]
-        spacing = max(float(box.spacings[0]) for box in lattices)
-        lattice = Lattice.box(np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1)), spacing)
+        request = request_of(options, orbital.name, isovalue)
+        lattices.append(lattice_for(request, wavefunction, isovalue, orbital))
+    lattice = united(lattices)
     note(options, "{} x {} x {} points".format(*lattice.shape))
     with progress_bar(options, f"{len(orbitals)} orbitals") as progress:
         volumes = compute_many(

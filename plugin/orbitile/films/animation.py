@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from typing import Any
@@ -16,8 +18,9 @@ from ..evaluation.surfaces import extract_surface, surface_in_motion
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
-from ..renderer import Patches, margins, render
+from ..renderer import Camera, Patches, margins, render
 from ..watch import checkpoint, stage, tell, watched
+from ..workers import in_order
 from .framing import Framing, find_framing
 from .shots import Shot, Shots
 from .writing import Pixels, checked_film, write_film, write_folder
@@ -27,6 +30,12 @@ _FIRST_PASS = 0.25
 
 _LEGEND = (Patches("quantity", (((0.0, 0.0, 0.0), "+"),)),)
 """Stands for the legend, whose height depends on the number of rows."""
+
+_TOGETHER = 8
+"""Pictures that a process draws at once, at most."""
+
+_BYTES = 1 << 24
+"""Of such pictures, at most, where it is more than one."""
 
 
 def animate(
@@ -42,6 +51,7 @@ def animate(
     background: Any = "white",
     legend: bool = True,
     device: str | None = None,
+    executor: Executor | None = None,
     progress: Callable[[float], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     **drawing: Any,
@@ -72,6 +82,9 @@ def animate(
         As for `render`.
     device
         As for `compute`.
+    executor
+        Other processes that draw the pictures: those of `orbitile.workers.local_workers`, or of a cluster. The film is
+        the same where they draw with the same OpenGL.
     progress
         Called with the share that is done.
     cancelled
@@ -86,7 +99,8 @@ def animate(
 
     Notes
     -----
-    Memory: one picture, one volume and its surface, however long the film is.
+    Memory: one picture, one volume and its surface, however long the film is; with an executor 32 MB of pictures for
+    each of its processes.
 
     Raises
     ------
@@ -116,7 +130,11 @@ def animate(
             )
         style = {"size": size, "background": background, "legend": legend, **drawing}
         with stage(_FIRST_PASS, 1.0):
-            pictures = _pictures(shots, framing, device, style)
+            views = _views(shots, framing)
+            if executor is None:
+                pictures = _pictures(views, framing.n_shots, device, style)
+            else:
+                pictures = _pictures_of(executor, views, framing.n_shots, device, style)
             if target.suffix == "":
                 write_folder(pictures, target)
             else:
@@ -124,18 +142,55 @@ def animate(
     return framing.n_shots
 
 
-def _pictures(shots: Shots, framing: Framing, device: str | None, style: dict[str, Any]) -> Iterator[Pixels]:
+@dataclass(frozen=True, eq=False)
+class View:
+    """A shot, where it is sampled, and from where it is seen."""
+
+    shot: Shot
+    lattice: Lattice
+    camera: Camera
+
+
+def _views(shots: Shots, framing: Framing) -> Iterator[View]:
+    for n, shot in enumerate(islice(shots(), framing.n_shots)):  # a trajectory may have grown since
+        yield View(shot, framing.lattice(shot), framing.camera(shot, n / framing.n_shots))
+
+
+def _pictures(views: Iterator[View], n_shots: int, device: str | None, style: dict[str, Any]) -> Iterator[Pixels]:
     """The pictures of a film in order; the style is what `render` is told of all of them."""
     surfaces = ShotSurfaces(device)
-    for n, shot in enumerate(islice(shots(), framing.n_shots)):  # a trajectory may have grown since
-        share = n / framing.n_shots
-        with stage(share, (n + 1) / framing.n_shots):
-            checkpoint()
-            surface = surfaces.of(shot, framing.lattice(shot))
-            camera = framing.camera(shot, share)
-            pixels = render(() if surface is None else surface, shot.wavefunction, camera=camera, **style)
+    for n, view in enumerate(views):
+        with stage(n / n_shots, (n + 1) / n_shots):
+            pixels = _drawn(view, surfaces, style)
             tell(1.0)
         yield pixels
+
+
+def _pictures_of(
+    executor: Executor, views: Iterator[View], n_shots: int, device: str | None, style: dict[str, Any]
+) -> Iterator[Pixels]:
+    """The same by other processes, some neighbouring pictures at once: they may have their surface in common."""
+    width, height = style["size"]
+    n_each = max(1, min(_TOGETHER, _BYTES // (4 * width * height)))
+    calls = ((part, device, style) for part in iter(lambda: list(islice(views, n_each)), []))
+    n = 0
+    for pictures in in_order(executor, drawn_together, calls):
+        for pixels in pictures:
+            n += 1
+            tell(n / n_shots)
+            yield pixels
+
+
+def drawn_together(views: Sequence[View], device: str | None, style: dict[str, Any]) -> list[Pixels]:
+    """Pictures of a film that follow each other."""
+    surfaces = ShotSurfaces(device)
+    return [_drawn(view, surfaces, style) for view in views]
+
+
+def _drawn(view: View, surfaces: ShotSurfaces, style: dict[str, Any]) -> Pixels:
+    checkpoint()
+    surface = surfaces.of(view.shot, view.lattice)
+    return render(() if surface is None else surface, view.shot.wavefunction, camera=view.camera, **style)
 
 
 class ShotSurfaces:

@@ -4,8 +4,8 @@
    line of sight hits the sphere or the cylinder, so outlines, depths and highlights are exact at any size.
 2. Layers of translucent surfaces are mixed in the order of their depth (see `transparency`).
 3. There are n x n samples a pixel, and a filter two pixels wide makes a pixel of them. The picture is made in tiles of
-   samples, so that its size is limited neither by the largest texture nor by memory, and empty or simple parts of it
-   need few passes.
+   samples, so that its size is limited neither by the largest texture nor by memory, and simple parts of it need few
+   passes; where nothing is, nothing is drawn.
 
 Light is added up in linear light; layers and samples are mixed in display values with premultiplied alpha. The latter
 is what every program does that puts a picture with transparency on a page, so a transparent picture on white paper is
@@ -72,6 +72,7 @@ def draw(
     """
     view = View.of(scene, camera, size)
     width, height = size
+    window = view.occupied(scene)
     result = np.empty((height, width, 4), np.uint8)
     with offscreen() as context:
         gl = context.gl
@@ -80,9 +81,15 @@ def draw(
                 limits = [gl.glGetIntegerv(gl.GL_MAX_TEXTURE_SIZE), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS)]
                 step = min(TILE, *(int(limit) for limit in limits)) // samples - 2
                 # Tiles of nearly equal size: a sliver at the edge would cost as many passes as a full one.
-                columns, rows = (np.linspace(0, length, -(-length // step) + 1).astype(int) for length in size)
+                columns, rows = (
+                    np.linspace(low, high, -(-(high - low) // step) + 1).astype(int)
+                    for low, high in (window[::2], window[1::2])
+                )
                 tile = int(np.diff(columns).max()), int(np.diff(rows).max())
                 with framebuffers(context, tile, samples) as buffers:
+                    if window != (0, 0, *size):
+                        x, y = (0 if low else length - 1 for low, length in zip(window[:2], size, strict=True))
+                        result[:] = painter.tile((x, y, x + 1, y + 1), buffers, background)[0, 0]
                     for x0, x1 in pairwise(columns):
                         for y0, y1 in pairwise(rows):
                             part = painter.tile((x0, y0, x1, y1), buffers, background)

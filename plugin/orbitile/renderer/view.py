@@ -16,6 +16,9 @@ Floats = NDArray[np.float64]
 Window = tuple[int, int, int, int]
 """Part of a picture in pixels: x0, y0, x1, y1, y upwards."""
 
+_EDGE = 4
+"""Pixels around what is seen: the filter of the samples reaches one and a half."""
+
 
 @dataclass(frozen=True, eq=False)
 class View:
@@ -78,6 +81,26 @@ class View:
         screen: Floats = seen[:, :2] / across / (self._slope * np.array([self._aspect, 1.0]))
         screen[depth[:, 0] < self.near] = np.nan
         return screen
+
+    def occupied(self, scene: Scene) -> Window:
+        """Part of the picture outside of which nothing of a scene is seen; all of it where that is not known."""
+        whole = 0, 0, *self.size
+        centres, radii = scene.extent()
+        seen = self.seen(centres - self.middle)
+        depths = -seen[:, 2]
+        if not len(centres) or (depths - radii).min() < self.near:
+            return whole
+        edges: list[int] = []
+        for axis, slope in ((0, self._slope * self._aspect), (1, self._slope)):
+            found = []
+            for sign in (-1, 1):  # the corners of a cube around each sphere are at least as far out as its outline
+                across = sign * (seen[:, axis] + sign * radii)
+                nearer, farther = (1.0, 1.0) if self.camera.orthographic else (depths - radii, depths + radii)
+                found.append(sign * float(np.maximum(across / nearer, across / farther).max()) / slope)
+            pixels = (np.array(found) + 1) / 2 * self.size[axis] + (-_EDGE, _EDGE)
+            edges += np.clip(pixels, 0, self.size[axis]).astype(int).tolist()
+        x0, x1, y0, y1 = edges
+        return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else whole
 
     def projection(self, window: Window) -> Floats:
         """Projection of a window of the picture, shape (4, 4), from positions as the camera sees them."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.units import angstrom
-from ..readers.series import SeriesFrames
+from ..readers._any_series import open_series
 from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob
@@ -72,10 +72,11 @@ def computed_series(geometries: MoleculeFrames, target: Path, calculation: Calcu
     OrbitileError
         As `orbitile.compute_series` does.
     """
+    from ..scf.rows import Means
     from ..scf.series import continue_series
 
     left_out: list[str] = []
-    continue_series(geometries, target, calculation, left_out.append)
+    continue_series(geometries, target, Means(calculation), left_out.append)
     return tuple(left_out)
 
 
@@ -115,7 +116,7 @@ class RunningCalculation(BackgroundJob):
         if not self.target.exists():
             return 0
         with contextlib.suppress(OrbitileError):  # it is being made, and cannot be read yet
-            series = SeriesFrames(self.target)
+            series = open_series(self.target)
             try:
                 return len(series)
             finally:

@@ -17,8 +17,9 @@ from typing import Any, BinaryIO
 
 from ..errors import FileChanged, OrbitileError
 from ..files.hdf5 import MAGIC
+from ..files.zarr import kind_of_store
 from ..readers import files_of
-from ..readers.series import SeriesFrames
+from ..readers._any_series import open_series
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
@@ -103,6 +104,8 @@ def _status(files: list[str]) -> _Status:
 
 
 def _read(files: list[str], extent: int | None) -> str:
+    if kind_of_store(Path(files[0])) == "trajectory":
+        return _series(Path(files[0]), extent)
     digest = hashlib.sha256()
     looked_at = 0
     for file in files if len(files) > 1 else []:
@@ -136,7 +139,7 @@ def _feed(digest: Any, stream: BinaryIO, start: int, end: int | None) -> None:
 
 
 def _series(path: Path, extent: int | None) -> str:
-    digest, series = hashlib.sha256(), SeriesFrames(path)
+    digest, series = hashlib.sha256(), open_series(path)
     try:
         n_frames = len(series) if extent is None else min(extent, len(series))
         series.feed(digest.update, n_frames)

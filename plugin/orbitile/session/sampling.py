@@ -25,7 +25,7 @@ from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..readers import load, load_volumes
+from ..readers import load
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
@@ -35,7 +35,7 @@ from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, is_trajectory
-from .volume_file import chosen, is_volume_file
+from .volume_file import chosen, is_volume_file, volumes_of
 
 _READ, _FOLLOWED = 0.05, 0.4
 """Share of a request in which the wavefunction is read; of a frame of a trajectory, whose orbitals are followed."""
@@ -102,7 +102,7 @@ class WavefunctionCache:
 
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
-        return self._read(source, load_volumes, self._volumes, _VOLUMES_KEPT)
+        return self._read(source, volumes_of, self._volumes, _VOLUMES_KEPT)
 
     def require(self, source: str, names: Iterable[str]) -> None:
         """Refuse fields that a source does not have; errors as for `get` and `field`."""

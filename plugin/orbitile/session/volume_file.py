@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OrbitileError
+from ..memory import available_memory
 from ..model.volume import Volume
-from ..readers import holds_volumes, load_atoms
+from ..readers import holds_volumes, load_atoms, load_volumes, open_volume
 from .source import OneFile, is_trajectory
+
+MOST_SHOWN = 1 << 30
+"""Bytes of a volume that is shown, at most: 645^3 points in single precision."""
+
+_ROOM = 6
+"""How many times as much memory as its values a volume needs while it is shown: copies, and surfaces."""
 
 VALUES = "values"
 """Name of the field that such a file holds; of several, `values:2` is the second."""
@@ -46,6 +54,26 @@ class Sampled:
 def is_volume_file(source: str) -> bool:
     """Whether a source, as text, is a file of volumes."""
     return not is_trajectory(source) and holds_volumes(OneFile.read(source).path)
+
+
+def volumes_of(path: str) -> tuple[Volume, ...]:
+    """The volumes in a file as far as they can be shown: of a large store the finest level that fits, which says so.
+
+    Raises
+    ------
+    OrbitileError
+        When the file cannot be read.
+    """
+    if not Path(path).expanduser().is_dir():
+        return load_volumes(path)
+    stored = open_volume(path)
+    room = available_memory()
+    level = stored.within(MOST_SHOWN if room is None else min(MOST_SHOWN, room // _ROOM))
+    volume = level.whole()
+    if level.first:
+        said = f"level {level.first} of its pyramid, {volume.values.shape} of {stored.header.lattice.shape} points"
+        volume = replace(volume, quantity=f"{volume.quantity} ({said})")
+    return (volume,)
 
 
 def atoms_of(source: str, volume: Volume) -> Sampled:

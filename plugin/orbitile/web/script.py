@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from ..scenes.shading import shader_source
 
-_MODULES = ("unpack", "geometry", "drawing", "turning", "controls", "diagram", "viewer")
+_MODULES = ("elements", "unpack", "geometry", "drawing", "turning", "controls", "diagram", "viewer")
 
 _SHADERS = ("sphere_vertex", "sphere_fragment", "stick_vertex", "stick_fragment", "mesh_vertex", "mesh_fragment")
 
@@ -25,11 +25,15 @@ def viewer_script(*ends: str) -> str:
     """The viewer as one text, and behind it modules of those names that use it."""
     shaders = {name: shader_source(name).replace(_OPENGL, _WEBGL) for name in _SHADERS}
     texts = [f"const SHADERS = {json.dumps(shaders)};"]
-    for name in (*_MODULES, *ends):
-        text = (files(__package__) / "scripts" / f"{name}.js").read_text(encoding="utf-8")
-        text = re.sub(r"^import [^;]*;.*\n", "", text, flags=re.MULTILINE)
-        texts.append(re.sub(r"^export (?!default)", "", text, flags=re.MULTILINE).strip())
+    texts += [module(name) for name in (*_MODULES, *ends)]
     return "\n\n".join(texts) + "\n"
+
+
+def module(name: str, package: str = __package__) -> str:
+    """A module in the `scripts/` of a package, without its imports and exports."""
+    text = (files(package) / "scripts" / f"{name}.js").read_text(encoding="utf-8")
+    text = re.sub(r"^import [^;]*;.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^export (?!default)", "", text, flags=re.MULTILINE).strip()
 
 
 @cache

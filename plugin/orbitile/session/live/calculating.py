@@ -22,7 +22,7 @@ from ...scf.calculation import Calculation, NotConverged, Solution
 from ...scf.diis import Response
 from ...scf.engines import engine_of
 from ...scf.forces import check_forces
-from ...scf.series import HISTORY, sound
+from ...scf.frames import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
 from ...trajectories.tracking import followed
 from ..request import Request, Sample

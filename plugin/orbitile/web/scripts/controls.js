@@ -1,17 +1,8 @@
 // What stands beside the picture: the list of what can be chosen, sliders, what colours stand for.
 
-export const ELECTRONVOLTS = 27.211386245988; // in a hartree
+import { made } from "./elements.js";
 
-/** An element with attributes and children; texts stay texts. */
-export function made(kind, attributes = {}, ...children) {
-  const node = document.createElement(kind);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
+export const ELECTRONVOLTS = 27.211386245988; // in a hartree
 
 /** What choices and slides are known by. */
 export const keyOf = ({ field, color_by }) => JSON.stringify([field, color_by]);

@@ -1,8 +1,9 @@
 // The view: a picture that can be turned, and beside it what can be chosen.
 
-import { choiceList, frameBar, isovalueSlider, keyOf, legend, made } from "./controls.js";
+import { choiceList, frameBar, isovalueSlider, keyOf, legend } from "./controls.js";
 import { diagram } from "./diagram.js";
 import { Drawing } from "./drawing.js";
+import { made } from "./elements.js";
 import { framed } from "./geometry.js";
 import { turnable } from "./turning.js";
 

@@ -1,0 +1,1 @@
+"""Many files: the same asked of each, one record a file, and a table and a contact sheet of all."""
