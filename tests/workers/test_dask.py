@@ -223,10 +223,12 @@ class _Programs:
         return self.start("dask_worker", self.address, "--nthreads", "1", "--local-directory", str(self._folder))
 
     def end(self):
+        # Killed, since a worker whose scheduler is gone may take long to end by itself; what a worker with a
+        # nanny has started ends with the nanny.
         for program in self._all:
-            program.terminate()
+            program.kill()
         for program in self._all:
-            program.wait(30)
+            program.wait()
 
 
 @pytest.fixture

@@ -426,9 +426,7 @@ def test_nothing_outlives_a_process_that_is_killed(doing, tmp_path):
         if doing == "stopped":
             os.kill(process, signal.SIGSTOP)
         parent.kill()
-    begin = time.monotonic()
-    seconds_until(lambda: not alive(process))
-    assert time.monotonic() - begin < 3  # 1.6 s, and what a busy machine takes
+    seconds_until(lambda: not alive(process))  # its job would last 60 s
     seconds_until(lambda: names(prefixes) == [])
     members = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     seconds_until(lambda: not [n for n in members if alive(n) and _group(n) == group])  # its guard has gone too
