@@ -14,6 +14,10 @@ from orbitile import Orbitals, Shell, Wavefunction
 # programs that tests start in another home find the kernels there that were compiled before
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
+# A `LocalCluster` of Dask gives up for ever what is away for 15 seconds, and a worker that a test has killed may take
+# that long to start again on a busy machine.
+os.environ.setdefault("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "1h")
+
 # as on Windows and macOS, whatever a test starts by multiprocessing
 multiprocessing.set_start_method("spawn", force=True)
 

@@ -131,6 +131,15 @@ def test_files_that_crash_hang_and_end_their_process(runs, undisturbed, tmp_path
     )
 
 
+@pytest.fixture
+def interruptible():
+    """Programs that are started hear SIGINT, also where the tests ignore it, as what a shell starts with `&` does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupted_in_order(runs, undisturbed, tmp_path):
     out = tmp_path / "out"
     process = start(runs, out, "--workers", "1")

@@ -77,8 +77,7 @@ class Cluster:
         self.resources: dict[str, int] = {}
         self._client = client
         self._security = client.security
-        self._looked = self._seen = 0.0
-        self.has_life()
+        self._looked = self._without = 0.0
         self._look(client)
 
     @property
@@ -88,7 +87,7 @@ class Cluster:
 
     def has_life(self) -> None:
         """Take note that there was a worker just now, or begin to wait for one."""
-        self._seen = time.monotonic()
+        self._without = 0.0
 
     def connected(self, is_wanted: Callable[[], bool]) -> Any:
         """The client, when it is connected; a new one where it gave up.
@@ -117,15 +116,19 @@ class Cluster:
     def watch(self, is_wanted: Callable[[], bool]) -> None:
         """Look now and then which workers there are.
 
+        Time in which nobody looked, since the machine slept or stood still, is not time without workers.
+
         Raises
         ------
         WorkerNotStarted
             When there is no scheduler, or no worker, for longer than `patience`.
         """
-        if time.monotonic() - self._looked < _EVERY:
+        since = time.monotonic() - self._looked
+        if since < _EVERY:
             return
+        self._without += min(since, 2 * _EVERY)
         self._look(self.connected(is_wanted))
-        if time.monotonic() - self._seen > self.patience:
+        if self._without > self.patience:
             raise WorkerNotStarted(
                 f"the Dask cluster at {self.address} has had no worker for {self.patience:g} s; start some with "
                 f"`dask worker {self.address} --nthreads 1`"

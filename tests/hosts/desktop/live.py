@@ -40,7 +40,7 @@ _A_SECOND = 30
 """Moves of the mouse a second."""
 _HEAD = (
     "| drag | s | converged a second | stood still, ms | over 60 ms | MB before, after "
-    "| energy at rest | less that of orbitile scf | was wrong |"
+    "| energy at rest | less that of orbitile scf | busy in | was wrong |"
 )
 
 
@@ -63,7 +63,10 @@ class Drag:
         Of `watcher.live`, at rest.
     afresh : float
         Energy of a calculation that knows nothing of those before, where the atoms are at rest.
+    busy : list of str
+        Where the window computed for longer than 60 ms at a time, which a busy machine makes it do.
     wrong : list of str
+        What the log tells.
     """
 
     name: str
@@ -73,6 +76,7 @@ class Drag:
     megabytes: tuple[float, float]
     status: list[Any]
     afresh: float
+    busy: list[str]
     wrong: list[str]
 
     def line(self) -> str:
@@ -80,10 +84,11 @@ class Drag:
         stood, computed = (max((freeze[at] for freeze in self.freezes), default=0) for at in (0, 1))
         many = [sum(freeze[at] > 60 for freeze in self.freezes) for at in (0, 1)]
         rate, (before, after) = self.n_converged / self.seconds, self.megabytes
-        energy, wrong = self.status[3][1], "; ".join(self.wrong).replace("\n", " ")
+        energy = self.status[3][1]
+        busy, wrong = ("; ".join(found).replace("\n", " ") for found in (self.busy, self.wrong))
         return (
             f"| {self.name} | {self.seconds:.1f} | {rate:.1f} | {stood} ({computed} computing) | {many[0]} ({many[1]}) "
-            f"| {before:.0f}, {after:.0f} | {energy:.7f} | {energy - self.afresh:.1e} | {wrong} |"
+            f"| {before:.0f}, {after:.0f} | {energy:.7f} | {energy - self.afresh:.1e} | {busy} | {wrong} |"
         )
 
 
@@ -143,15 +148,15 @@ class Mouse:
         seconds = time.monotonic() - begin
         n_converged = window.ask("live()")[2] - before
         freezes = window.ask("pulse.take()")
-        wrong = [freeze[3] for freeze in freezes if freeze[1] > 60][:3]
+        busy = [freeze[3] for freeze in freezes if freeze[1] > 60][:3]
         status = self.rest()
         time.sleep(0.7)
         screen.picture(self.pictures / f"{name}-rest.png")
         log = window.log()
-        wrong += trouble_in(log[self._read :])
+        wrong = trouble_in(log[self._read :])
         self._read = len(log)
         memories = memory, window.ask("memory()")
-        return Drag(name, seconds, n_converged, freezes, memories, status, self._afresh(molecule), wrong)
+        return Drag(name, seconds, n_converged, freezes, memories, status, self._afresh(molecule), busy, wrong)
 
     def _afresh(self, molecule: str) -> float:
         """Energy of a molecule where its atoms are, as `orbitile scf` computes it."""
@@ -200,7 +205,7 @@ def main() -> None:
         sys.exit(missing())
     folder = options.folder or Path(tempfile.mkdtemp(prefix="orbitile-live-"))
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [_HEAD, "|" + "---|" * 9]
+    lines = [_HEAD, "|" + "---|" * 10]
     parts: tuple[Callable[[Mouse], list[Drag]], ...] = (over, lambda mouse: long(mouse, options.seconds))
     with Screen() as screen, tempfile.TemporaryDirectory() as home:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
