@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -122,6 +122,11 @@ def running() -> str:
     return "cpu" if name in ("x64", "arm64") else name
 
 
+def host_threads() -> int:
+    """Threads of the CPU among which a loop is shared out there."""
+    return int(_impl.current_cfg().cpu_max_num_threads)
+
+
 def end() -> None:
     """End the compiler, whereupon it writes what it has compiled to its cache, and arrays on the device are gone."""
     _forget_launches()
@@ -129,8 +134,17 @@ def end() -> None:
 
 
 def leave_alone() -> None:
-    """Never end what runs, not even with the interpreter: in a process that was forked its threads are not there."""
+    """Never end what runs, not even with the interpreter: its threads (in a fork) or its device are not there."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_impl.get_runtime().prog))
+
+
+def goes_on() -> bool:
+    """Whether the device takes commands: one that was lost refuses all that the program asks for from then on."""
+    try:
+        ti.sync()
+    except Exception:  # a compiler raises whatever its driver does
+        return False
+    return True
 
 
 def identity() -> str:
@@ -199,6 +213,37 @@ def lightly_optimised(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return launched
 
 
+@contextmanager
+def _with_vectors() -> Iterator[None]:
+    """On a CPU, vectors remain vectors."""
+    config = _impl.current_cfg()
+    before = getattr(config, "real_matrix_scalarize", None)
+    if before is None or running() != "cpu":
+        yield
+        return
+    config.real_matrix_scalarize = False
+    try:
+        yield
+    finally:
+        config.real_matrix_scalarize = before
+
+
+def with_vectors(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that is compiled for a CPU with the vectors that its source has, for which there are instructions.
+
+    By default the compiler takes vectors apart, and LLVM finds again some of what belongs together. Vectors have to
+    be of 2, 4, 8 or 16 numbers: LLVM has others end where the next one begins at a multiple of their alignment.
+    """
+
+    @functools.wraps(kernel)
+    def launched(*arguments: Any) -> Any:
+        with _with_vectors():
+            return kernel(*arguments)
+
+    launched.compiled_in = _with_vectors  # type: ignore[attr-defined]  # for `Launch`
+    return launched
+
+
 def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
     """A kernel without return value, which a CPU is given without the checks of Taichi's own call: they take 0.1 ms.
 
@@ -227,6 +272,13 @@ _launches: "WeakKeyDictionary[Callable[..., None], Launch]" = WeakKeyDictionary(
 def _forget_launches() -> None:
     """Let go of what runs before it ends: a program that went later would free memory of the one that runs then."""
     _launches.clear()
+    for launch in list(_held):
+        launch.forget()
+    _held.clear()
+
+
+_held: "WeakSet[Launch]" = WeakSet()
+"""All launches of what runs now, whoever keeps them."""
 
 
 def delete(attributes: dict[str, Any]) -> None:
@@ -267,6 +319,7 @@ class Launch:
         if COMPILER == "quadrants":  # as its own call does
             primal.raise_on_templated_floats = _impl.current_cfg().raise_on_templated_floats
         self._program = program = _impl.get_runtime().prog
+        _held.add(self)
         with getattr(kernel, "compiled_in", contextlib.nullcontext)():
             key = primal.ensure_compiled(*arguments)
             if COMPILER == "quadrants":
@@ -281,6 +334,10 @@ class Launch:
             places[_sort_of(argument)].append(place)
         self._arrays, self._reals, self._integers = places["ndarray"], places["float"], places["int"]
         self._of_numpy = [(place, arguments[place].dtype, _lanes(primal, place)) for place in places["numpy"]]
+
+    def forget(self) -> None:
+        """Let go of the compiled kernel and of what runs it; it cannot be launched any more."""
+        self._program = self._kernel = self._compiled = None
 
     def __call__(self, *arguments: Any) -> None:
         """Launch it with arguments of the same types; it may still run when this returns."""

@@ -3,17 +3,27 @@
 A formula is a function of numbers, made of the operators + - * / and ** (to whole numbers, 1 or more) and of the
 functions below. What it does is written down step by step, equal steps once. Derivatives are more steps on the same
 list, by the chain rule from the result back to the inputs.
+
+Those functions that say so take arrays of NumPy as well: a formula made of them is computed at once then.
 """
 
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 Number = int | float
 
 
 @dataclass(eq=False)
 class Steps:
-    """What is computed, in order: each step is an operation, the steps that it needs, and a constant or a name."""
+    """What is computed, in order: each step is an operation, the steps that it needs, and a constant or a name.
 
+    `dtype` is NumPy's type of the numbers that the formula is written for.
+    """
+
+    dtype: "np.dtype[np.floating]" = field(default_factory=lambda: np.dtype(np.float64))
     steps: list[tuple[str, tuple[int, ...], float | str]] = field(default_factory=list)
     known: dict[tuple[str, tuple[int, ...], float | str], int] = field(default_factory=dict)
 
@@ -40,6 +50,11 @@ class Expression:
 
     on: Steps
     step: int
+
+    @property
+    def dtype(self) -> "np.dtype[np.floating]":
+        """NumPy's type of the number."""
+        return self.on.dtype
 
     def __add__(self, other: "Expression | Number") -> "Expression":
         other = self._with(other)
@@ -95,16 +110,25 @@ class Expression:
         return self.on.add(function, (self.step,))
 
 
+Value = TypeVar("Value", Expression, NDArray[np.floating])
+"""What a formula is made of: numbers to come, or arrays of numbers."""
+
+
 # Functions: accurate where their result is small too -------------------------------------------------------------
 
 
-def sqrt(x: Expression) -> Expression:
-    """Square root of a number above 0."""
-    return x._applied("sqrt")
+def sqrt(x: Value) -> Value:
+    """Square root of a number that is not negative, or of an array."""
+    return x._applied("sqrt") if isinstance(x, Expression) else np.sqrt(x)
 
 
-def cbrt(x: Expression) -> Expression:
-    """Cubic root of a number above 0: of products and quotients with those of their parts, which are often known."""
+def cbrt(x: Value) -> Value:
+    """Cubic root of a number above 0: of products and quotients with those of their parts, which are often known.
+
+    Or of an array.
+    """
+    if not isinstance(x, Expression):
+        return np.cbrt(x)
     operation, operands, value = x.on.steps[x.step]
     if operation == "constant":
         return x.on.constant(float(value) ** (1 / 3))
@@ -114,9 +138,9 @@ def cbrt(x: Expression) -> Expression:
     return x._applied("cbrt")
 
 
-def log1p(x: Expression) -> Expression:
-    """Logarithm of 1 + x, x not negative."""
-    return x._applied("log1p")
+def log1p(x: Value) -> Value:
+    """Logarithm of 1 + x, x not negative; or of an array."""
+    return x._applied("log1p") if isinstance(x, Expression) else np.log1p(x)
 
 
 def expm1(x: Expression) -> Expression:
@@ -139,14 +163,25 @@ def saturated(x: Expression) -> Expression:
     return x._applied("saturated")
 
 
-def at_least(x: Expression, limit: float) -> Expression:
-    """The larger one of a number and a limit."""
-    return x.on.add("at_least", (x.step, x.on.constant(limit).step))
+def at_least(x: Value, limit: Value | Number) -> Value:
+    """The larger one of a number, or of each of an array, and a limit."""
+    if not isinstance(x, Expression):
+        return np.maximum(x, limit)
+    return x.on.add("at_least", (x.step, x._with(limit).step))
 
 
-def at_most(x: Expression, limit: float) -> Expression:
-    """The smaller one of a number and a limit."""
-    return x.on.add("at_most", (x.step, x.on.constant(limit).step))
+def at_most(x: Value, limit: Value | Number) -> Value:
+    """The smaller one of a number, or of each of an array, and a limit."""
+    if not isinstance(x, Expression):
+        return np.minimum(x, limit)
+    return x.on.add("at_most", (x.step, x._with(limit).step))
+
+
+def above(x: Value, limit: Number) -> Value:
+    """1 where a number, or each of an array, is above a limit, 0 elsewhere."""
+    if not isinstance(x, Expression):
+        return (x > limit).astype(x.dtype)
+    return x.on.add("above", (x.step, x._with(limit).step))
 
 
 # What becomes of them ----------------------------------------------------------------------------------------------

@@ -76,6 +76,47 @@ def idle(turn: ti.i32, turns: ti.template()):
     return (turn & (turns - 1)) != 0
 
 
+@ti.func
+def turns_for(n: ti.i32, workers: ti.i32):
+    """Turns of a loop over tasks of which each thread of a CPU takes the next one whenever it is free.
+
+    The compiler gives every thread as many turns, one after the other: with unequal tasks most threads wait for one.
+    Here a worker is as many turns as a thread is given at least, and in the first of them it takes tasks until there
+    are none. They are counted in an element of an array, which has to be 0:
+
+        for turn in range(turns_for(n, workers)):
+            task = first_task(turn, n, taken, step)
+            while task < n:
+                work(task)
+                task = next_task(taken, step)
+
+    Tasks are taken in order, so long ones should not come last. Each is done whole by one worker, `worker_of(turn)`, so
+    values do not depend on who takes which.
+    """
+    return ti.min(n, workers) * _BLOCK
+
+
+@ti.func
+def first_task(turn: ti.i32, n: ti.i32, taken: ti.template(), step: ti.i32):
+    """The first task of a turn; n or more where there is none. See `turns_for`."""
+    task = n
+    if turn % _BLOCK == 0:
+        task = ti.atomic_add(taken[step], 1)
+    return task
+
+
+@ti.func
+def next_task(taken: ti.template(), step: ti.i32):
+    """The next task of the same turn; the number of tasks or more where there is none. See `turns_for`."""
+    return ti.atomic_add(taken[step], 1)
+
+
+@ti.func
+def worker_of(turn: ti.i32):
+    """Whose a turn is. See `turns_for`."""
+    return turn // _BLOCK
+
+
 def loop_over_tasks(n: str, turns: int, task: str = "task") -> list[str]:
     """The same for kernels that are written out: the lines that the lines of a task follow."""
     if turns == 1:

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from .orders import PLAIN, Orders
+
 BX, BY, BZ = BRICK = (8, 8, 16)
 """Points of a brick along x, y and z."""
 
@@ -51,6 +53,8 @@ class PackedSums:
         In bohr.
     shape : tuple of int
         Points of the slab.
+    orders : tuple of (int, int, int)
+        Derivatives along x, y and z of each sum that are wanted.
     """
 
     plan: Layout
@@ -58,6 +62,7 @@ class PackedSums:
     terms: np.ndarray
     spacing: tuple[float, float, float]
     shape: tuple[int, int, int]
+    orders: Orders = PLAIN
 
 
 def layout(degrees: np.ndarray) -> Layout:

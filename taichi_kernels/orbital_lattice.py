@@ -20,6 +20,7 @@ from .arrays import DeviceArray
 from .lattice_products import evaluate_products
 from .lattice_rows import evaluate_rows
 from .layout import BX, BY, BZ, Layout, PackedSums
+from .orders import PLAIN, Orders
 from .pace import Checkpoint
 from .session import generation
 from .target import Target
@@ -42,6 +43,7 @@ def orbital_on_lattice(
     out: "np.ndarray | DeviceArray",
     shear: float = 0.0,
     checkpoint: Checkpoint | None = None,
+    orders: Orders = PLAIN,
 ) -> None:
     """Evaluate a sum of Gaussians times polynomials on (a slab of) a lattice.
 
@@ -75,9 +77,14 @@ def orbital_on_lattice(
     checkpoint
         Called some twenty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
+    orders
+        Derivatives along x, y and z that are wanted of each sum, in place of itself, each up to the second; not on
+        sheared lattices. Those of a sum follow one another in the result as sums do, and the bound holds for each.
     """
     if start % BX:
         raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
+    if shear and orders != PLAIN:
+        raise ValueError("derivatives: expected a lattice with orthogonal axes, got a sheared one")
     if isinstance(out, np.ndarray) and not out.flags.c_contiguous:
         raise ValueError("result of the lattice kernel: expected a C-ordered array")
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
@@ -89,9 +96,9 @@ def orbital_on_lattice(
     primitives[:, 4:7] = nearest - [start, 0, 0]
     if shear:
         primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
-    packed = PackedSums(plan, primitives, terms, spacing, shape)
+    packed = PackedSums(plan, primitives, terms, spacing, shape, orders)
     many = len(plan.rows).bit_length() > _MANY_ROWS
-    if not target.on_host and not many and not shear:
+    if not target.on_host and not many and not shear and orders == PLAIN:
         evaluate_products(_workspace(target.dtype, "products"), packed, tolerance, target, out, checkpoint)
         return
     space = _workspace(target.dtype, "many rows" if many else "few rows")
@@ -114,7 +121,8 @@ class Work:
     pairs : int
         Rows that screening kept, over all bricks; on a GPU, products of three tables.
     multiply_adds : int
-        Multiplications with addition that their products take, counting bricks at the edge as whole ones.
+        Multiplications with addition that their products take, counting bricks at the edge as whole ones. The bricks of
+        a column share column factors on a CPU.
     """
 
     pairs: int
@@ -133,17 +141,18 @@ def latest_work(plan: Layout, precision: str) -> Work:
     space = next((space for space in spaces if space.latest is not None and space.latest[0] is plan), None)
     if space is None or space.latest is None:
         raise ValueError("the lists of that call are gone: another one came after it")
-    if space is spaces[0]:
+    if space.latest[2] is None:
         words = space.integers("masks", (space.latest[1],)).to_numpy()[: space.latest[1]]
         kept = int(np.unpackbits(words.view(np.uint8)).sum())
         return Work(kept, kept * BX * BY * BZ)
-    _, n_lists, capacity = space.latest
-    counts = space.integers("brick_count", (n_lists,)).to_numpy()[:n_lists]
-    rows = space.integers("brick_rows", (n_lists * capacity,)).to_numpy()[: n_lists * capacity].reshape(n_lists, -1)
-    listed = rows[np.arange(capacity) < counts[:, None]]
+    _, n_counts, listed = space.latest
+    pairs = int(space.integers("brick_count", (n_counts,)).to_numpy()[:n_counts].sum())
+    name, n_lists, capacity = listed
+    counts = space.integers(f"{name}_count", (n_lists,)).to_numpy()[:n_lists]
+    rows = space.integers(f"{name}_rows", (n_lists * capacity,)).to_numpy()[: n_lists * capacity].reshape(n_lists, -1)
     # per row and plane of a brick: a column factor of as many terms as it has tables, times a vector along z
-    columns = int(plan.rows[listed, 2].sum()) * BX * BY
-    return Work(len(listed), columns + len(listed) * BX * BY * BZ)
+    factors = int(plan.rows[rows[np.arange(capacity) < counts[:, None]], 2].sum()) * BX * BY
+    return Work(pairs, factors + pairs * BX * BY * BZ)
 
 
 _workspaces: dict["tuple[np.dtype[np.floating], str]", tuple[int, Workspace]] = {}

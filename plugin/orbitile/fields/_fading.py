@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from math import asin, log, sin
 
-import numpy as np
-from numpy.typing import NDArray
-
-Reals = NDArray[np.floating]
+from taichi_kernels.expressions import Value, at_least, at_most, log1p
 
 DECADE = 10.0
 """Factor in the density over which values fade to 0."""
 
 
-def faded(values: Reals, density: Reals, least: float) -> Reals:
+def faded(values: Value, density: Value, least: float) -> Value:
     """Values where the density is above `least`, 0 where it is below a tenth of that, smooth between."""
-    place = np.maximum(density, least / DECADE)
-    place *= DECADE / least
-    np.log(place, out=place)
-    place *= (1 + 1e-6) / log(DECADE)  # a little more, so that it is 1 after rounding too
-    np.minimum(place, 1, out=place)
-    share = place * -2
-    share += 3
-    share *= place
-    share *= place
-    share *= values
-    return share
+    place = log1p(at_least(density * (DECADE / least), 1.0) - 1.0)
+    place = at_most(place * ((1 + 1e-6) / log(DECADE)), 1.0)  # a little more, so that it is 1 after rounding too
+    left: Value = place * place * (3.0 - 2.0 * place) * values
+    return left
 
 
 def density_at(share: float, least: float) -> float:

@@ -90,6 +90,14 @@ class Field(ABC):
         """Evaluator for slabs of a lattice, or None where only points will do."""
         return None
 
+    def launches(self, lattice: Lattice, target: Target, together: int = 1) -> bool:
+        """Whether kernels are launched for its values on a lattice, or for those of some fields by `together`."""
+        return True
+
+    def at_few(self, n_points: int) -> Field | None:
+        """The same field as it is computed on a CPU without kernels, at so many points; None where they are needed."""
+        return None
+
     def joins(self, other: Field) -> bool:
         """Whether it may be evaluated together with another field, by `together`."""
         return False

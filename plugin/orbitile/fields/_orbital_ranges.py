@@ -9,7 +9,7 @@ from ..model.wavefunction import Wavefunction
 from ._frontier import frontier_order
 from .orbital import Orbital, is_orbital_name, numbered, orbital_of
 
-_NUMBERS = re.compile(r"mo:?\s*(\d+)\s*-\s*(\d+)(:\w+)?")
+_NUMBERS = re.compile(r"mo:?\s*(\d{1,18})\s*-\s*(\d{1,18})(:\w+)?")
 
 
 def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:

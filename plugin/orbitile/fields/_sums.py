@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,12 @@ from taichi_kernels.target import Target
 
 from ..gaussians.bisection import box_outside_which
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
-from ..kernels._sums import PLANES, at_points, in_double, on_slabs
+from ..kernels._sums import at_points, in_double, on_slabs
 from ..kernels._tolerances import tolerances
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..watch import checkpoint, stage
+from ._combining import Combine, combined
 from ._field import Field, PointEvaluator, SlabEvaluator
 
 Reals = NDArray[np.floating]
@@ -29,9 +29,6 @@ over."""
 _RATIOS = 1 / 256
 """Part of what screening may cost, for sums that are divided by each other, or differences: small ones are to be known
 to several digits too."""
-
-_COMBINED = 1 << 18
-"""Points whose values are combined at once: some 20 ms."""
 
 _SINGLE_SUFFICES = 64.0
 """Where the magnitudes of the products add up to more than this, in e bohr^-3 away from the nuclei, they cancel: the
@@ -91,7 +88,7 @@ class SumField(Field):
     extent: GaussianExpansion
     atoms: NDArray[np.float64]
     extent_isovalue: Callable[[float], float] | None = None
-    combine: Callable[..., Reals] | None = None
+    combine: Combine | None = None
     is_difference: bool = False
     fewest_points: int = 0
     colour_range: float | None = None
@@ -125,41 +122,9 @@ class SumField(Field):
     def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
         """Evaluator for slabs of a lattice with an axis at right angles to the other two."""
         working, tolerance = self._working(target), self._tolerance(target)
-        evaluators = [on_slabs(part, lattice, tolerance, working) for part in self.parts]
-        if any(evaluate is None for evaluate in evaluators):
-            return None
-        combine = self.combine
-        if combine is None:
-            return evaluators[0]
-
-        def evaluate(start: int, stop: int, out: Any) -> None:
-            from taichi_kernels.arrays import allocate
-
-            on_device = not target.on_host
-            step = stop - start if on_device else PLANES
-            home = np.empty(out.shape, out.dtype) if on_device else out
-            few = max(1, _COMBINED // (lattice.shape[1] * lattice.shape[2]))
-            for first in range(start, stop, step):
-                last = min(first + step, stop)
-                shape = (last - first, *lattice.shape[1:])
-                values = []
-                for n, evaluate_part in enumerate(evaluators):
-                    assert evaluate_part is not None  # looked at above
-                    part: Any = allocate(shape, out.dtype) if on_device else np.empty(shape, out.dtype)
-                    done = (first - start + (last - first) * np.array([n, n + 1]) / len(evaluators)) / (stop - start)
-                    with stage(*done.tolist()):
-                        evaluate_part(first, last, part)
-                        checkpoint(1.0)
-                    values.append(part.to_numpy() if on_device else part)
-                for plane in range(0, last - first, few):
-                    some = slice(plane, min(plane + few, last - first))
-                    with np.errstate(under="ignore"):
-                        home[first - start : last - start][some] = combine(*(value[some] for value in values))
-                    checkpoint()
-            if on_device:
-                out.from_numpy(home)
-
-        return evaluate
+        if self.combine is None:
+            return on_slabs(self.parts[0], lattice, tolerance, working)
+        return combined(self.parts, self.combine, lattice, tolerance, working, target)
 
     def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for arbitrary points."""

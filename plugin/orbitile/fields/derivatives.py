@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from taichi_kernels.expressions import Value, sqrt
 
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative
 from ..gaussians.products import kinetic_products
@@ -69,10 +68,9 @@ def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpa
 _DERIVATIVES = Derived[tuple[GaussianExpansion, ...]](most=12)
 
 
-def norm(x: NDArray[np.floating], y: NDArray[np.floating], z: NDArray[np.floating]) -> NDArray[np.floating]:
+def norm(x: Value, y: Value, z: Value) -> Value:
     """Length of vectors."""
-    length: NDArray[np.floating] = np.sqrt(x * x + y * y + z * z)
-    return length
+    return sqrt(x * x + y * y + z * z)
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:

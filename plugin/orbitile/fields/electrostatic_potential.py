@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from taichi_kernels.target import Target
 from ..gaussians.bisection import fallen
 from ..gaussians.expansion import integrals
 from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
-from ..gaussians.multipoles import Class, FarField, far_field
+from ..gaussians.multipoles import DISTANCES, Class, FarField, far_field
 from ..gaussians.products import TOLERANCE
 from ..kernels._charges import potential_at
 from ..kernels._sums import in_double
@@ -24,6 +25,9 @@ from ..model.wavefunction import Wavefunction
 from ..watch import checkpoint, watcher
 from ._field import Field, PointEvaluator, References
 from .density import density_of
+
+if TYPE_CHECKING:
+    from taichi_kernels.electrostatics import Sources
 
 PRIORITY = 80
 GROUP = "Electrostatic potential"
@@ -115,27 +119,18 @@ class ElectrostaticPotential(Field):
 
     def at_points(self, target: Target) -> PointEvaluator:
         """Evaluator for points, by Hermite Gaussians and multipoles."""
-        from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
+        from taichi_kernels.electrostatics import potential_at_points
 
         tolerance = tolerances(target.dtype).potential if self.tolerance is None else self.tolerance
         field = _far_field(self.wavefunction, tolerance)
-        near = [
-            Distributions(class_.degree, class_.centre, class_.exponent, class_.hermite, ranges)
-            for class_, ranges in zip(field.classes, field.ranges, strict=True)
-        ]
-        rows_a_site = len(field.moments) // len(field.sites)
-        far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
-        left_out = (1 - _SCREENED) * tolerance if self.far_field else 0.0
         working = in_double(target) if _cancels(self.wavefunction, field) else target
+        sources = _sources(field, (1 - _SCREENED) * tolerance if self.far_field else 0.0, working)
 
         def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
             if len(points) == 0:
                 return np.zeros(0, target.dtype)
             checkpoint()
-            cells = cells_of(points, working)
-            checkpoint()
-            rows = field.rows(cells.low, cells.high, left_out)
-            values = potential_in_cells(points, cells, rows, near, far, working, watcher())
+            values = potential_at_points(points, sources, watcher())
             if self.charges is not None:
                 checkpoint()
                 values += potential_at(self.charges, points, working)
@@ -207,6 +202,24 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
     return _FAR_FIELDS.of(wavefunction, tolerance, make)
 
 
+def _sources(field: FarField, left_out: float, target: Target) -> Sources:
+    """Distributions and multipoles on the device of the current session, whose errors add up to so much (hartree/e)."""
+    from taichi_kernels.electrostatics import Distributions, Multipoles, send_sources
+    from taichi_kernels.far_levels import Levels
+    from taichi_kernels.session import generation
+
+    def make() -> Sources:
+        near = [
+            Distributions(class_.degree, class_.centre, class_.exponent, class_.hermite, ranges)
+            for class_, ranges in zip(field.classes, field.ranges, strict=True)
+        ]
+        rows_a_site = len(field.moments) // len(field.sites)
+        far = Multipoles(field.order, np.repeat(field.sites, rows_a_site, axis=0), field.moments)
+        return send_sources(near, far, Levels(field.sites, DISTANCES, field.bounds, left_out), target)
+
+    return _SENT.of(field, (left_out, target, generation()), make)
+
+
 def _nuclei(wavefunction: Wavefunction) -> Class:
     """Nuclei as Gaussians of charge q, q (p / pi)^(3/2), times 2 pi / p."""
     charged = wavefunction.core_charges != 0
@@ -235,6 +248,8 @@ def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
 _MOMENTS = Derived[tuple[NDArray[np.float64], tuple[float, float, float]]](most=1)
 _FAR_FIELDS = Derived[FarField](most=4)
 _CANCELLATIONS = Derived[bool](most=1)
+_SENT: Derived[Sources] = Derived(most=1)
+"""By how often the device was started too: what was on it before is lost."""
 
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+
+from taichi_kernels.expressions import Value, above, at_least
 
 from ..gaussians.expansion import concatenated
 from ..model.wavefunction import Wavefunction
@@ -38,8 +39,6 @@ NAMES = (
 COLOURED_BY = {"igm": "nci", "igmh": "nci"}
 """Fields whose surfaces are coloured by another one by convention."""
 
-Reals = NDArray[np.floating]
-
 _THIN = 1 << 19
 """Points of a lattice below which small surfaces between two atoms have facets."""
 
@@ -52,16 +51,14 @@ _NOTHING = 1e-12
 _FAR = "nothing is between these atoms and the rest here: they are too far apart"
 
 
-def lost_gradient(x: Reals, y: Reals, z: Reals, x_2: Reals, y_2: Reals, z_2: Reals) -> Reals:
+def lost_gradient(x: Value, y: Value, z: Value, x_2: Value, y_2: Value, z_2: Value) -> Value:
     """Lengths of two gradients less that of their sum, not negative, in e bohr^-4."""
-    lost = norm(x, y, z) + norm(x_2, y_2, z_2) - norm(x + x_2, y + y_2, z + z_2)
-    result: Reals = np.maximum(lost, 0)
-    return result
+    return at_least(norm(x, y, z) + norm(x_2, y_2, z_2) - norm(x + x_2, y + y_2, z + z_2), 0.0)
 
 
 def lost_shared_gradient(
-    density: Reals, x: Reals, y: Reals, z: Reals, one: Reals, other: Reals, *gradients: Reals
-) -> Reals:
+    density: Value, x: Value, y: Value, z: Value, one: Value, other: Value, *gradients: Value
+) -> Value:
     r"""The same of a density that two sides share by the densities of their free atoms.
 
     With the share :math:`w = P_A / P`, :math:`\nabla(w\rho) = w \nabla\rho + \rho (P_B \nabla P_A - P_A \nabla P_B) /
@@ -76,18 +73,19 @@ def lost_shared_gradient(
     *gradients
         Their gradients: x, y, z of the first, then of the second.
     """
-    one, other = np.maximum(one, 0), np.maximum(other, 0)
+    one, other = at_least(one, 0.0), at_least(other, 0.0)
     total = one + other
-    there = total > _NOTHING
-    inverse = np.divide(1, total, out=np.zeros_like(total), where=there)
+    there = above(total, _NOTHING)
+    inverse = there / at_least(total, _NOTHING)
     share = one * inverse
-    first, second = share * density * inverse, (1 - share) * density * inverse
+    first, second = share * density * inverse, (1.0 - share) * density * inverse
     parts = [
         share * whole + second * of_one - first * of_other
         for whole, of_one, of_other in zip((x, y, z), gradients[:3], gradients[3:], strict=True)
     ]
     rest = [whole - part for whole, part in zip((x, y, z), parts, strict=True)]
-    return np.where(there, lost_gradient(parts[0], parts[1], parts[2], rest[0], rest[1], rest[2]), 0)
+    lost: Value = there * lost_gradient(parts[0], parts[1], parts[2], rest[0], rest[1], rest[2])
+    return lost
 
 
 def _of_gradient(isovalue: float) -> float:

@@ -14,8 +14,12 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.expressions import Value, at_least
+
 from ..errors import FieldError
+from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
+from ..model.derived import Derived
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Orbitals, Wavefunction
 from ._fading import DECADE, density_at, faded
@@ -30,8 +34,6 @@ NAMES = (("ionisation", "How easily electrons are taken away at each place (aver
 DRAWN_ON = {"ionisation": "density"}
 """Its own isosurfaces end where the density does, and show little: it colours the surface of the molecule."""
 
-Reals = NDArray[np.floating]
-
 _IONISED = 1e-4
 """Density in e bohr^-3 above which it is shown as it is: its values on surfaces of the density down to 0.0004 are of
 interest."""
@@ -40,9 +42,9 @@ _FADING = 1 << 17
 """Points of a lattice below which the end of a field has bumps."""
 
 
-def ionisation_energy(weighted: Reals, density: Reals) -> Reals:
+def ionisation_energy(weighted: Value, density: Value) -> Value:
     """Average local ionisation energy, 0 where there is no density."""
-    return faded(weighted / np.maximum(density, _IONISED / DECADE), density, _IONISED)
+    return faded(weighted / at_least(density, _IONISED / DECADE), density, _IONISED)
 
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
@@ -61,6 +63,22 @@ def _occupied(wavefunction: Wavefunction) -> list[tuple[Orbitals, NDArray[np.boo
     return [(orbitals, np.abs(orbitals.occupations) > 1e-10) for orbitals in both if orbitals]
 
 
+def _sums_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, GaussianExpansion]:
+    """The density weighted by energies, and the density."""
+    # of the orbitals that have energies, also where the density is that of a correlated method
+    occupied = _occupied(wavefunction)
+    coefficients = np.hstack([orbitals.coefficients[:, which] for orbitals, which in occupied])
+    weights = np.concatenate([orbitals.occupations[which] for orbitals, which in occupied])
+    energies = np.concatenate([orbitals.energies[which] for orbitals, which in occupied])
+    weighted = density_products(wavefunction, coefficients, weights * np.abs(energies))
+    if wavefunction.density_matrix.size:
+        return weighted, density_products(wavefunction, coefficients, weights)
+    return weighted, density_of(wavefunction)
+
+
+_SUMS = Derived[tuple[GaussianExpansion, GaussianExpansion]](most=2)
+
+
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
     """The ionisation energy, or None for another name.
 
@@ -73,16 +91,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         return None
     for field, reason in unavailable(wavefunction).items():
         raise FieldError(f"field {field!r}: {reason}")
-    # of the orbitals that have energies, also where the density is that of a correlated method
-    occupied = _occupied(wavefunction)
-    coefficients = np.hstack([orbitals.coefficients[:, which] for orbitals, which in occupied])
-    weights = np.concatenate([orbitals.occupations[which] for orbitals, which in occupied])
-    energies = np.concatenate([orbitals.energies[which] for orbitals, which in occupied])
-    weighted = density_products(wavefunction, coefficients, weights * np.abs(energies))
-    if wavefunction.density_matrix.size:
-        density = density_products(wavefunction, coefficients, weights)
-    else:
-        density = density_of(wavefunction)
+    weighted, density = _SUMS.of(wavefunction, name.lower(), lambda: _sums_of(wavefunction))
     # Where the faded ratio is c, the weighted density is c rho over the share that is left, which somewhere is least.
     left = np.linspace(0.01, 1, 200)
     least = min(density_at(float(share), _IONISED) / float(share) for share in left)

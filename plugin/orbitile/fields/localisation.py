@@ -20,9 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from taichi_kernels.expressions import Value, at_least, cbrt
 
 from ..errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
@@ -42,8 +44,7 @@ NAMES = (
     ("lol", "Where electrons move slowly, as in bonds and lone pairs (localised orbital locator)"),
 )
 
-Reals = NDArray[np.floating]
-Combine = Callable[..., Reals]
+Combine = Callable[..., Any]
 
 _FERMI = 0.3 * (6 * np.pi**2) ** (2 / 3)
 """Of the kinetic energy density of uniform electrons of one spin."""
@@ -53,43 +54,48 @@ _PAIRED = 2 ** (-2 / 3)
 _LOCALISED = 1e-3
 """Density in e bohr^-3 above which they are shown as they are: that of the surface of a molecule."""
 
+_ABSENT = 1e-20
+"""Density of a spin that counts as none: roots are of numbers above 0."""
+
 _THIN = 1 << 18
 """Points of a lattice below which the shells of lone pairs have ragged edges."""
 
 
-def electron_localisation(*values: Reals, paired: bool) -> Reals:
+def electron_localisation(*values: Value, paired: bool) -> Value:
     """ELF from density and gradient of each spin, or of both where they are paired; the kinetic energy density last."""
     *spins, kinetic = values
     total, fermi = _total(spins[::4], paired)
-    excess = kinetic.copy()
+    excess, known = kinetic, tolerances(kinetic.dtype).density
     for density, x, y, z in zip(*[iter(spins)] * 4, strict=True):
-        square = x * x
-        square += y * y
-        square += z * z
-        square /= 8 * np.maximum(density, tolerances(density.dtype).density)
-        excess -= square
-    np.maximum(excess, 0, out=excess)
-    excess /= fermi
-    excess *= excess
-    excess += 1
-    return faded(1 / excess, total, _LOCALISED)
+        excess = excess - (x * x + y * y + z * z) / (8.0 * at_least(density, known))
+    ratio = at_least(excess, 0.0) / fermi
+    shown: Value = faded(1.0 / (1.0 + ratio * ratio), total, _LOCALISED)
+    return shown
 
 
-def localised_orbital_locator(*values: Reals, paired: bool) -> Reals:
+def localised_orbital_locator(*values: Value, paired: bool) -> Value:
     """LOL from the density of each spin, or of both where they are paired; the kinetic energy density last."""
     *spins, kinetic = values
     total, fermi = _total(spins, paired)
-    return faded(fermi / (fermi + np.maximum(kinetic, 0)), total, _LOCALISED)
+    shown: Value = faded(fermi / (fermi + at_least(kinetic, 0.0)), total, _LOCALISED)
+    return shown
 
 
-def _total(densities: list[Reals], paired: bool) -> tuple[Reals, Reals]:
+def _total(densities: list[Any], paired: bool) -> tuple[Any, Any]:
     """Density and kinetic energy density of uniform electrons, from the densities of the spins or of both."""
     total = densities[0] if len(densities) == 1 else densities[0] + densities[1]
     least = _LOCALISED / DECADE
     if paired:
-        return total, _FERMI * _PAIRED * np.maximum(total, least) ** (5 / 3)
-    fermi = _FERMI * sum(np.maximum(density, 0) ** (5 / 3) for density in densities)
-    return total, np.maximum(fermi, _FERMI * _PAIRED * least ** (5 / 3))
+        return total, _FERMI * _PAIRED * _to_five_thirds(at_least(total, least))
+    fermi = _FERMI * _to_five_thirds(at_least(densities[0], _ABSENT))
+    for density in densities[1:]:
+        fermi = fermi + _FERMI * _to_five_thirds(at_least(density, _ABSENT))
+    return total, at_least(fermi, _FERMI * _PAIRED * least ** (5 / 3))
+
+
+def _to_five_thirds(density: Any) -> Any:
+    root = cbrt(density)
+    return density * (root * root)
 
 
 def unpaired(wavefunction: Wavefunction) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ NAMES = (
     ("boys:N", "Foster-Boys orbital N, of the least spread: double bonds are two bent ones"),
 )
 
-_NAME = re.compile(rf"({'|'.join(SCHEMES)}):(\d+)(?::(a|alpha|b|beta))?")
+_NAME = re.compile(rf"({'|'.join(SCHEMES)}):(\d{{1,18}})(?::(a|alpha|b|beta))?")
 
 _SHORT = {"ibo": "IBO", "pm": "Pipek-Mezey orbital", "pm_iao": "Pipek-Mezey orbital", "boys": "Boys orbital"}
 

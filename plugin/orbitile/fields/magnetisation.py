@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.expressions import Value, sqrt
+
 from ..errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
@@ -106,12 +108,11 @@ def _along(wavefunction: Wavefunction, axis: str) -> GaussianExpansion:
     return _EXPANSIONS.of(wavefunction, axis, make)
 
 
-def _length(*values: NDArray[np.floating]) -> NDArray[np.floating]:
-    total = np.zeros_like(values[0])
-    for value in values:
-        total += value * value
-    found: NDArray[np.floating] = np.sqrt(total)
-    return found
+def _length(first: Value, *others: Value) -> Value:
+    total = first * first
+    for value in others:
+        total = total + value * value
+    return sqrt(total)
 
 
 def _has_two(wavefunction: Wavefunction) -> bool:

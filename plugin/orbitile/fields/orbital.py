@@ -17,7 +17,7 @@ from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_en
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.extent import RadialTables, Spread, radial_tables, spread_of
 from ..gaussians.packing import PackedShells, merged_primitives, packed_shells
-from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for
+from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for, matrix_product, recorded_choice
 from ..kernels._sums import MANY, in_double, on_slabs
 from ..kernels._tolerances import tolerances
 from ..localised.schemes import SCHEMES
@@ -38,7 +38,7 @@ NAMES = (
     ("mo:N:alpha", "The same, of one spin (:alpha or :beta, also behind homo and lumo)"),
 )
 
-_NAME = re.compile(r"(?:(homo|lumo)([+-]\d+)?|mo:?\s*(\d+))(?::(a|alpha|b|beta))?")
+_NAME = re.compile(r"(?:(homo|lumo)([+-]\d{1,18})?|mo:?\s*(\d{1,18}))(?::(a|alpha|b|beta))?")
 
 _SAME_ENERGY = 1e-4
 """Difference in hartree of neighbours in a degenerate set: programs converge and print to this."""
@@ -209,8 +209,29 @@ class Orbital(Field):
             return self
         return _WITH_KERNELS.of(self, kernel, lambda: replace(self, kernel=kernel))
 
+    def _is_quick(self, lattice: Lattice, target: Target, n_sums: int = 1) -> bool:
+        """Whether values on a lattice are to be had before a kernel for them is loaded."""
+        if self.kernel != AUTO or not lattice.is_orthogonal:
+            return False
+        if recorded_choice(class_of(lattice), target) != "separable":
+            return False
+        degree = merged_primitives(self.wavefunction).degree
+        return matrix_product.is_quick(degree, lattice.shape, self._working(target), n_sums)
+
+    def launches(self, lattice: Lattice, target: Target, together: int = 1) -> bool:
+        """Whether kernels are launched for its values on a lattice; not for few."""
+        return not self._is_quick(lattice, target, together)
+
+    def at_few(self, n_points: int) -> Field | None:
+        """The same orbital as NumPy computes it, where the points are few; None where they are many."""
+        if self.kernel != AUTO or matrix_product.are_many(merged_primitives(self.wavefunction).first_term, n_points):
+            return None
+        return self.with_kernel(matrix_product.NAME)
+
     def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator:
         """Evaluator for slabs of any lattice."""
+        if self._is_quick(lattice, target):
+            return matrix_product.on_slabs(self._prepared(target), lattice)
         module = kernel_for(self.kernel, class_of(lattice), target)
         evaluate: SlabEvaluator = module.on_slabs(self._prepared(target), lattice)
         return evaluate
@@ -238,6 +259,8 @@ class Orbital(Field):
             np.stack([orbital._terms for orbital in orbitals], axis=1),
         )
         tolerances = np.array([orbital._tolerance(target) for orbital in orbitals])
+        if all(orbital._is_quick(lattice, target, len(orbitals)) for orbital in orbitals):
+            return matrix_product.sums_on_slabs(expansion, lattice, tolerances, working.pop())
         return on_slabs(expansion, lattice, tolerances, working.pop())
 
     def at_points(self, target: Target) -> PointEvaluator:

@@ -125,6 +125,10 @@ class SpinorOrbital(Orbital):
         packed = packed_shells(self.wavefunction)
         return spread_of(packed, tables_of(packed), self._packed_parts)
 
+    def launches(self, lattice: Lattice, target: Target, together: int = 1) -> bool:
+        """Whether kernels are launched for the values of its parts on a lattice."""
+        return any(part.launches(lattice, target, len(self._those)) for part in self._those)
+
     def joins(self, other: Field) -> bool:
         """Never: its own parts are computed together."""
         return False

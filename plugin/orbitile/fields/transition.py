@@ -58,7 +58,7 @@ _WEAK, _FAINT = 1.1, 0.01
 """Oscillator strengths agree that differ by no more than this factor and this number together."""
 
 _NAME = re.compile(
-    r"(?:(transition|attachment|detachment|electron|hole|change):(\d+)|nto:(\d+):(hole|electron)(?::(\d+))?)"
+    r"(?:(transition|attachment|detachment|electron|hole|change):(\d{1,18})|nto:(\d{1,18}):(hole|electron)(?::(\d{1,18}))?)"
 )
 
 _PARTS = {"attachment": (0, 1), "detachment": (1, 0), "electron": (0, 1), "hole": (1, 0), "change": (-1, 1)}

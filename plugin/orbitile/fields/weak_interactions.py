@@ -14,7 +14,8 @@ from dataclasses import replace
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
+
+from taichi_kernels.expressions import Value, above, at_least, at_most, cbrt, log1p
 
 from ..gaussians.expansion import derivative
 from ..model.wavefunction import Wavefunction
@@ -35,13 +36,14 @@ NAMES = (
 DRAWN_ON = {"nci": "rdg"}
 """Fields that jump, and so have no isosurface of their own: the field whose surface they colour."""
 
-Reals = NDArray[np.floating]
-
 _GRADIENT = 2 * (3 * np.pi**2) ** (1 / 3)
 
 _WEAK, _WEAKER = (0.05, 0.07), (1e-3, 5e-4)
 """Densities at which the least reduced gradient is 0 and 0.5: above are bonds, below is vacuum. It goes with the
 logarithm of the density."""
+_NO_DENSITY = 0.01 * _WEAKER[1]
+"""Density that smaller ones count as."""
+_ABSENT = 1e-30
 _SURFACE = 0.5
 """Reduced gradient of the usual isosurface."""
 _MOST = 2.0
@@ -65,38 +67,41 @@ _ATTRACTION = 0.04
 """Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
 
 
-def plain_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+def plain_gradient(density: Value, x: Value, y: Value, z: Value) -> Value:
     """Reduced density gradient anywhere, cut off where it is large."""
-    rho = np.maximum(density, _WEAKER[1] * 0.01)
-    result: Reals = np.minimum(norm(x, y, z) / (_GRADIENT * rho ** (4 / 3)), _MOST)
-    return result
+    rho = at_least(density, _NO_DENSITY)
+    gradient: Value = at_most(norm(x, y, z) / (_GRADIENT * (rho * cbrt(rho))), _MOST)
+    return gradient
 
 
-def within_range(gradient: Reals, density: Reals) -> Reals:
+def within_range(gradient: Value, density: Value) -> Value:
     """Reduced density gradient made large in bonds and in vacuum, given that and the density."""
-    place = np.log(np.maximum(density, _WEAKER[1] * 0.01))
+    place = log1p(at_least(density * (1 / _NO_DENSITY), 1.0) - 1.0)  # of the logarithm, from that of no density
     s = gradient
     for none, half in (_WEAK, _WEAKER):
         slope = _SURFACE / log(half / none)
-        s = np.maximum(s, slope * place - slope * log(none))
-    result: Reals = np.minimum(s, _MOST)
-    return result
+        s = at_least(s, slope * place + slope * log(_NO_DENSITY / none))
+    return at_most(s, _MOST)
 
 
-def reduced_gradient(density: Reals, x: Reals, y: Reals, z: Reals) -> Reals:
+def reduced_gradient(density: Value, x: Value, y: Value, z: Value) -> Value:
     """Reduced density gradient, cut off where it is large, and large in bonds and in vacuum."""
     return within_range(plain_gradient(density, x, y, z), density)
 
 
-def signed_density(density: Reals, xx: Reals, yy: Reals, zz: Reals, xy: Reals, xz: Reals, yz: Reals) -> Reals:
+def signed_density(density: Value, xx: Value, yy: Value, zz: Value, xy: Value, xz: Value, yz: Value) -> Value:
     """Density with the sign of the middle eigenvalue of its Hessian."""
     # The middle of three eigenvalues is negative where two or three of them are. How many are, the signs of the trace,
-    # the sum of the principal minors and the determinant tell (Descartes).
+    # the sum of the principal minors and the determinant tell (Descartes): with a positive determinant, two unless
+    # trace and minors are positive; otherwise three with a negative trace and positive minors.
     trace = xx + yy + zz
     minors = xx * yy + yy * zz + zz * xx - xy * xy - xz * xz - yz * yz
     determinant = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
-    two_or_three = np.where(determinant > 0, (minors <= 0) | (trace <= 0), (trace < 0) & (minors > 0))
-    return np.where(two_or_three, -density, density).astype(density.dtype)
+    positive, convex = above(determinant, 0.0), above(minors, 0.0)
+    two = positive * (1.0 - convex * above(trace, 0.0))
+    three = (1.0 - positive) * (convex * above(-trace, 0.0))
+    signed: Value = density * (1.0 - 2.0 * (two + three))
+    return signed
 
 
 def _density_of_vacuum(isovalue: float) -> float:
@@ -110,16 +115,15 @@ def _density_of_coloured(isovalue: float) -> float:
     return min(isovalue, _WEAKER[1])
 
 
-def between_sides(gradient: Reals, one: Reals, other: Reals) -> Reals:
+def between_sides(gradient: Value, one: Value, other: Value) -> Value:
     """Reduced density gradient made large where one side has nearly all of the density of the free atoms."""
-    larger, total = np.maximum(one, other), np.maximum(one, 0) + np.maximum(other, 0)
-    share = np.divide(larger, total, out=np.ones_like(total), where=total > 0)
+    one, other = at_least(one, _ABSENT), at_least(other, 0.0)  # where neither has any, one has all
+    share = at_least(one, other) / (one + other)
     lone = _SURFACE / (_ALONE - _SHARED) * (share - _SHARED)
-    result: Reals = np.minimum(np.maximum(gradient, lone), _MOST)
-    return result
+    return at_most(at_least(gradient, lone), _MOST)
 
 
-def interfragment_gradient(density: Reals, x: Reals, y: Reals, z: Reals, one: Reals, other: Reals) -> Reals:
+def interfragment_gradient(density: Value, x: Value, y: Value, z: Value, one: Value, other: Value) -> Value:
     """Reduced density gradient between two sides.
 
     Parameters
@@ -136,7 +140,7 @@ def plain(field: Field) -> Field:
     """The field `rdg`, or one between sides, as it is in bonds and in vacuum too: as diagrams show it."""
     assert isinstance(field, SumField)
 
-    def combine(density: Reals, x: Reals, y: Reals, z: Reals, *sides: Reals) -> Reals:
+    def combine(density: Value, x: Value, y: Value, z: Value, *sides: Value) -> Value:
         gradient = plain_gradient(density, x, y, z)
         return between_sides(gradient, *sides) if sides else gradient
 

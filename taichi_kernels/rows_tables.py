@@ -1,0 +1,171 @@
+"""Tables of Gaussians along the axes, and their largest magnitudes: the first step of `lattice_rows`."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ._taichi import lightly_optimised, number, ti
+from .derived_tables import derived_polynomial, derived_power
+from .gaussian import along_axis, exponential
+from .layout import BX, BY, BZ
+from .orders import Families, Orders
+from .target import Target
+
+GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
+"""Bricks screened at once by a task: a vector of them on a CPU; a GPU wants tasks."""
+
+
+class Tables(NamedTuple):
+    """Taichi functions that make tables."""
+
+    along_x: Callable[..., None]
+    along_y: Callable[..., None]
+    along_z: Callable[..., None]
+    largest: Callable[..., object]
+
+
+def tables_of(target: Target, sheared: bool, orders: Orders) -> Tables:
+    """Taichi functions for one device and precision, and some derivatives.
+
+    On a sheared lattice each plane has tables along y of its own, and there are no derivatives.
+    """
+    families = Families(orders)
+    n_x = len(families.x)
+    real, given, group = number(target.dtype), ti.template(), GROUP[target.device]
+    V8 = ti.types.vector(8, real)
+    exp = exponential(target)
+    polynomial, power = derived_polynomial(real), derived_power(real)
+    eight_along, sixteen_along = along_axis(8, real, exp), along_axis(16, real, exp)
+
+    @ti.func
+    def tables_along_x(
+        p, b, bricks_x, n_tables_x, n_terms, n_sums, step, primitive: given, first_table_x: given, table: given,
+        terms: given, weight: given, x: given, largest_x: given,
+    ):  # fmt: skip
+        """Of one primitive and one brick, with the polynomials, and their largest magnitudes."""
+        here = primitive[p]
+        distance, factor = eight_along(here[0], here[1], here[4], b * BX, step)
+        for t in range(first_table_x[p], first_table_x[p + 1]):
+            for family, order in ti.static(enumerate(families.x)):
+                largest = ti.cast(0.0, real)
+                for o in range(n_sums):
+                    last = o * n_terms + table[t][0] + table[t][1] - 1
+                    value = V8(0.0)
+                    if ti.static(order == 0):
+                        for i in range(table[t][1]):
+                            value = value * distance + terms[last - i]
+                    else:
+                        value = polynomial(order, table[t][1], last, terms, distance, here[0])
+                    value *= factor
+                    x[((o * n_x + family) * bricks_x + b) * n_tables_x + t] = value
+                    largest = ti.max(largest, weight[o] * ti.abs(value).max())
+                largest_x[(family * bricks_x + b) * n_tables_x + t] = largest
+
+    @ti.func
+    def tables_along_y(
+        p, b, layer, nx, bricks_y, n_tables, n_tables_x, tables_y, step, negligible, primitive: given,
+        first_table: given, first_table_x: given, offset: given, y: given, largest_x: given, largest_y: given,
+    ):  # fmt: skip
+        """Of one primitive, one brick and, if sheared, the planes of one layer of bricks."""
+        here = primitive[p]
+        planes = 1
+        if ti.static(sheared):
+            planes = ti.min(BX, nx - layer * BX)
+            size = ti.cast(0.0, real)
+            for t in range(first_table_x[p], first_table_x[p + 1]):
+                size += largest_x[layer * n_tables_x + t]
+            if size * here[7] < negligible:  # the tables of primitives that far are not needed, nor are their rows
+                planes = 0
+                for t in range(first_table[p], first_table[p + 1]):
+                    largest_y[b // group * tables_y + layer * n_tables + t][b % group] = 0.0
+        for s in range(planes if ti.static(sheared) else 1):
+            plane = layer * BX + s
+            nearest = here[5]
+            rest = here[2]
+            if ti.static(sheared):
+                nearest -= offset[plane][0]
+                rest += offset[plane][1]
+            distance, factor = eight_along(here[0], rest, nearest, b * BY, step)
+            gaussian = factor
+            groups = (bricks_y + group - 1) // group
+            for t in range(first_table[p], first_table[p + 1]):
+                for family, order in ti.static(enumerate(families.y)):
+                    value = factor
+                    if ti.static(order > 0):
+                        value = power(order, t - first_table[p], distance, here[0]) * gaussian
+                    y[((plane if ti.static(sheared) else family) * bricks_y + b) * n_tables + t] = value
+                    largest = ti.abs(value).max()
+                    at = (family * groups + b // group) * tables_y + layer * n_tables + t
+                    if ti.static(sheared):
+                        if s > 0:
+                            largest = ti.max(largest, largest_y[at][b % group])
+                    largest_y[at][b % group] = largest
+                factor *= distance
+
+    @ti.func
+    def tables_along_z(
+        p, b, bricks_z, n_tables, step, primitive: given, first_table: given, z: given, largest_z: given
+    ):  # fmt: skip
+        """Of one primitive and one brick."""
+        here = primitive[p]
+        distance, factor = sixteen_along(here[0], here[3], here[6], b * BZ, step)
+        gaussian = factor
+        groups = (bricks_z + group - 1) // group
+        for t in range(first_table[p], first_table[p + 1]):
+            for family, order in ti.static(enumerate(families.z)):
+                value = factor
+                if ti.static(order > 0):
+                    value = power(order, t - first_table[p], distance, here[0]) * gaussian
+                z[(family * bricks_z + b) * n_tables + t] = value
+                largest_z[(family * groups + b // group) * n_tables + t][b % group] = ti.abs(value).max()
+            factor *= distance
+
+    @ti.func
+    def largest_of_bricks(t, n_bricks, tables: ti.i32, largest: given):
+        """Largest magnitude of a table in any brick along its axis; those of a family after those of the one before."""
+        found = ti.cast(0.0, real)
+        first = t // tables * ((n_bricks + group - 1) // group)
+        for b in range(n_bricks):
+            found = ti.max(found, largest[(first + b // group) * tables + t % tables][b % group])
+        return found
+
+    return Tables(tables_along_x, tables_along_y, tables_along_z, largest_of_bricks)
+
+
+@lru_cache
+def tables_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[..., None]:
+    """The kernel of a CPU: tables of some primitives."""
+    real = number(target.dtype)
+    vector, array = ti.types.vector, ti.types.ndarray
+    I1, R1, Largest = array(ti.i32, 1), array(real, 1), array(vector(GROUP[target.device], real), 1)
+    Pairs, Offsets = array(vector(2, ti.i32), 1), array(vector(2, real), 1)
+    Eights, Sixteens = array(vector(8, real), 1), array(vector(16, real), 1)
+    tables = tables_of(target, sheared, orders)
+
+    @ti.kernel
+    def make_tables(
+        n_tables: ti.i32, n_tables_x: ti.i32, n_terms: ti.i32, n_sums: ti.i32, nx: ti.i32, ny: ti.i32, nz: ti.i32,
+        step_x: real, step_y: real, step_z: real, negligible: real, from_primitive: ti.i32, to_primitive: ti.i32,
+        primitive: Eights, first_table: I1, first_table_x: I1, table: Pairs, terms: R1, weight: R1, offset: Offsets,
+        x: Eights, y: Eights, z: Sixteens, largest_x: R1, largest_y: Largest, largest_z: Largest,  # see `rows_kernel`
+    ):  # fmt: skip
+        bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
+        layers = bricks_x if ti.static(sheared) else 1
+        n_chosen = to_primitive - from_primitive
+        for task in range(n_chosen * bricks_x):
+            tables.along_x(
+                from_primitive + task // bricks_x, task % bricks_x, bricks_x, n_tables_x, n_terms, n_sums, step_x,
+                primitive, first_table_x, table, terms, weight, x, largest_x,
+            )  # fmt: skip
+        for task in range(layers * n_chosen * bricks_y):
+            layer = task // (n_chosen * bricks_y) if ti.static(sheared) else 0
+            tables.along_y(
+                from_primitive + task // bricks_y - layer * n_chosen, task % bricks_y, layer, nx, bricks_y, n_tables,
+                n_tables_x, layers * n_tables, step_y, negligible, primitive, first_table, first_table_x, offset, y,
+                largest_x, largest_y,
+            )  # fmt: skip
+        for task in range(n_chosen * bricks_z):
+            p = from_primitive + task // bricks_z
+            tables.along_z(p, task % bricks_z, bricks_z, n_tables, step_z, primitive, first_table, z, largest_z)
+
+    return lightly_optimised(make_tables)
