@@ -80,8 +80,8 @@ def _result_class() -> type:
         def fill(self, value: float) -> None:
             fill(self, value)
 
-        def __del__(self) -> None:
-            if sys.is_finalizing():  # memory goes with the process, and nothing can be imported any more
+        def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:  # globals may be gone by then
+            if ends():  # memory goes with the process, and nothing can be imported any more
                 return
             _free_spare()
             _spare[self.key] = self.__dict__
@@ -112,8 +112,6 @@ def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
 
     It may be one that died, of the same type and shape: to make one takes half a millisecond, as long as a fast kernel.
     """
-    from ._taichi import ti
-
     key = (str(element), getattr(element, "n", 1), str(getattr(element, "dtype", "")), shape)
     _take_in()
     held = _pool.pop(key, None)
@@ -123,11 +121,45 @@ def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
         if held:
             _pool[key] = held  # behind those that were wanted longer ago
     else:
-        array = ti.ndarray(element, shape)
+        array = _made(element, shape)
         array.__class__ = _reusable(type(array))
         vars(array)["key"] = key
     _arrays.add(array)
     return array
+
+
+def _made(element: object, shape: "int | tuple[int, ...]") -> Any:
+    """A new array; where there is no memory for it, after giving back that of arrays that died.
+
+    Raises
+    ------
+    DeviceUnavailable
+        When there is still none.
+    """
+    from ._taichi import running, ti
+
+    try:
+        return ti.ndarray(element, shape)
+    except RuntimeError:  # what the compiler raises where memory is used up
+        _free_spare()
+        _empty_pool()
+    try:
+        return ti.ndarray(element, shape)
+    except RuntimeError as error:
+        size = 8 if "64" in str(getattr(element, "dtype", element)) else 4
+        n_bytes = size * getattr(element, "n", 1) * int(np.prod(shape))
+        raise DeviceUnavailable(
+            f"{running()} has no {n_bytes / 1e9:.2f} GB of memory left for an array; choose a larger spacing, end "
+            "other programs that use the GPU, or compute on the device cpu"
+        ) from error
+
+
+def _empty_pool() -> None:
+    _take_in()
+    while _pool:
+        _, held = _pool.popitem()
+        for left in held:
+            _free(left.attributes)
 
 
 @dataclass(frozen=True)
@@ -175,8 +207,8 @@ def _take_in() -> None:
 def _reusable(kind: type) -> type:
     """A class like one of the compiler's arrays, whose memory is kept for the next one if it is not much."""
 
-    def died(self: Any) -> None:
-        if sys.is_finalizing():  # memory goes with the process
+    def died(self: Any, ends: Callable[[], bool] = sys.is_finalizing) -> None:  # globals may be gone by then
+        if ends():  # memory goes with the process
             return
         left = _Left(type(self), vars(self))
         if left.size > _LARGEST:
@@ -227,11 +259,17 @@ def _lost(kind: type) -> type:
 def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
     """Values of an array of numbers, in a new array, or in one of its shape or shorter along the first axis.
 
-    From CUDA they are copied by the driver: the compiler's own way runs a kernel between two copies.
+    They are copied from memory, from CUDA by the driver: the compiler's own way runs a kernel, which has to be loaded.
     """
     from ._taichi import copy_to, dtype_of, running, ti
 
     dtype = dtype_of(array)
+    if running() == "cpu":
+        there = view(array).reshape(array.shape)
+        if values is None:
+            return there.copy()
+        values[...] = there[: len(values)]
+        return values
     if running() != "cuda":
         copied = np.empty(array.shape, dtype)
         copy_to(copied, array)
@@ -260,8 +298,11 @@ def view(array: Any) -> np.ndarray:
 
 def send(array: Any, values: np.ndarray) -> None:
     """Copy values, C-ordered and of the type of the array, to the beginning of an array on the device."""
-    from ._taichi import running
+    from ._taichi import address, running
 
+    if running() == "cpu":
+        ctypes.memmove(address(array), values.ctypes.data, values.nbytes)
+        return
     if running() != "cuda":
         if len(values) < array.shape[0]:
             values = np.concatenate([values, np.zeros((array.shape[0] - len(values), *values.shape[1:]), values.dtype)])

@@ -10,8 +10,17 @@ CELL = 0.0625
 
 def split_position(position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positions (bohr, float64) as whole cells (int32) and remainders (float64)."""
-    cell = np.floor(position / CELL)
+    cell = position * (1 / CELL)
+    np.floor(cell, out=cell)
     return cell.astype(np.int32), position - cell * CELL
+
+
+def places_in_order(keys: np.ndarray) -> np.ndarray:
+    """Where the smallest key is, then the next one, and so on; of equal ones the first. Keys are integers from 0 on."""
+    order = np.argsort(keys.astype(np.uint16), kind="stable")  # by the lowest digit, in a tenth of the time for all
+    for shift in range(16, int(keys.max()).bit_length(), 16):
+        order = order[np.argsort((keys >> shift).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +83,7 @@ def sorted_into_cells(points: np.ndarray, edge: float, points_a_cell: int, toget
         # one key a point: sorting rows takes ten times as long
         x, y, z = np.floor(columns / edge).astype(np.int64)
         key = (x * (y.max() + 1) + y) * (z.max() + 1) + z
-        order = np.argsort(key, kind="stable")
+        order = places_in_order(key)
         ordered = key[order]
         begins = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
         if len(begins) * points_a_cell <= max(len(points), 64) or len(begins) == 1:
@@ -86,7 +95,8 @@ def sorted_into_cells(points: np.ndarray, edge: float, points_a_cell: int, toget
     slot = np.arange(len(points)) + np.repeat(first_slot[:-1] - begins, counts)
     placed = np.repeat(order[begins], slots)
     placed[slot] = order
-    by_cell = points[order]
-    return Cells(
-        placed, slot, order, first_slot, np.minimum.reduceat(by_cell, begins), np.maximum.reduceat(by_cell, begins)
-    )
+    low, high = np.empty((2, len(begins), 3))
+    for axis, column in enumerate(points.T):  # rows of three take ten times as long
+        by_cell = column[order]
+        low[:, axis], high[:, axis] = np.minimum.reduceat(by_cell, begins), np.maximum.reduceat(by_cell, begins)
+    return Cells(placed, slot, order, first_slot, low, high)

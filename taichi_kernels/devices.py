@@ -4,6 +4,7 @@ import ctypes
 import ctypes.util
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -33,6 +34,9 @@ class Probe:
         True for a Vulkan driver that runs on the CPU; `auto` never takes one.
     double : bool
         Whether it computes in double precision.
+    memory : int or None
+        Bytes of its own memory, or of what it shares with the processor; None for the processor itself, and where the
+        driver does not say.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Probe:
     detail: str
     software: bool = False
     double: bool = True
+    memory: int | None = None
 
 
 def probe(name: str) -> Probe:
@@ -103,7 +108,11 @@ def _probe_cuda() -> Probe:
     names = _gpu_names(driver)
     if not names:
         return Probe("cuda", False, "the NVIDIA driver sees no GPU")
-    return Probe("cuda", True, names[0])
+    device, memory = ctypes.c_int(), ctypes.c_size_t()
+    known = not driver.cuDeviceGet(ctypes.byref(device), 0) and not driver.cuDeviceTotalMem_v2(
+        ctypes.byref(memory), device
+    )
+    return Probe("cuda", True, names[0], memory=memory.value if known else None)
 
 
 def gpus() -> tuple[str, ...]:
@@ -152,6 +161,19 @@ class _DeviceProperties(ctypes.Structure):
     )
 
 
+class _MemoryProperties(ctypes.Structure):
+    """VkPhysicalDeviceMemoryProperties: types of memory as bytes; of each heap its size, then its flags."""
+
+    _fields_ = (
+        ("type_count", ctypes.c_uint32),
+        ("types", ctypes.c_byte * 256),
+        ("heap_count", ctypes.c_uint32),
+        ("heaps", ctypes.c_uint64 * 2 * 16),
+    )
+
+
+_VULKAN_DEVICE_LOCAL = 1  # flag of a heap
+
 _VULKAN_INTEGRATED, _VULKAN_DISCRETE, _VULKAN_VIRTUAL = 1, 2, 3
 _SHADER_FLOAT64 = 39  # place of shaderFloat64 in VkPhysicalDeviceFeatures
 
@@ -176,17 +198,21 @@ def _probe_vulkan() -> Probe:
             features = (ctypes.c_uint32 * 256)()  # VkPhysicalDeviceFeatures: a list of booleans
             driver.vkGetPhysicalDeviceFeatures(ctypes.c_void_p(handle), features)
             double = bool(features[_SHADER_FLOAT64])
-            found.append((properties.kind, properties.name.decode(errors="replace"), double))
+            heaps = _MemoryProperties()
+            driver.vkGetPhysicalDeviceMemoryProperties(ctypes.c_void_p(handle), ctypes.byref(heaps))
+            sizes = [size for size, flags in heaps.heaps[: heaps.heap_count] if flags & _VULKAN_DEVICE_LOCAL]
+            found.append((properties.kind, properties.name.decode(errors="replace"), double, max(sizes, default=None)))
     finally:
         driver.vkDestroyInstance(instance, None)
     if not found:
         return Probe("vulkan", False, "the Vulkan loader finds no device")
     for wanted in (_VULKAN_DISCRETE, _VULKAN_INTEGRATED, _VULKAN_VIRTUAL):
-        for kind, name, double in found:
+        for kind, name, double, memory in found:
             if kind == wanted:
-                return Probe("vulkan", True, name, double=double)
-    _, name, double = found[0]
-    return Probe("vulkan", True, f"{name} (software: used only when asked for)", software=True, double=double)
+                return Probe("vulkan", True, name, double=double, memory=memory)
+    _, name, double, memory = found[0]
+    detail = f"{name} (software: used only when asked for)"
+    return Probe("vulkan", True, detail, software=True, double=double, memory=memory)
 
 
 def _molten() -> tuple[str, ...]:
@@ -202,10 +228,12 @@ def cuda_driver() -> ctypes.CDLL | None:
 
 
 def _library(name: str, *files: str) -> ctypes.CDLL | None:
-    for file in (*files, ctypes.util.find_library(name)):
-        if file:
-            try:
-                return ctypes.CDLL(file)
-            except OSError:
-                continue  # the next name may exist
+    for file in files:
+        with suppress(OSError):  # the next name may exist
+            return ctypes.CDLL(file)
+    if sys.platform.startswith("linux"):  # the loader has looked where `find_library` would, by programs that it starts
+        return None
+    found = ctypes.util.find_library(name)
+    with suppress(OSError):
+        return ctypes.CDLL(found) if found else None
     return None

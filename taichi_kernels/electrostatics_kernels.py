@@ -1,7 +1,7 @@
 """The kernels of the electrostatic potential; see `electrostatics` for what they compute.
 
 The recurrences of each degree are written out as source text, one variable a quantity: on a GPU a thread takes one
-point; on a CPU sixteen points of a cell are taken at a time, as vectors that are elements of arrays, which become SIMD
+point; on a CPU sixteen points of a group are taken at a time, as vectors that are elements of arrays, which become SIMD
 code. Distributions of a degree beyond `WRITTEN_OUT` have a kernel with loops.
 
 Boys functions: the highest one from a table by a Taylor series (its derivatives are higher Boys functions), the others
@@ -9,20 +9,33 @@ by downward recurrence; beyond the table by their asymptotic form and upward rec
 """
 
 import linecache
+from collections.abc import Callable
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import number, quick, ti
 from .cells import CELL
 from .hermite_tables import HIGHEST, STEP, TABLE_END, TAYLOR, powers_of, recurrence
+from .hilbert import curve
+from .launching import idle, loop_over_tasks, turns_of
 from .target import Target
 
-LANES = 16
+_LANES = 16
 """Points that a CPU takes at once."""
+
+TOGETHER = {"cpu": _LANES, "cuda": 32, "vulkan": 32}
+"""Points of a group, which goes through the same rows: the threads of a GPU would wait for each other."""
 
 WRITTEN_OUT = 6
 """Degree up to which recurrences are written out."""
+
+KEY_BITS = 10
+"""Bits of a cell along each axis, where it is looked up how far along a curve it is."""
+
+_TASKS = 8
+"""Vectors of points that a thread of a CPU is given at a time."""
 
 _BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
 
@@ -31,7 +44,7 @@ def _block(statements: list[str], depth: int) -> str:
     return "".join("    " * depth + statement + "\n" for statement in statements)
 
 
-def _near_source(degree: int, n_taylor: int, vectors: bool) -> str:
+def _near_source(degree: int, n_taylor: int, vectors: bool, turns: int) -> str:
     """Source of the kernel for distributions of one degree; for vectors or for numbers."""
     powers, rules = powers_of(degree), recurrence(degree).tolist()
     lines = []
@@ -55,22 +68,22 @@ def _near_source(degree: int, n_taylor: int, vectors: bool) -> str:
     for m in range(1, degree + 1):
         scaled += [f"b{m} *= factor"] + (["factor *= -2.0 * p"] if m < degree else [])
     smallest, element = ("t.min()", "[s]") if vectors else ("t", "")
+    loop = loop_over_tasks("n // LANES", turns)
     looked_up = [f"f{k} = L(0.0)" for k in range(n_taylor + 2)]
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, cell: I1, first: I1, listed: I1, whole: IL, rest: RL, ranges: I2, c: I2, g: R2, h: R2, "
-        "table: R2, out: WL):\n"
+        "def kernel(begin: ti.i32, n: ti.i32, n_sites: ti.i32, n_points: ti.i32, points: I1, rows: I2, whole: I1, "
+        "rest: R1, ranges: I2, c: I2, g: R2, h: R2, table: R2, out: W1):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
-        "    for i in range(n):\n"
-        "        total = W(0.0)\n"
-        "        for entry in range(first[cell[i]], first[cell[i] + 1]):\n"
-        "            row = listed[entry]\n"
-        "            for q in range(ranges[row, 0], ranges[row, 1]):\n"
+        + _block(loop, 1)
         + _block(
-            [
-                f"d{n} = ti.cast(c[q, {n}] - whole[i, {n}], real) * real(CELL) + (g[q, {n}] - rest[i, {n}])"
-                for n in range(3)
-            ]
+            ["slot = begin + task * LANES", "here = slot // TOGETHER", "total = W(0.0)"]
+            + ["w0, w1, w2, v0, v1, v2 = gathered(slot, n_points, points, whole, rest)", "for site in range(n_sites):"],
+            2,
+        )
+        + _block(["row = rows[here, site]", "for q in range(ranges[row, 0], ranges[row, 1]):"], 3)
+        + _block(
+            [f"d{n} = ti.cast(c[q, {n}] - w{n}, real) * real(CELL) + (g[q, {n}] - v{n})" for n in range(3)]
             + ["p = g[q, 3]", "t = p * (d0 * d0 + d1 * d1 + d2 * d2)", "inverse = 1.0 / t"]
             + ["a0 = ti.sqrt(inverse) * real(0.886226925452758)", *upward]
             + [f"b{m} = a{m}" for m in range(degree + 1)]
@@ -90,72 +103,111 @@ def _near_source(degree: int, n_taylor: int, vectors: bool) -> str:
             5,
         )
         + _block([*scaled, *lines, "total += ti.cast(value, WIDE)"], 4)
-        + "        out[i] = out[i] + total\n"
+        + _block(["add(slot, points, total, out)"], 2)
     )
 
 
 @lru_cache
-def near_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int) -> object:
+def near_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int) -> Callable[..., None]:
     """Kernel for distributions of one degree, up to `WRITTEN_OUT`; `sums` is the type of what it adds up."""
-    source = _near_source(degree, TAYLOR[target.precision], target.on_host)
-    return _compiled(source, f"<potential of degree {degree}, {target.precision}, {target.device}>", target, sums)
-
-
-def _types(target: Target, sums: "np.dtype[np.floating]") -> tuple:
-    """Types of a term, of a sum, and of arrays of integers, terms and sums: vectors on a CPU, numbers on a GPU."""
-    vector, ndarray, real = ti.types.vector, ti.types.ndarray, number(target.dtype)
-    kinds = ti.i32, real, number(sums)
-    i, r, w = (vector(LANES, kind) for kind in kinds) if target.on_host else kinds
-    return r, w, ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 2), ndarray(i, 2), ndarray(r, 2), ndarray(w, 1)
-
-
-def _compiled(text: str, file: str, target: Target, sums: "np.dtype[np.floating]") -> object:
-    """A kernel from its source."""
+    kind = _kinds(target, sums)
     names = {
         "ti": ti,
-        "real": number(target.dtype),
         "WIDE": number(sums),
         "CELL": CELL,
         "STEP": STEP,
         "END": TABLE_END[target.precision],
-        "LANES": LANES if target.on_host else 1,
         "BLOCK": _BLOCK[target.device],
-        **dict(zip(("L", "W", "I1", "I2", "R2", "IL", "RL", "WL"), _types(target, sums), strict=True)),
+        "TOGETHER": TOGETHER[target.device],
+        **vars(kind),
     }
+    text = _near_source(degree, TAYLOR[target.precision], target.on_host, turns_of(target, _TASKS))
+    file = f"<potential of degree {degree}, {target.precision}, {target.device}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where Taichi looks for the source
     exec(compile(text, file, "exec"), names)
-    return names["kernel"]
+    return quick(names["kernel"])
 
 
 @lru_cache
-def far_kernel(target: Target, sums: "np.dtype[np.floating]") -> object:
+def _kinds(target: Target, sums: "np.dtype[np.floating]") -> SimpleNamespace:
+    """Types of the kernels, and functions that read points and write values: vectors on a CPU, numbers on a GPU."""
+    vector, ndarray, real, wide = ti.types.vector, ti.types.ndarray, number(target.dtype), number(sums)
+    lanes = _LANES if target.on_host else 1
+    I, L, W = (vector(lanes, kind) if lanes > 1 else kind for kind in (ti.i32, real, wide))
+
+    @ti.func
+    def gathered(slot: ti.i32, n_points: ti.i32, points: ti.template(), whole: ti.template(), rest: ti.template()):
+        """Cells and remainders of the points in some slots, along each axis."""
+        w0, w1, w2, v0, v1, v2 = I(0), I(0), I(0), L(0.0), L(0.0), L(0.0)
+        if ti.static(lanes == 1):
+            x = ti.max(points[slot], -1 - points[slot])
+            y, z = n_points + x, 2 * n_points + x
+            w0, w1, w2, v0, v1, v2 = whole[x], whole[y], whole[z], rest[x], rest[y], rest[z]
+        else:
+            for s in range(lanes):
+                x = ti.max(points[slot + s], -1 - points[slot + s])
+                y, z = n_points + x, 2 * n_points + x
+                w0[s], w1[s], w2[s] = whole[x], whole[y], whole[z]
+                v0[s], v1[s], v2[s] = rest[x], rest[y], rest[z]
+        return w0, w1, w2, v0, v1, v2
+
+    @ti.func
+    def add(slot: ti.i32, points: ti.template(), total: ti.template(), out: ti.template()):
+        """Add values to those of the points in some slots, but for the slots that only fill up a group."""
+        if ti.static(lanes == 1):
+            if points[slot] >= 0:
+                out[points[slot]] += total
+        else:
+            for s in range(lanes):
+                if points[slot + s] >= 0:
+                    out[points[slot + s]] += total[s]
+
+    return SimpleNamespace(
+        real=real, L=L, W=W, LANES=lanes, gathered=gathered, add=add,
+        I1=ndarray(ti.i32, 1), I2=ndarray(ti.i32, 2), R1=ndarray(real, 1), R2=ndarray(real, 2), W1=ndarray(wide, 1),
+    )  # fmt: skip
+
+
+@lru_cache
+def far_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..., None]:
     """Kernel for multipoles of any order; otherwise as `near_kernel`."""
-    real, wide = number(target.dtype), number(sums)
-    L, W, I1, I2, R2, IL, RL, WL = _types(target, sums)
-    block = _BLOCK[target.device]
+    wide, kind = number(sums), _kinds(target, sums)
+    real, L, W, lanes, gathered, add = kind.real, kind.L, kind.W, kind.LANES, kind.gathered, kind.add
+    I1, I2, R1, R2, W1 = kind.I1, kind.I2, kind.R1, kind.R2, kind.W1
+    block, together, turns = _BLOCK[target.device], TOGETHER[target.device], turns_of(target, _TASKS)
 
     @ti.kernel
     def kernel(
+        begin: ti.i32,
         n: ti.i32,
+        n_sites: ti.i32,
         order: ti.i32,
-        cell: I1,
-        first: I1,
-        listed: I1,
-        whole: IL,
-        rest: RL,
+        n_points: ti.i32,
+        points: I1,
+        rows: I2,
+        whole: I1,
+        rest: R1,
+        is_far: I1,
         site_whole: I2,
         site_rest: R2,
         moments: R2,
-        out: WL,
+        out: W1,
     ):
         ti.loop_config(block_dim=block)
-        for i in range(n):
+        for turn in range(n // lanes * turns):
+            if idle(turn, turns):
+                continue
+            slot = begin + turn // turns * lanes
+            here = slot // together
             total = W(0.0)
-            for entry in range(first[cell[i]], first[cell[i] + 1]):
-                row = listed[entry]
-                x = ti.cast(whole[i, 0] - site_whole[row, 0], real) * real(CELL) + (rest[i, 0] - site_rest[row, 0])
-                y = ti.cast(whole[i, 1] - site_whole[row, 1], real) * real(CELL) + (rest[i, 1] - site_rest[row, 1])
-                z = ti.cast(whole[i, 2] - site_whole[row, 2], real) * real(CELL) + (rest[i, 2] - site_rest[row, 2])
+            w0, w1, w2, v0, v1, v2 = gathered(slot, n_points, points, whole, rest)
+            for site in range(n_sites):
+                row = rows[here, site]
+                if is_far[row] == 0:
+                    continue
+                x = ti.cast(w0 - site_whole[row, 0], real) * real(CELL) + (v0 - site_rest[row, 0])
+                y = ti.cast(w1 - site_whole[row, 1], real) * real(CELL) + (v1 - site_rest[row, 1])
+                z = ti.cast(w2 - site_whole[row, 2], real) * real(CELL) + (v2 - site_rest[row, 2])
                 inverse = 1.0 / (x * x + y * y + z * z)
                 diagonal_re, diagonal_im = ti.sqrt(inverse), L(0.0)
                 x, y, z = x * inverse, y * inverse, z * inverse
@@ -174,30 +226,31 @@ def far_kernel(target: Target, sums: "np.dtype[np.floating]") -> object:
                     diagonal_im = f * (x * diagonal_im + y * diagonal_re)
                     diagonal_re = re_next
                 total += ti.cast(value, wide)
-            out[i] = out[i] + total
+            add(slot, points, total, out)
 
-    return kernel
+    return quick(kernel)
 
 
 @lru_cache
-def looping_kernel(precision: str, sums: "np.dtype[np.floating]") -> object:
+def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..., None]:
     """Kernel for distributions of any degree up to `HIGHEST`, point by point; otherwise as `near_kernel`."""
-    real, wide = number(precision), number(sums)
-    n_taylor, end = TAYLOR[precision], TABLE_END[precision]
-    vector = ti.types.vector
-    I1, I2, R2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2), ti.types.ndarray(real, 2)
-    W1 = ti.types.ndarray(wide, 1)
+    wide, kind = number(sums), _kinds(target, sums)
+    real, I1, I2, R1, R2, W1 = kind.real, kind.I1, kind.I2, kind.R1, kind.R2, kind.W1
+    n_taylor, end = TAYLOR[target.precision], TABLE_END[target.precision]
+    vector, together = ti.types.vector, TOGETHER[target.device]
     most = len(powers_of(HIGHEST))
 
     @ti.kernel
     def kernel(
+        begin: ti.i32,
         n: ti.i32,
+        n_sites: ti.i32,
         degree: ti.i32,
-        cell: I1,
-        first: I1,
-        listed: I1,
-        whole: I2,
-        rest: R2,
+        n_points: ti.i32,
+        points: I1,
+        rows: I2,
+        whole: I1,
+        rest: R1,
         ranges: I2,
         centre_whole: I2,
         centre: R2,  # remainder and exponent
@@ -207,16 +260,19 @@ def looping_kernel(precision: str, sums: "np.dtype[np.floating]") -> object:
         out: W1,
     ):
         ti.loop_config(block_dim=32)
-        for i in range(n):
+        for slot in range(begin, begin + n):
+            i = points[slot]
+            if i < 0:
+                continue
             total = ti.cast(0.0, wide)
             n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
-            for entry in range(first[cell[i]], first[cell[i] + 1]):
-                row = listed[entry]
+            for site in range(n_sites):
+                row = rows[slot // together, site]
                 for q in range(ranges[row, 0], ranges[row, 1]):
                     d = vector(3, real)(0.0)
                     for axis in ti.static(range(3)):
-                        cells = ti.cast(centre_whole[q, axis] - whole[i, axis], real)
-                        d[axis] = cells * real(CELL) + (centre[q, axis] - rest[i, axis])
+                        cells = ti.cast(centre_whole[q, axis] - whole[axis * n_points + i], real)
+                        d[axis] = cells * real(CELL) + (centre[q, axis] - rest[axis * n_points + i])
                     p = centre[q, 3]
                     T = p * d.dot(d)
                     boys = vector(HIGHEST + 1, real)(0.0)
@@ -260,4 +316,19 @@ def looping_kernel(precision: str, sums: "np.dtype[np.floating]") -> object:
                     total += ti.cast(value, wide)
             out[i] = out[i] + total
 
-    return kernel
+    return quick(kernel)
+
+
+@lru_cache
+def key_kernel(target: Target) -> Callable[..., None]:
+    """Kernel that says how far along a curve that fills space the cells of points are."""
+    I1 = ti.types.ndarray(ti.i32, 1)
+    along = curve(KEY_BITS)
+
+    @ti.kernel
+    def kernel(n: ti.i32, low_x: ti.i32, low_y: ti.i32, low_z: ti.i32, halvings: ti.i32, whole: I1, keys: I1):
+        for i in range(n):
+            x, y, z = whole[i] - low_x, whole[n + i] - low_y, whole[2 * n + i] - low_z
+            _, keys[i] = along(x >> halvings, y >> halvings, z >> halvings)
+
+    return quick(kernel)

@@ -63,7 +63,7 @@ def evaluate_products(
             piece = PackedSums(plan, primitives, sums[number_of_sum], packed.spacing, shape)
             first_plane = number_of_sum * nx + layer * BX
             n_words = _launch(space, piece, tolerances[number_of_sum], target, out, first_plane)
-            space.latest = plan, n_words, 0
+            space.latest = plan, n_words, None
             first = number_of_sum * layers + until
 
     bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)

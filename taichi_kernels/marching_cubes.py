@@ -7,7 +7,8 @@ do. Every step is a loop over rows of the lattice along its last axis, or over w
 2. From the bits of a word and of its neighbours, with a few operations for 32 points: which lattice edges the surface
    meets, each of which belongs to its first point and owns one vertex, and which cells it crosses. The triangles of
    each crossed cell are counted.
-3. Sums of the counts over rows, over planes, over all: every word knows where its vertices and triangles begin.
+3. Sums of the counts over rows, over groups of rows, over groups of those: every word knows where its vertices and
+   triangles begin.
 4. Vertices, normals and triangles are written. The number of a vertex is the first of its word plus the number of bits
    before its own, so no table from edges to vertices is needed.
 
@@ -15,16 +16,20 @@ Memory on the device: 1.75 bytes a point for both phases where rows fill their w
 larger lattices to come, and the mesh while it is written.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._taichi import ti
 from .arrays import DeviceArray, to_numpy
 from .devices import DeviceUnavailable
-from .kept_arrays import KeptArrays
-from .marching_cubes_kernels import marching_cubes_kernels
+from .launching import synchronise
+from .marching_cubes_kernels import GROUP, marching_cubes_kernels
+from .session import generation
 from .target import Target
+from .workspace import Workspace
 
 MOST_POINTS = 1 << 26
 """Points of a lattice at most: with 12 triangles a cell and phase, the most there are, counts stay within 32 bits."""
@@ -98,49 +103,68 @@ def marching_cubes(
     if min(shape) < 2 or nx * ny * nz > MOST_POINTS:
         raise ValueError(f"lattice: expected 2 points or more along each axis, {MOST_POINTS} in all, got {shape}")
     count, write = marching_cubes_kernels(target)
-    words = -(-nz // 32)
+    words, held = -(-nz // 32), _workspace(generation())
     tables = [
-        _held.upload(name, array, np.int32)
+        held.upload(name, array, np.int32)
         for name, array in zip(_TABLES, (faces, tests, interior, tiling, corners), strict=True)
     ]
+    # CUDA's driver copies arrays faster than the compiler does, and kernels that take no others are launched faster
+    on_cuda = target.device == "cuda"
+    summary: Any = held.integers("summary", (7,)) if on_cuda else np.zeros(7, np.int32)
+    run = held.launch if on_cuda else _called
     common = [
         *shape,
         float(level),
         values,
         *tables,
-        _held.array("above", ti.u32, (2 * nx * ny * words,)),
-        _held.array("edges", ti.types.vector(4, ti.u32), (2 * nx * ny * words,)),
-        _held.array("first", ti.types.vector(2, ti.i32), (2 * nx * ny * words,)),
-        _held.array("row", ti.types.vector(2, ti.i32), (2 * nx * ny,)),
-        _held.array("summary", ti.i32, (7,)),
+        held.array("above", ti.u32, (2 * nx * ny * words,)),
+        held.array("edges", ti.types.vector(4, ti.u32), (2 * nx * ny * words,)),
+        held.array("first", ti.types.vector(2, ti.i32), (2 * nx * ny * words,)),
+        held.array("row", ti.types.vector(2, ti.i32), (2 * nx * ny,)),
+        summary,
     ]
-    extent = _held.array("extent", ti.types.vector(2, ti.i32), (nx * ny,))
-    plane = _held.array("plane", ti.types.vector(2, ti.i32), (2 * nx,))
-    n_first, m_first, n, m, least, most = count(*common, extent, plane)
-    smallest, largest = np.array([least, most], np.int32).view(np.float32).tolist()
+    n_parts = -(-2 * nx * ny // GROUP)
+    extent = held.array("extent", ti.types.vector(2, ti.i32), (nx * ny,))
+    parts = held.array("parts", ti.types.vector(2, ti.i32), (n_parts + -(-n_parts // GROUP),))
+    run(count, *common, extent, parts)
+    found = _home(summary)
+    n_first, m_first, n, m = found[:4].tolist()
+    smallest, largest = found[4:6].view(np.float32).tolist()
     if not np.isfinite(largest):
         largest, n, m = np.inf, 0, 0
     if 3 * m >= 1 << 31:
         raise DeviceUnavailable(f"a surface of {m} triangles is too large; choose another isovalue or lattice")
     vertices, normals = np.empty((n, 3), np.float32), np.empty((n, 3), np.float32)
     triangles = np.empty((m, 3), np.int32)
-    on_points = 0
     if m:
-        rotation = ti.Matrix(np.asarray(to_real, np.float32).tolist())
+        rotation = held.upload("rotation", np.ascontiguousarray(to_real), np.float32)
         mesh = {"vertices": vertices, "normals": normals, "triangles": triangles}
-        written = mesh
-        if target.device == "cuda":  # whose driver copies them faster than the compiler does
+        written: dict[str, Any] = dict(mesh)
+        if on_cuda:
             written = {
-                name: _held.array(name, ti.i32 if part is triangles else ti.f32, part.shape)
+                name: held.array(name, ti.i32 if part is triangles else ti.f32, part.shape)
                 for name, part in mesh.items()
             }
-        on_points = write(*common, rotation, int(flip), *written.values())
-        if target.device == "cuda":
+        run(write, *common, rotation, int(flip), *written.values())
+        if on_cuda:
             for name, part in mesh.items():
                 to_numpy(written[name], part)
-    return Mesh(vertices, triangles, normals, (n_first, m_first), on_points, smallest, largest)
+    return Mesh(vertices, triangles, normals, (n_first, m_first), int(_home(summary)[6]) if m else 0, smallest, largest)
 
 
 _TABLES = ("faces", "tests", "interior", "tiling", "corners")
 
-_held = KeptArrays()
+
+def _called(kernel: Callable[..., None], *arguments: Any) -> None:
+    kernel(*arguments)
+    synchronise()
+
+
+def _home(summary: Any) -> np.ndarray:
+    return summary if isinstance(summary, np.ndarray) else to_numpy(summary)
+
+
+@lru_cache(maxsize=1)
+def _workspace(run: int) -> Workspace:
+    """What is kept on the device, of one run of the compiler."""
+    return Workspace(np.dtype(np.float32))

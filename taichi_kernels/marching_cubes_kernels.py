@@ -2,9 +2,12 @@
 
 from functools import lru_cache
 
-from ._taichi import number, ti
+from ._taichi import number, quick, ti
 from .cube_cells import above_level, bits_of, corner, lowest_bit, pattern_of, put_vertex, tiling_of, vertex_on
 from .target import Target
+
+GROUP = 64
+"""Rows whose counts a thread adds up."""
 
 _TINY = 2.0**-52
 """Added to distances from the level before they are divided by."""
@@ -17,6 +20,7 @@ def marching_cubes_kernels(target: Target) -> tuple:
     Integers, Words = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.u32, 1)
     Pairs, Edges = ti.types.ndarray(ti.types.vector(2, ti.i32), 1), ti.types.ndarray(ti.types.vector(4, ti.u32), 1)
     Points, Triangles = ti.types.ndarray(ti.f32, 2), ti.types.ndarray(ti.i32, 2)
+    Rotation = ti.types.ndarray(ti.f32, 2)
     u32 = ti.u32
 
     @ti.kernel
@@ -35,10 +39,10 @@ def marching_cubes_kernels(target: Target) -> tuple:
         edges: Edges,  # the same: bits of edges that the surface meets along each axis, bits of cells that it crosses
         first: Pairs,  # the same: first vertex and first triangle, counted from the first of the row
         row: Pairs,  # (phases, nx, ny) first vertex and first triangle
-        summary: Integers,  # what is returned, and one more
+        summary: Integers,  # vertices and triangles of the first phase, and in all; least and greatest magnitude
         extent: Pairs,  # (nx, ny) least and greatest magnitude
-        plane: Pairs,  # (phases, nx) the same
-    ) -> ti.types.vector(6, ti.i32):
+        parts: Pairs,  # groups of rows, then groups of those: first vertex and first triangle
+    ):
         words = (nz + 31) // 32
         n_rows = nx * ny
 
@@ -65,6 +69,8 @@ def marching_cubes_kernels(target: Target) -> tuple:
                 above[r * words + w] = positive
                 above[(n_rows + r) * words + w] = negative
             extent[r] = ti.Vector([least, most])
+            if r == 0:
+                summary[4], summary[5], summary[6] = 0x7FFFFFFF, 0, 0
 
         for r in range(2 * n_rows):
             phase, i, j = r // n_rows, (r // ny) % nx, r % ny
@@ -118,37 +124,45 @@ def marching_cubes_kernels(target: Target) -> tuple:
                 b00, b01, b10, b11 = n00, n01, n10, n11
             row[r] = ti.Vector([n, m])
 
-        for p in range(2 * nx):
+        # sums over all rows before each, by groups of rows and groups of those
+        n_parts = (2 * n_rows + GROUP - 1) // GROUP
+        for g in range(n_parts):
             total = ti.Vector([0, 0])
-            for r in range(p * ny, (p + 1) * ny):
+            for r in range(g * GROUP, ti.min((g + 1) * GROUP, 2 * n_rows)):
                 size = row[r]
                 row[r] = total
                 total += size
-            plane[p] = total
-            if p < nx:
-                for r in range(p * ny + 1, (p + 1) * ny):
-                    least, most = ti.min(extent[p * ny][0], extent[r][0]), ti.max(extent[p * ny][1], extent[r][1])
-                    extent[p * ny] = ti.Vector([least, most])
+            parts[g] = total
+            if g * GROUP < n_rows:
+                least, most = 0x7FFFFFFF, 0
+                for r in range(g * GROUP, ti.min((g + 1) * GROUP, n_rows)):
+                    least, most = ti.min(least, extent[r][0]), ti.max(most, extent[r][1])
+                ti.atomic_min(summary[4], least)
+                ti.atomic_max(summary[5], most)
+
+        n_groups = (n_parts + GROUP - 1) // GROUP
+        for g in range(n_groups):
+            total = ti.Vector([0, 0])
+            for part in range(g * GROUP, ti.min((g + 1) * GROUP, n_parts)):
+                size = parts[part]
+                parts[part] = total
+                total += size
+            parts[n_parts + g] = total
 
         for _ in range(1):
-            total, first_phase = ti.Vector([0, 0]), ti.Vector([0, 0])
-            least, most = 0x7FFFFFFF, 0
-            for p in range(2 * nx):
-                if p == nx:
-                    first_phase = total
-                size = plane[p]
-                plane[p] = total
+            total = ti.Vector([0, 0])
+            for g in range(n_parts, n_parts + n_groups):
+                size = parts[g]
+                parts[g] = total
                 total += size
-            for i in range(nx):
-                least, most = ti.min(least, extent[i * ny][0]), ti.max(most, extent[i * ny][1])
-            for axis in ti.static(range(2)):
-                summary[axis] = first_phase[axis]
-                summary[2 + axis] = total[axis]
-            summary[4], summary[5], summary[6] = least, most, 0
+            summary[2], summary[3] = total[0], total[1]
 
         for r in range(2 * n_rows):
-            row[r] += plane[r // ny]
-        return ti.Vector([summary[n] for n in range(6)])
+            part = r // GROUP
+            before = row[r] + parts[part] + parts[n_parts + part // GROUP]
+            row[r] = before
+            if r == n_rows:
+                summary[0], summary[1] = before[0], before[1]
 
     @ti.kernel
     def write(
@@ -167,12 +181,12 @@ def marching_cubes_kernels(target: Target) -> tuple:
         first: Pairs,
         row: Pairs,
         summary: Integers,  # its seventh is the number of vertices on lattice points
-        rotation: ti.types.matrix(3, 3, ti.f32),
+        rotation: Rotation,  # (3, 3)
         flip: ti.i32,
         vertices: Points,  # (n, 3)
         normals: Points,  # (n, 3)
         triangles: Triangles,  # (m, 3)
-    ) -> ti.i32:
+    ):
         words = (nz + 31) // 32
         n_rows = nx * ny
         for here in range(2 * n_rows * words):
@@ -180,6 +194,13 @@ def marching_cubes_kernels(target: Target) -> tuple:
             if (found[0] | found[1] | found[2] | found[3]) != 0:
                 r, start = here // words, here % words * 32
                 phase, i, j = r // n_rows, (r // ny) % nx, r % ny
+                turned = ti.Matrix(
+                    [
+                        [rotation[0, 0], rotation[0, 1], rotation[0, 2]],
+                        [rotation[1, 0], rotation[1, 1], rotation[1, 2]],
+                        [rotation[2, 0], rotation[2, 1], rotation[2, 2]],
+                    ]
+                )
                 n, m = row[r][0] + first[here][0], row[r][1] + first[here][1]
                 on_points = 0
                 for axis in range(3):
@@ -194,7 +215,7 @@ def marching_cubes_kernels(target: Target) -> tuple:
                         high = ti.abs(above_level(phase, i + move[0], j + move[1], k + move[2], level, values))
                         share = low / ti.max(low + high, 1e-37)
                         on_points += put_vertex(
-                            n, phase, i, j, k, move, share * move, nx, ny, nz, rotation, values, vertices, normals
+                            n, phase, i, j, k, move, share * move, nx, ny, nz, turned, values, vertices, normals
                         )
                         n += 1
                 left = found[3]
@@ -224,7 +245,7 @@ def marching_cubes_kernels(target: Target) -> tuple:
                                 weights += weight
                             on_points += put_vertex(
                                 n, phase, i, j, k, ti.Vector([1, 1, 1]), share / weights,
-                                nx, ny, nz, rotation, values, vertices, normals,
+                                nx, ny, nz, turned, values, vertices, normals,
                             )  # fmt: skip
                             n += 1
                         for triangle in range((cell >> 1) & 15):
@@ -241,6 +262,5 @@ def marching_cubes_kernels(target: Target) -> tuple:
                             m += 1
                 if on_points != 0:
                     ti.atomic_add(summary[6], on_points)
-        return summary[6]
 
-    return count, write
+    return quick(count), quick(write)

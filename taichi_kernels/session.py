@@ -7,7 +7,6 @@ device are gone. Everything that launches kernels does so inside `session`, whic
 import gc
 import os
 import threading
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +20,7 @@ from .devices import DeviceUnavailable
 class _State:
     device: str | None = None
     generation: int = 0
-    started: float = 0.0
-    forked: bool = False
+    over: str = ""
 
 
 _state = _State()
@@ -30,7 +28,7 @@ _lock = threading.RLock()
 
 
 @contextmanager
-def session(request: str | None = None, precision: str = "single") -> Iterator[str]:
+def session(request: str | None = None, precision: str = "single", *, launching: bool = True) -> Iterator[str]:
     """Hold the compute device: start the compiler for it if need be, and keep other threads out.
 
     Parameters
@@ -39,6 +37,8 @@ def session(request: str | None = None, precision: str = "single") -> Iterator[s
         `auto`, `cuda`, `vulkan`, `cpu`, or None for what `ORBITILE_DEVICE` says.
     precision
         single or double: a device that lacks double precision is not used for it.
+    launching
+        Whether kernels are launched in it where the device is the CPU; if not, the compiler need not run.
 
     Yields
     ------
@@ -49,13 +49,9 @@ def session(request: str | None = None, precision: str = "single") -> Iterator[s
     Raises
     ------
     DeviceUnavailable
-        When the device asked for by name cannot be used, or none can, in a process forked from one that has computed.
+        When the device asked for by name cannot be used, or none can, in a process forked from one that has computed
+        or that has lost its device.
     """
-    if _state.forked:
-        raise DeviceUnavailable(
-            "kernels do not survive a fork: this process was forked from one that has computed; start processes with "
-            'multiprocessing.get_context("spawn"), or compute in one process only'
-        )
     with _lock:
         named = (request or "auto").lower() not in ("auto", "gpu")
         named = named or os.environ.get("ORBITILE_DEVICE", "auto").lower() not in ("", "auto", "gpu")
@@ -68,6 +64,11 @@ def session(request: str | None = None, precision: str = "single") -> Iterator[s
                     f"{name} cannot be used here in double precision: {devices.probe(name).detail} lacks it"
                 )
             name = "cpu"
+        if name == "cpu" and not launching:
+            yield name
+            return
+        if _state.over:
+            raise DeviceUnavailable(_state.over)
         if _state.device != name:
             _start(name, fall_back=not named)
         assert _state.device is not None  # _start raises otherwise
@@ -87,11 +88,6 @@ def generation() -> int:
     return _state.generation
 
 
-def started() -> float:
-    """When the compiler was started, in seconds since the epoch."""
-    return _state.started
-
-
 def renew() -> bool:
     """Start the compiler anew on the device in use: it then finds kernels that other processes have compiled meanwhile.
 
@@ -101,6 +97,24 @@ def renew() -> bool:
     if _state.device is None or arrays.results_left():
         return False
     return _initialise(_state.device) is None
+
+
+def abandon_if_lost() -> bool:
+    """After an error of the compiler: whether the device in use was lost, and with it what is on it.
+
+    A GPU is lost when its driver fails or it is reset. This process computes no more then: what runs on a lost device
+    cannot be ended without risk to the process, and the compiler runs once in a process.
+    """
+    with _lock:
+        from . import _taichi
+
+        if _state.device is None or _taichi.goes_on():
+            return False
+        _state.over = f"{_state.device} was lost, and kernels with it: start this process anew"
+        _state.device = None
+        arrays.disown()
+        _taichi.leave_alone()
+        return True
 
 
 def finish() -> None:
@@ -120,7 +134,11 @@ def _after_fork() -> None:
         return
     from . import _taichi
 
-    _state.device, _state.forked = None, True
+    _state.device = None
+    _state.over = (
+        "kernels do not survive a fork: this process was forked from one that has computed; start processes with "
+        'multiprocessing.get_context("spawn"), or compute in one process only'
+    )
     arrays.disown()
     _taichi.leave_alone()
 
@@ -151,7 +169,6 @@ def _initialise(name: str) -> str | None:
 
     threads = _threads()
     _state.generation += 1
-    _state.started = time.time()
     _state.device = None
     arrays.disown()
     try:

@@ -21,8 +21,8 @@ class Workspace(KeptArrays):
         """How much of each step makes a piece: rows, products or tables times bricks."""
         self.capacity = (32, 32)
         """Entries that lists have room for, grown when one is too short."""
-        self.latest: tuple[object, int, int] | None = None
-        """Layout of the latest call, its lists of rows of bricks (or words), and the capacity of each."""
+        self.latest: tuple[object, int, tuple[str, int, int] | None] | None = None
+        """Layout of the latest call, how many counts of bricks (or words) it left, and which lists, `Call.listed`."""
 
     def launch(self, kernel: object, *arguments: object) -> None:
         """Launch a kernel that takes arrays on the device and returns nothing."""

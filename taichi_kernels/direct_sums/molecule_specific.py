@@ -33,7 +33,7 @@ from ..arrays import DeviceArray
 from ..cache_folder import folder_for, made
 from ..kept_arrays import KeptArrays
 from ..launching import launch
-from ..session import finish, renew, session, started
+from ..session import finish, generation, renew, session
 from ..target import Target
 from .radial.exact import power_of_two
 from .shells import LANES, Place, Shells
@@ -162,13 +162,14 @@ def kernel_when_ready(
     text = shells.cache["source"]
     file = _written(text)
     mark = _mark(file, target, result)
+    was_there = mark in _marks_at_start()
     if not mark.exists():
         if mark not in _compiled:
             _compiled[mark] = elsewhere(compile_source, str(file), target, result)
         elif _compiled[mark].done():
             _tell_of_failure(_compiled[mark])
         return None
-    if mark.stat().st_mtime >= started() and not renew():
+    if not was_there and not renew():
         return None
     return _kernel(text, str(file), target, result)
 
@@ -212,15 +213,28 @@ def wait() -> None:
 
 _held = KeptArrays()
 _compiled: "dict[Path, Future[None]]" = {}
+_marks: "tuple[int, frozenset[Path]]" = (0, frozenset())
+"""Generation of the program that runs, and the marks that were there when it was first asked for a kernel."""
+
+
+def _marks_at_start() -> "frozenset[Path]":
+    """Marks of kernels that the program that runs has found in the cache: times of files do not tell, clocks jump."""
+    global _marks
+    if _marks[0] != generation():
+        _marks = generation(), frozenset(cache_folder().iterdir())
+    return _marks[1]
 
 
 def _written(text: str) -> Path:
     known = f"{identity()}\n{text}"
     file = made(cache_folder()) / f"{hashlib.sha256(known.encode()).hexdigest()[:32]}.py"
-    if not file.exists() or file.read_text(encoding="utf-8") != text:  # Taichi compiles what stands in the file
+    if not file.exists() or file.read_bytes() != text.encode():  # Taichi compiles what stands in the file
         part = file.with_suffix(f".{os.getpid()}")
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
+        try:
+            part.write_bytes(text.encode())
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)  # where the disk is full
     return file
 
 

@@ -1,6 +1,7 @@
 """Every kernel for orbitals against the plain oracle; the errors that approximations are said to have; refusals."""
 
 import json
+import os
 import shutil
 from types import SimpleNamespace
 
@@ -338,6 +339,31 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
     assert len(list(molecule_specific.cache_folder().glob("*.py"))) == 1
     values = ob.compute(wavefunction, "mo:1", lattice, device=device, kernel="molecule-specific").values
     assert errors(values.ravel(), orbital(wavefunction, 0, lattice.points())) < LIMIT["single"]
+
+
+@pytest.mark.parametrize("seconds", [-1e7, 1e7], ids=["backwards", "forwards"])
+def test_a_clock_that_jumps_changes_nothing(seconds, tmp_path, monkeypatch):
+    """A kernel that another process compiled is taken up once, whatever time its mark has."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wavefunction = random_wavefunction(34, momenta=(0,), n_atoms=1)
+
+    def is_served() -> bool:
+        with session("cpu") as name:
+            field = field_of(wavefunction, "mo:1").with_kernel("molecule-specific")
+            evaluate = field.on_slabs(LATTICES["orthogonal"], Target(name, "single"))
+        return "molecule_specific" in getattr(evaluate, "evaluate", evaluate).__module__
+
+    with session("cpu"):
+        assert renew()  # with its cache where the marks are
+    assert not is_served()
+    before = generation()
+    molecule_specific.wait()
+    (mark,) = molecule_specific.cache_folder().glob("*.cpu-*")
+    os.utime(mark, (mark.stat().st_mtime + seconds,) * 2)
+    assert is_served()
+    assert generation() == before + 1
+    assert is_served()
+    assert generation() == before + 1
 
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):

@@ -7,8 +7,9 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from taichi_kernels._taichi import COMPILER, quick, ti
-from taichi_kernels.launching import idle, loop_over_tasks, turns_of
+from taichi_kernels._taichi import COMPILER, Launch, _impl, quick, ti, with_vectors
+from taichi_kernels.arrays import array_of
+from taichi_kernels.launching import first_task, idle, loop_over_tasks, next_task, turns_for, turns_of, worker_of
 from taichi_kernels.session import renew, session
 from taichi_kernels.target import Target
 
@@ -31,6 +32,71 @@ def test_each_task_has_one_turn_that_is_not_idle(device, together):
         count(len(out) - 1, out)
     assert out.tolist() == [1.0] * 699 + [0.0]
     assert turns == (512 // together if name == "cpu" else 1)
+
+
+@pytest.mark.parametrize(("n", "workers"), [(700, 2), (3, 5), (0, 2)])
+def test_workers_take_each_task_once(n, workers):
+    @ti.kernel
+    def take(n: ti.i32, workers: ti.i32, taken: ti.types.ndarray(ti.i32, 1), out: F1, whose: F1):
+        for turn in range(turns_for(n, workers)):
+            task = first_task(turn, n, taken, 1)
+            while task < n:
+                out[task] += 1.0
+                whose[task] = worker_of(turn)
+                task = next_task(taken, 1)
+
+    taken, out, whose = np.zeros(2, np.int32), np.zeros(n + 1, np.float32), np.full(n + 1, -1, np.float32)
+    with session("cpu"):
+        take(n, workers, taken, out, whose)
+    assert out.tolist() == [1.0] * n + [0.0]
+    assert set(whose[:n]) <= set(range(min(n, workers)))
+    assert taken.tolist() == [0, n + min(n, workers)]  # each worker asked once more than there was
+
+
+@pytest.mark.skipif(COMPILER != "taichi", reason="its vectors are taken apart by another rule")
+def test_vectors_that_stay_vectors_give_the_same_values():
+    V = ti.types.vector(16, ti.f32)
+
+    def compiled(wrap):
+        @wrap
+        @ti.kernel
+        def screened(n: ti.i32, given: ti.types.ndarray(V, 1), limit: ti.f32, out: ti.types.ndarray(V, 1)):
+            for i in range(n):
+                keep = ti.cast((given[i] > limit) | (given[i] * 3 > 2 * limit), ti.i32)
+                out[i] = keep * given[i] + given[i][3]
+
+        return screened
+
+    values, found = np.random.default_rng(0).random((40, 16)).astype(np.float32), []
+    with session("cpu"):
+        before = _impl.current_cfg().real_matrix_scalarize
+        for wrap in (lambda kernel: kernel, with_vectors):
+            given, out = (array_of(V, (40,)) for _ in range(2))
+            given.from_numpy(values)
+            compiled(wrap)(40, given, 0.6, out)
+            found.append(out.to_numpy())
+        assert _impl.current_cfg().real_matrix_scalarize == before
+    np.testing.assert_array_equal(found[0], np.where(values > np.float32(0.4), values, 0) + values[:, 3:4])
+    np.testing.assert_array_equal(found[1], found[0])
+
+
+def test_a_launch_that_somebody_keeps_lets_go_of_a_program_that_ends():
+    """Otherwise it would keep the program, which would free memory of the next one when it goes."""
+
+    @ti.kernel
+    def fill(n: ti.i32, out: F1):
+        for i in range(n):
+            out[i] = 1.0
+
+    with session("cpu"):
+        out = np.zeros(3, np.float32)
+        kept = Launch(fill, (3, out))
+        kept(3, out)
+        assert out.tolist() == [1.0] * 3
+        if not renew():
+            pytest.skip("a result is left on the device, so the compiler cannot be ended")
+        assert kept._program is None
+        assert kept._compiled is None
 
 
 def test_loops_that_are_written_out_are_the_same():
@@ -70,10 +136,12 @@ def test_a_compiler_that_was_ended_takes_no_memory_along():
     code = (
         "import numpy as np, orbitile as ob\n"
         "from orbitile.evaluation.devices import device_session\n"
+        "from orbitile.evaluation.requests import field_of\n"
         "from orbitile.integrals.grids import grid_of\n"
         "from taichi_kernels.session import renew\n"
         f"w = ob.load({str(files('orbitile') / 'data' / 'benzene.molden')!r})\n"
         "lattice = ob.Lattice.around(w, spacing=0.3, margin=4.0)\n"
+        "fields = [field_of(w, name).with_kernel('separable') for name in ('homo', 'lumo')]\n"
         "found = []\n"
         "for _ in range(3):\n"
         "    for begins_anew in (True, False):\n"
@@ -81,7 +149,7 @@ def test_a_compiler_that_was_ended_takes_no_memory_along():
         "            grid_of(w.atomic_numbers, w.positions, target, 1)\n"
         "            if begins_anew:\n"
         "                renew()\n"
-        "        found.append(list(ob.compute_many(w, ['homo', 'lumo'], lattice, device='cpu'))[1].values)\n"
+        "        found.append(list(ob.compute_many(w, fields, lattice, device='cpu'))[1].values)\n"
         "assert all(np.array_equal(found[0], one) for one in found)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

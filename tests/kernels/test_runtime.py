@@ -89,7 +89,7 @@ def test_nothing_is_printed(standard_output):
         f"{standard_output}import numpy as np, orbitile as ob\n"
         "s = [ob.Shell(0, 0, False, [1.0], [1.0])]\n"
         "w = ob.Wavefunction([1], [[0, 0, 0]], s, ob.Orbitals([[1.0]], [1.0]))\n"
-        "ob.compute(w, 'homo', ob.Lattice.around(w, 0.5, 2.0), device='cpu')\n"
+        "ob.compute(w, 'homo', ob.Lattice.around(w, 0.5, 2.0), device='cpu', kernel='separable')\n"
     )
     assert (done.stdout, done.stderr) == ("", "")
 
@@ -101,6 +101,17 @@ def test_a_result_that_is_held_to_the_end_of_the_process_goes_in_silence():
         "with session('cpu'): held = allocate((4, 4), 'float32')\n"
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.vulkan
+def test_what_is_kept_on_a_gpu_with_a_wavefunction_goes_in_silence():
+    done = run(
+        "import orbitile as ob\n"
+        "s = [ob.Shell(0, 0, False, [1.0], [1.0])]\n"
+        "w = ob.Wavefunction([1], [[0, 0, 0]], s, ob.Orbitals([[1.0]], [1.0]))\n"
+        "print(ob.evaluate(w, 'esp', [[0, 0, 5.0]], device='vulkan').shape)\n"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "(1,)\n", "")
 
 
 @pytest.mark.parametrize(
@@ -158,20 +169,21 @@ import orbitile as ob
 from taichi_kernels.session import renew, session
 benzene = ob.load(sys.argv[1])
 lattice = ob.Lattice.around(benzene, 1.0, 2.0)
-ob.compute(benzene, "homo", lattice, device="cpu")
+ob.compute(benzene, "homo", lattice, device="cpu", kernel="separable")
 child = os.fork()
 if child == 0:
     signal.alarm(20)
     if sys.argv[2] == "compute":
+        print(ob.compute(benzene, "lumo", lattice, device="cpu").values.shape == lattice.shape, "without a kernel")
         try:
-            ob.compute(benzene, "lumo", lattice)
+            ob.compute(benzene, "lumo", lattice, kernel="separable")
         except ob.OrbitileError as error:
             print(error)
     sys.exit(0)
 print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 with session("cpu"):
     renew()
-ob.compute(benzene, "lumo", lattice, device="cpu")
+ob.compute(benzene, "lumo", lattice, device="cpu", kernel="separable")
 print("computed")
 """
 
@@ -185,6 +197,7 @@ def test_a_forked_process_is_told_and_ends(what):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.splitlines()[-2:] == ["status 0", "computed"], done.stderr
     assert ("do not survive a fork" in done.stdout) == (what == "compute")
+    assert ("True without a kernel" in done.stdout) == (what == "compute")
     assert done.stderr == ""
 
 

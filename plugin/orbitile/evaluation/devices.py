@@ -77,12 +77,12 @@ def several(device: Devices) -> tuple[str, ...] | Cluster:
     kind = ""
     for item in text.split(","):
         head, _, number = item.partition(":")
-        if head.isdigit() and kind == "cuda":  # the 1 of cuda:0,1
+        if head.isdecimal() and kind == "cuda":  # the 1 of cuda:0,1
             head, number = kind, head
         kind = head
         if head == "cuda" and number == "all":
             names += [f"cuda:{n}" for n in range(len(gpus))]
-        elif head == "cuda" and number.isdigit():
+        elif head == "cuda" and number.isdecimal() and len(number) < 10:
             names.append(f"cuda:{int(number)}")
         elif item == "cpu":
             names.append("cpu")
@@ -153,8 +153,11 @@ def first_device(device: Devices) -> str | None:
 
 
 @contextmanager
-def device_session(device: Devices, precision: str) -> Iterator[Target]:
-    """Hold the device that a request stands for, with its errors made ours."""
+def device_session(device: Devices, precision: str, *, launching: bool = True) -> Iterator[Target]:
+    """Hold the device that a request stands for, with its errors made ours.
+
+    Without `launching`, no kernel is launched in it where the device is the CPU, and no compiler started for that.
+    """
     from taichi_kernels.devices import DeviceUnavailable
     from taichi_kernels.session import session
 
@@ -162,9 +165,22 @@ def device_session(device: Devices, precision: str) -> Iterator[Target]:
     one_device(device)
     assert device is None or isinstance(device, str)  # no client
     try:
-        with session(device, precision) as name:
+        with session(device, precision, launching=launching) as name:
             yield Target(name, precision)
     except DeviceUnavailable as error:
         raise DeviceError(str(error)) from error
     except RuntimeError as error:  # what Taichi raises when a device fails or its memory is used up
-        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
+        raise DeviceError(account_of(error)) from error
+
+
+def account_of(error: RuntimeError) -> str:
+    """What to say of an error of the compiler, after which a device that was lost is left."""
+    from taichi_kernels.session import abandon_if_lost
+
+    from ..workers import retire
+
+    text = f"the device failed: {' '.join(str(error).split())[:300]}"
+    if not abandon_if_lost():
+        return text
+    what_now = "ask again, and if it fails again, choose the device cpu" if retire() else "start this process anew"
+    return f"{text}; it was lost: {what_now}"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 from ..errors import DeviceError
 from .devices import one_device
+
+if TYPE_CHECKING:
+    from taichi_kernels.devices import Probe
 
 _PROGRAM = {
     "compute": (
@@ -47,7 +51,7 @@ def device_report() -> list[str]:
         works, note = (False, found.detail)
         if found.available:
             works, reason = _try("compute", name)
-            note = found.detail if works else reason
+            note = _described(found) if works else reason
         lines.append(_line(name, works, note + (" [used by auto]" if works and name == chosen else "")))
         if name == "cuda" and works:
             lines += [f"    cuda:{number}  {gpu}" for number, gpu in enumerate(gpus())]
@@ -57,6 +61,12 @@ def device_report() -> list[str]:
         works, note = _try("draw", name)
         lines.append(_line(name, works, note))
     return lines
+
+
+def _described(found: Probe) -> str:
+    """The hardware, how much memory it has, and what it cannot do."""
+    memory = "" if found.memory is None else f", {found.memory / 1e9:.1f} GB"
+    return found.detail + memory + ("" if found.double else ", single precision only")
 
 
 def _line(name: str, works: bool, note: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +18,16 @@ from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
-from .cluster import ClusterTask, prepared_on_cluster
 from .devices import Cluster, Devices, device_session, dtype_of, several
-from .memory import require_memory
+from .memory import fits_device, require_memory
 from .pages import made_present
-from .periodic import lies_within, on_slabs
+from .periodic import launches, lies_within, on_slabs
 from .requests import field_of
-from .several_devices import Task, prepared
 from .slabs import MOST_POINTS, slabs_of
+
+if TYPE_CHECKING:
+    from .cluster import ClusterTask
+    from .several_devices import Task
 
 _TOGETHER = 1 << 25
 """Values of several fields that are computed at once, at most: 128 MiB in single precision, 0.2 s on a CPU."""
@@ -59,8 +62,9 @@ def compute(
     precision
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
     kernel
-        Of an orbital: `auto`, the fastest by recorded measurements, or one of `orbitile.kernels.kernel_names()`. Those
-        that approximate Gaussians have errors of their own (docs/kernels.md), in single precision only.
+        Of an orbital: `auto`, the fastest by recorded measurements, for few points on a CPU the one that needs no
+        compiler; or one of `orbitile.kernels.kernel_names()`. Those that approximate Gaussians have errors of their own
+        (docs/kernels.md), in single precision only.
     progress
         Called with the share that is done, from 0 to 1.
     cancelled
@@ -99,7 +103,8 @@ def compute(
             with _prepared(devices, wavefunction, field, lattice, precision) as task:
                 values = task.whole()
             return Volume(values, lattice, resolved.quantity, resolved.unit)
-        with device_session(device, precision) as target:
+        launching = launches(wavefunction, [resolved], lattice, precision)
+        with device_session(device, precision, launching=launching) as target:
             slabs = slabs_of(wavefunction, resolved, lattice, target)
             values = np.empty(lattice.shape, dtype)
             with nullcontext() if target.on_host else made_present(values):
@@ -140,7 +145,8 @@ def computed_slabs(
         with _prepared(devices, wavefunction, field, lattice, precision) as task:
             yield from task.slabs(watch)
         return
-    with device_session(device, precision) as target:
+    launching = launches(wavefunction, [resolved], lattice, precision)
+    with device_session(device, precision, launching=launching) as target:
         with watch.stage():
             slabs = slabs_of(wavefunction, resolved, lattice, target)
         held = np.empty((max(stop - start for start, stop in slabs.cuts), *lattice.shape[1:]), dtype)
@@ -210,7 +216,8 @@ def _computed(
         if not alone:
             with watch.stage(done / len(fields), (done + len(group)) / len(fields)):
                 checkpoint()
-                values = _together(group, lattice, device, precision)
+                launching = launches(wavefunction, group, lattice, precision)
+                values = _together(group, lattice, device, precision, launching)
         if values is None:
             with watch.stage(done / len(fields), (done + 1) / len(fields)):
                 volume = compute(wavefunction, fields[done], lattice, device=device, precision=precision)
@@ -235,10 +242,10 @@ def _group(fields: list[Field], lattice: Lattice) -> list[Field]:
 
 
 def _together(
-    fields: Sequence[Field], lattice: Lattice, device: Devices, precision: str
+    fields: Sequence[Field], lattice: Lattice, device: Devices, precision: str, launching: bool
 ) -> NDArray[np.floating] | None:
     """Values of several fields, shape (n, nx, ny, nz), or None where they have nothing to share."""
-    with device_session(device, precision) as target:
+    with device_session(device, precision, launching=launching) as target:
         evaluate = fields[0].together(fields[1:], lattice, target)
         if evaluate is None:
             return None
@@ -275,13 +282,15 @@ def compute_on_device(
     Raises
     ------
     LatticeError
-        When the field is not an orbital and has no separable form on this lattice, or the points are too many.
+        When the field is not an orbital and has no separable form on this lattice, or the points are too many for it or
+        for the memory of the device.
     DeviceError
         When the device cannot be used, or its lists for this lattice would be too long.
     """
     resolved = field_of(wavefunction, field).with_kernel(kernel)
     with device_session(device, precision) as target:
         from taichi_kernels.arrays import allocate
+        from taichi_kernels.devices import probe
         from taichi_kernels.launching import synchronise
 
         evaluate = on_slabs(wavefunction, resolved, lattice, target)
@@ -294,6 +303,12 @@ def compute_on_device(
             raise LatticeError(
                 f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
             )
+        if not fits_device(lattice, target):
+            memory = probe(target.device).memory or 0
+            raise LatticeError(
+                f"values on {lattice.n_points} points, with what is computed beside them, would take more than half of "
+                f"the {memory / 1e9:.1f} GB of {target.device}; use compute, which goes slab by slab"
+            )
         out = allocate(lattice.shape, target.dtype)
         evaluate(0, lattice.shape[0], out)
         synchronise()
@@ -303,8 +318,12 @@ def compute_on_device(
 def _prepared(
     devices: tuple[str, ...] | Cluster, wavefunction: Wavefunction, field: str | Field, lattice: Lattice, precision: str
 ) -> AbstractContextManager[Task | ClusterTask]:
-    if isinstance(devices, Cluster):
+    if isinstance(devices, Cluster):  # what reaches other processes is imported where it is wanted
+        from .cluster import prepared_on_cluster
+
         return prepared_on_cluster(devices, wavefunction, field, lattice, precision)
+    from .several_devices import prepared
+
     return prepared(devices, wavefunction, field, lattice, precision)
 
 

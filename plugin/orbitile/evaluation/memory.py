@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..errors import LatticeError
 from ..memory import available_memory
 from ..model.lattice import Lattice
 from ..model.units import angstrom
+
+if TYPE_CHECKING:
+    from taichi_kernels.target import Target
 
 _RESERVE = 256 << 20
 """Bytes left to everything but the result."""
@@ -37,3 +42,18 @@ def require_memory(lattice: Lattice, itemsize: int, what: str = "") -> None:
         "Angstrom in place of {:.3g} would fit, and `orbitile volume` or compute_to_file write it to a file without "
         "holding it".format(*lattice.shape, what, needed / 1e9, available / 1e9, spacing[0], spacing[0] / factor)
     )
+
+
+_ON_DEVICE = 6
+"""Times the memory of its values that a lattice takes on a device, with lists of what matters where, and a surface."""
+
+_SHARE = 0.5
+"""Of the memory of a device: the rest is for the screen, other programs, and what does not grow with a lattice."""
+
+
+def fits_device(lattice: Lattice, target: Target) -> bool:
+    """Whether a device has memory for all values on a lattice at once, and for what is computed beside them."""
+    from taichi_kernels.devices import probe
+
+    memory = probe(target.device).memory
+    return memory is None or _ON_DEVICE * lattice.n_points * target.dtype.itemsize <= _SHARE * memory

@@ -6,6 +6,7 @@ lattices lie as a rule: then all kernels for lattices serve. The points of other
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -25,6 +26,12 @@ def lies_within(wavefunction: Wavefunction, lattice: Lattice) -> bool:
         return True
     ends = [np.array(corner) * (np.array(lattice.shape) - 1) for corner in product((0, 1), repeat=3)]
     return cell.holds(lattice.origin + np.array(ends) @ lattice.axes)
+
+
+def launches(wavefunction: Wavefunction, fields: Sequence[Field], lattice: Lattice, precision: str) -> bool:
+    """Whether kernels are launched for fields on a lattice, computed together, where the device is the CPU."""
+    target = Target("cpu", precision)
+    return not lies_within(wavefunction, lattice) or any(f.launches(lattice, target, len(fields)) for f in fields)
 
 
 def on_slabs(wavefunction: Wavefunction, field: Field, lattice: Lattice, target: Target) -> SlabEvaluator | None:

@@ -21,6 +21,7 @@ from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..watch import stage
+from .devices import account_of
 from .requests import field_of
 from .ring import hold
 from .slabs import Cuts, Slabs, slabs_of
@@ -176,6 +177,6 @@ def _failing_as_a_device() -> Iterator[None]:
     try:
         yield
     except (DeviceUnavailable, RuntimeError) as error:
-        raise DeviceError(f"the device failed: {' '.join(str(error).split())[:300]}") from error
+        raise DeviceError(account_of(error)) from error
     except MemoryError as error:
         raise DeviceError("the process of a device has no memory left for this") from error

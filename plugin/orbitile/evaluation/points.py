@@ -61,8 +61,10 @@ def evaluate(
     values = np.empty(len(where), dtype)
     with watched(cancelled=cancelled):
         resolved = field_of(wavefunction, field).with_kernel(kernel)
-        with device_session(device, precision) as target:
-            at_tiles(at_points(wavefunction, resolved, target), where, values)
+        few = resolved.at_few(len(where))
+        with device_session(device, precision, launching=few is None) as target:
+            chosen = few if few is not None and target.on_host else resolved
+            at_tiles(at_points(wavefunction, chosen, target), where, values)
     return values
 
 

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.orders import GRADIENT, PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ..kernels._sums import in_double
@@ -157,8 +158,8 @@ _MANY = np.zeros((1 << 14) + 1, np.int32)
 _HERE = np.zeros((1, 3))
 
 
-def _on_lattice(degrees: NDArray[np.int32], target: Target, working: Target) -> None:
-    """A sum of Gaussians on one brick of a lattice."""
+def _on_lattice(degrees: NDArray[np.int32], target: Target, working: Target, orders: Orders = PLAIN) -> None:
+    """A sum of Gaussians on one brick of a lattice, or derivatives of one."""
     from taichi_kernels.layout import BRICK, layout
     from taichi_kernels.orbital_lattice import orbital_on_lattice
 
@@ -174,7 +175,8 @@ def _on_lattice(degrees: NDArray[np.int32], target: Target, working: Target) -> 
         0,
         1e-6,
         working,
-        target.empty(BRICK),
+        target.empty((len(orders) * BRICK[0], *BRICK[1:])),
+        orders=orders,
     )
 
 
@@ -211,6 +213,10 @@ def _densities(target: Target, working: Target) -> None:
     _on_lattice(_MANY, target, working)
 
 
+def _derivatives(target: Target, working: Target) -> None:
+    _on_lattice(_DEGREES, target, working, GRADIENT)
+
+
 def _surfaces(target: Target, working: Target) -> None:
     corner = np.zeros((2, 2, 2), np.float32)
     corner[0, 0, 0] = 1
@@ -219,17 +225,18 @@ def _surfaces(target: Target, working: Target) -> None:
 
 def _potential(degrees: range, target: Target, working: Target) -> None:
     """Potential of distributions of some degrees, and of multipoles."""
-    from taichi_kernels.electrostatics import Distributions, Multipoles, cells_of, potential_in_cells
+    from taichi_kernels.electrostatics import Distributions, Multipoles, potential_at_points, send_sources
+    from taichi_kernels.far_levels import Levels
     from taichi_kernels.hermite_tables import powers_of
 
     whole = np.array([[0, 1]], np.int32)
     distributions = [
         Distributions(degree, _HERE, np.ones(1), np.ones((1, len(powers_of(degree)))), whole) for degree in degrees
     ]
-    points, order = _HERE + 1.0, 2
+    order = 2
     multipoles = Multipoles(order, _HERE, np.ones((1, (order + 1) * (order + 2))))
-    rows = np.zeros((1, 1), np.int32)
-    potential_in_cells(points, cells_of(points, working), rows, distributions, multipoles, working)
+    nothing_far = Levels(_HERE, np.ones(1), np.ones((1, 0, 1)), 0.0)
+    potential_at_points(_HERE + 1.0, send_sources(distributions, multipoles, nothing_far, working))
 
 
 def _potential_of(degrees: range) -> Callable[[Target, Target], None]:
@@ -246,9 +253,11 @@ STEPS = (
     Step("values at points", _at_points),
     Step("densities", _densities),
     Step("potentials of s and p functions", _potential_of(_S_AND_P)),
+    Step("derivatives of densities", _derivatives),
     Step("orbitals of large terms", _orbitals, large=True),
     Step("potentials of d functions", _potential_of(_D)),
     Step("densities of large terms", _densities, large=True),
+    Step("derivatives of large terms", _derivatives, large=True),
     Step("orbitals of large terms at points", _orbitals_at_points, large=True),
     Step("values of large terms at points", _at_points, large=True),
     Step("potentials of large terms", _potential_of(range(5)), large=True),

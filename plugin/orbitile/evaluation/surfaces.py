@@ -21,8 +21,8 @@ from ..watch import Cancel, Progress, checkpoint, tell, watched
 from .boxes import enclosing_lattice
 from .devices import device_session, dtype_of
 from .lattices import compute
-from .memory import require_memory
-from .periodic import on_slabs
+from .memory import fits_device, require_memory
+from .periodic import launches, on_slabs
 from .points import evaluate
 from .requests import field_of
 
@@ -41,9 +41,9 @@ def compute_surface(
     """Isosurface of a field, without its values on a lattice.
 
     On a GPU the values stay there and the mesh alone is brought home, where the points of the lattice are 67 million at
-    most and the field has a kernel for it: an orbital on any lattice, other fields (but the electrostatic potential)
-    where an axis is at right angles to the other two. Lists of what matters where take the memory of the values once
-    more, or several times that for densities. Otherwise this is `isosurface` of what `compute` gives.
+    most, six times the memory of their values is no more than half of the GPU's, and the field has a kernel for it: an
+    orbital on any lattice, other fields (but the electrostatic potential) where an axis is at right angles to the other
+    two. Otherwise this is `isosurface` of what `compute` gives.
 
     Parameters
     ----------
@@ -81,9 +81,13 @@ def compute_surface(
         if lattice is None:
             lattice = enclosing_lattice(wavefunction, resolved, isovalue)
         lattice = lattice.closed
-        with device_session(device, precision) as target, absence_explained(resolved, isovalue):
+        launching = launches(wavefunction, [resolved], lattice, precision)
+        with (
+            device_session(device, precision, launching=launching) as target,
+            absence_explained(resolved, isovalue),
+        ):
             on_device = None
-            if not target.on_host and _fits_kernel(lattice):
+            if not target.on_host and _fits_kernel(lattice) and fits_device(lattice, target):
                 on_device = on_slabs(wavefunction, resolved, lattice, target)
             if on_device is not None:
                 checkpoint()
@@ -145,6 +149,8 @@ def extract_surface(volume: Volume, isovalue: float, *, device: str | None = Non
     with device_session(device, "single") as target:
         from taichi_kernels.arrays import send
 
+        if not fits_device(volume.lattice, target):
+            return isosurface(volume, isovalue)
         values: Any = np.ascontiguousarray(volume.values, target.dtype)
         if not target.on_host:
             home, values = values, target.empty(values.shape)

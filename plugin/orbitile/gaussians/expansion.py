@@ -42,6 +42,8 @@ class GaussianExpansion:
         Range of polynomial coefficients of each, in the order of `packing.polynomial_powers`.
     terms : ndarray, shape (n_terms,) or (n_terms, m)
         Polynomial coefficients; with a second axis, of m sums of the same Gaussians.
+    origin : Origin or None
+        Which sum it is a derivative of, if it was made by `derivative`.
     """
 
     centre: Reals
@@ -49,6 +51,7 @@ class GaussianExpansion:
     degree: Integers
     first_term: Integers
     terms: Reals
+    origin: Origin | None = None
 
     def __len__(self) -> int:
         return len(self.exponent)
@@ -66,6 +69,19 @@ class GaussianExpansion:
     def scaled(self, factor: float) -> GaussianExpansion:
         """The sum times a number."""
         return GaussianExpansion(self.centre, self.exponent, self.degree, self.first_term, factor * self.terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The sum that another one is a derivative of, and the orders of the derivative along x, y and z."""
+
+    expansion: GaussianExpansion
+    order: tuple[int, int, int]
+
+
+def origin_of(expansion: GaussianExpansion) -> Origin:
+    """The sum that one is a derivative of: itself, if it was not made as one."""
+    return expansion.origin or Origin(expansion, (0, 0, 0))
 
 
 def starts(counts: NDArray[np.integer]) -> Integers:
@@ -136,7 +152,11 @@ def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
         lowered = np.flatnonzero(power.reshape(-1) > 0)
         if len(lowered):
             terms[begin + down[lowered]] += (power * values)[:, lowered]
-    return GaussianExpansion(expansion.centre, expansion.exponent, degree, first, terms)
+    origin = origin_of(expansion)
+    i, j, k = (n + (along == axis) for along, n in enumerate(origin.order))
+    return GaussianExpansion(
+        expansion.centre, expansion.exponent, degree, first, terms, Origin(origin.expansion, (i, j, k))
+    )
 
 
 @lru_cache
@@ -194,35 +214,56 @@ def radial_bounds(expansion: GaussianExpansion) -> Reals:
     return bounds
 
 
-def reach(expansion: GaussianExpansion, limit: float) -> Reals:
+def bounds_of_derivatives(expansion: GaussianExpansion, order: int) -> Reals:
+    """Coefficients as of `radial_bounds` of a bound on all derivatives of one order; shape (n, highest degree + 1).
+
+    The gradient of a homogeneous polynomial of degree n on a sphere is at most n times as large as the polynomial
+    (O. D. Kellogg, Math. Z. 1928, 27, 55), that of the Gaussian 2 zeta d times as large as the Gaussian.
+    """
+    bounds = radial_bounds(expansion)
+    for _ in range(order):
+        raised = np.zeros((len(bounds), bounds.shape[1] + 1))
+        raised[:, 1:] = 2 * expansion.exponent[:, None] * bounds
+        raised[:, : bounds.shape[1] - 1] += np.arange(1, bounds.shape[1]) * bounds[:, 1:]
+        bounds = raised
+    return bounds
+
+
+def reach(expansion: GaussianExpansion, limit: float, order: int = 0) -> Reals:
     """Distance from its centre in bohr beyond which each Gaussian stays below a limit; shape (n,).
 
-    Beyond the last maximum of the bound, d^2 = degree / (2 exponent), it only falls: the search begins there.
+    With an order, its derivatives up to that order do as well. Beyond the last maximum of a bound, at most at
+    d^2 = (degree + order) / (2 exponent), it only falls: the search begins there.
     """
-    return _REACHES.of(expansion, limit, lambda: _reach(expansion, limit))
+
+    def make() -> Reals:
+        farthest: Reals = np.max([_reach(expansion, limit, one) for one in range(order + 1)], axis=0)
+        return farthest
+
+    return _REACHES.of(expansion, (limit, order), make)
 
 
-def reaching(expansion: GaussianExpansion, limit: float) -> GaussianExpansion:
-    """The Gaussians that exceed a limit somewhere; kept with the expansion, and so the same object each time."""
+def reaching(expansion: GaussianExpansion, limit: float, order: int = 0) -> GaussianExpansion:
+    """The Gaussians that have a `reach`; kept with the expansion, and so the same object each time."""
 
     def make() -> GaussianExpansion:
-        radius = reach(expansion, limit)
+        radius = reach(expansion, limit, order)
         some = expansion.chosen(radius > 0)
         some.terms.setflags(write=False)  # sent to a device once
-        _REACHES.of(some, limit, lambda: radius[radius > 0])
+        _REACHES.of(some, (limit, order), lambda: radius[radius > 0])
         return some
 
-    return _REACHING.of(expansion, limit, make)
+    return _REACHING.of(expansion, (limit, order), make)
 
 
 _REACHES = Derived[Reals](most=4)
 _REACHING = Derived[GaussianExpansion](most=4)
 
 
-def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
-    bounds = radial_bounds(expansion)
+def _reach(expansion: GaussianExpansion, limit: float, order: int) -> Reals:
+    bounds = bounds_of_derivatives(expansion, order)
     orders = np.arange(bounds.shape[1])
-    low = np.sqrt(expansion.degree / (2 * expansion.exponent))
+    low = np.sqrt((expansion.degree + order) / (2 * expansion.exponent))
     high = np.full(len(expansion), _FARTHEST)
 
     def above(d: Reals) -> NDArray[np.bool_]:
@@ -231,7 +272,11 @@ def _reach(expansion: GaussianExpansion, limit: float) -> Reals:
         result: NDArray[np.bool_] = value > limit
         return result
 
-    never = ~above(low) & (largest_magnitudes(expansion) <= limit)
+    if order:
+        largest = (bounds * (orders / (2 * np.e * expansion.exponent[:, None])) ** (orders / 2)).sum(axis=1)
+    else:
+        largest = largest_magnitudes(expansion)
+    never = ~above(low) & (largest <= limit)
     return np.where(never, 0.0, all_fallen(above, low, high, _HALVINGS))
 
 

@@ -112,52 +112,6 @@ class FarField:
     moments: Reals
     bounds: Reals
 
-    def rows(self, low: Reals, high: Reals, tolerance: float) -> NDArray[np.int32]:
-        """What is far from boxes, so that the bounds of all sites add up to less than a tolerance everywhere in a box.
-
-        Parameters
-        ----------
-        low, high : ndarray, shape (n_boxes, 3)
-            Corners, in bohr.
-        tolerance
-            In hartree/e. At 0 nothing is far.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_boxes, n_sites)
-        """
-        n_sites, levels = self.bounds.shape[:2]
-        far = np.zeros((len(low), n_sites), np.int32)
-        step = max(1, (1 << 20) // n_sites)
-        for first in range(0, len(low) if tolerance > 0 else 0, step):
-            checkpoint()
-            some = slice(first, first + step)
-            outside = np.maximum(np.maximum(low[some, None] - self.sites, self.sites - high[some, None]), 0.0)
-            distance = np.sqrt(np.einsum("bsd,bsd->bs", outside, outside))
-            place = np.searchsorted(DISTANCES, distance, side="right") - 1
-            far[some] = self._far(place, tolerance)
-        far += np.arange(n_sites, dtype=np.int32) * (levels + 1)
-        return far
-
-    def _far(self, place: NDArray[np.intp], tolerance: float) -> NDArray[np.int32]:
-        """Number of far levels for each box and site: the most that a common limit allows whose sum is in bounds."""
-        site = np.arange(place.shape[1])
-        padded = np.concatenate([np.zeros((len(self.sites), 1, len(DISTANCES))), self.bounds], axis=1)
-        result = np.zeros(place.shape, np.int32)
-        open_ = np.arange(len(place))
-        limit = tolerance
-        while len(open_):
-            within = (self.bounds <= limit).sum(axis=1)  # (sites, distances); bounds grow with the levels
-            here = place[open_]
-            number = np.where(here >= 0, within[site, here], 0)
-            good = padded[site, number, here].sum(axis=1) <= tolerance
-            if limit <= tolerance / len(self.sites):
-                good[:] = True
-            result[open_[good]] = number[good]
-            open_ = open_[~good]
-            limit /= 2
-        return result
-
 
 def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) -> FarField:
     """Gather distributions on the nearest of some sites.
@@ -171,7 +125,7 @@ def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) 
     order
         Highest order of the multipoles. Distributions of a higher degree are never far.
     tolerance
-        In hartree/e: the bound that `FarField.rows` will most probably be asked for.
+        In hartree/e: the bound on what is far that will most probably be asked for.
     """
     from scipy.spatial import cKDTree
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.orders import PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ..gaussians.expansion import GaussianExpansion, reach, reaching
@@ -31,6 +32,7 @@ def on_slabs(
     lattice: Lattice,
     tolerance: float | NDArray[np.float64],
     target: Target,
+    orders: Orders = PLAIN,
 ) -> Callable[[int, int, Any], None] | None:
     """Evaluator for slabs of a lattice with an axis at right angles to the other two; None for other lattices.
 
@@ -45,12 +47,16 @@ def on_slabs(
         Bound on what screening may cost at any point; of several sums, an array.
     target
         Device of the current session, and precision of tables and sums.
+    orders
+        Derivatives along x, y and z of the sum that are wanted, in place of itself, up to the second along each: of a
+        lattice for which `shares_derivatives`, on a CPU of no more than `PLANES` planes at a time. They follow one
+        another as several sums do.
     """
     order = upright(lattice)
     if order is None:
         return None
     if order == (0, 1, 2):
-        return _on_upright_slabs(expansion, lattice, tolerance, target)
+        return _on_upright_slabs(expansion, lattice, tolerance, target, orders)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         slab = lattice.slab(start, stop)
@@ -65,6 +71,25 @@ def on_slabs(
             out.from_numpy(np.ascontiguousarray(back))
 
     return evaluate
+
+
+def shares_derivatives(lattice: Lattice) -> bool:
+    """Whether derivatives of a sum share their work: along axes that are those of the lattice."""
+    return not np.any(lattice.axes - np.diag(lattice.spacings))
+
+
+def in_frame(expansion: GaussianExpansion, lattice: Lattice) -> tuple[GaussianExpansion, tuple[float, float, float]]:
+    """A sum relative to the first point of a lattice with orthogonal axes and along these, and the spacings."""
+    hx, hy, hz = lattice.spacings.tolist()
+    return _turned(expansion, lattice.origin, lattice.axes / lattice.spacings[:, None]), (hx, hy, hz)
+
+
+def _turned(expansion: GaussianExpansion, origin: NDArray[np.float64], frame: NDArray[np.float64]) -> GaussianExpansion:
+    """A sum relative to an origin, along orthonormal axes."""
+    centre, terms = expansion.centre - origin, expansion.terms
+    if not np.array_equal(frame, np.eye(3)):
+        centre, terms = centre @ frame.T, rotate_terms(terms, expansion.degree, frame)
+    return GaussianExpansion(centre, expansion.exponent, expansion.degree, expansion.first_term, terms)
 
 
 def in_double(target: Target) -> Target:
@@ -101,6 +126,7 @@ def _on_upright_slabs(
     lattice: Lattice,
     tolerance: float | NDArray[np.float64],
     target: Target,
+    orders: Orders = PLAIN,
 ) -> Callable[[int, int, Any], None]:
     """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
     from taichi_kernels.arrays import allocate, to_numpy
@@ -108,29 +134,20 @@ def _on_upright_slabs(
     from taichi_kernels.orbital_lattice import orbital_on_lattice
 
     many = len(expansion) > MANY
-    limit = float(np.min(tolerance)) / (2 * len(expansion))
+    limit, highest = float(np.min(tolerance)) / (2 * len(expansion)), max(map(sum, orders))
     if many:
-        expansion = reaching(expansion, limit)
+        expansion = reaching(expansion, limit, highest)
+    shear = 0.0
     if lattice.is_orthogonal:
-        frame, spacings, shear = lattice.axes / lattice.spacings[:, None], lattice.spacings, 0.0
+        local, (hx, hy, hz) = in_frame(expansion, lattice)
     else:
         frame, spacings, shear = _sheared_frame(lattice)
-    local = GaussianExpansion(
-        expansion.centre - lattice.origin,
-        expansion.exponent,
-        expansion.degree,
-        expansion.first_term,
-        expansion.terms,
-    )
-    if not np.array_equal(frame, np.eye(3)):
-        terms = rotate_terms(local.terms, local.degree, frame)
-        local = GaussianExpansion(local.centre @ frame.T, local.exponent, local.degree, local.first_term, terms)
-    hx, hy, hz = spacings.tolist()
+        local, (hx, hy, hz) = _turned(expansion, lattice.origin, frame), spacings.tolist()
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
     ends_y, ends_z = (plane[0] - 1) * hy, (plane[1] - 1) * hz
     if many:
-        radius_squared = reach(expansion, limit) ** 2
+        radius_squared = reach(expansion, limit, highest) ** 2
         x, y, z = np.ascontiguousarray(local.centre.T)
         across = _beyond(z, 0.0, ends_z) if shear else _beyond(z, 0.0, ends_z) + _beyond(y, 0.0, ends_y)
     if local.terms.ndim > 1:
@@ -138,7 +155,7 @@ def _on_upright_slabs(
         local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
 
     def planes_at_once(count: int) -> int:
-        step = PLANES if many and target.on_host else count
+        step = PLANES if many and target.on_host and orders == PLAIN else count
         if shear:
             bytes_a_plane = target.dtype.itemsize * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
             step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
@@ -180,6 +197,7 @@ def _on_upright_slabs(
                     part,
                     shear,
                     watcher(),
+                    orders,
                 )
                 if last < stop:
                     checkpoint(1.0)
