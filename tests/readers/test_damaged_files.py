@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.readers import load_geometries
-from tests.readers.mutation import SAMPLES, seeds
+from tests.fuzz.samples import SAMPLES, seeds
 
 GAMESS = """
           *         GAMESS VERSION = 30 SEP 2018 (R3)         *

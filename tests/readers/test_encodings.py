@@ -10,7 +10,7 @@ import orbitile as ob
 from orbitile.errors import FileError
 from orbitile.files.encodings import beginning_of_text, is_binary, text_of, unicode_encoding
 from orbitile.files.plain import beginning
-from tests.readers.mutation import SAMPLES
+from tests.fuzz.samples import SAMPLES
 
 TEXT = "Wasser für Ångström: 1.0 Å\n2 3.5E-01\n水\n"
 FCHK = SAMPLES / "water_sto3g_hf_g03.fchk"

@@ -6,9 +6,9 @@ import pytest
 import orbitile as ob
 from orbitile.errors import FileError
 from orbitile.model.conventions import angular_normalization, cartesian_powers
+from tests.fuzz.damage import mutated
 from tests.molecules import gto, scf, wavefunction_of
 from tests.oracle import basis_functions
-from tests.readers.mutation import mutated
 
 h5py = pytest.importorskip("h5py", reason="HDF5 files need h5py (extra trajectories)")
 

@@ -19,7 +19,8 @@ from orbitile.readers._choosing import choices
 from orbitile.readers._references import FileReferences
 from orbitile.session.fingerprint import content_of
 from tests.conftest import SAMPLES
-from tests.readers.mutation import LOGS, mutated
+from tests.fuzz.damage import mutated
+from tests.fuzz.samples import LOGS
 
 MOLDEN, FCHK = SAMPLES / "h2o.molden.input", SAMPLES / "water_sto3g_hf_g03.fchk"
 LOG = LOGS / "psi4_water.out"

@@ -11,7 +11,7 @@ import pytest
 import orbitile as ob
 from orbitile import load_charges
 from orbitile.readers import load_geometries, load_volumes
-from tests.readers.mutation import SAMPLES, opened, seeds
+from tests.fuzz.samples import SAMPLES, opened, seeds
 
 MOLDEN = "h2o.molden.input"
 FCHK = "water_sto3g_hf_g03.fchk"

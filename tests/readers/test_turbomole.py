@@ -9,8 +9,8 @@ import orbitile as ob
 from orbitile.errors import FileError
 from orbitile.model.conventions import component_names
 from orbitile.session.fingerprint import content_of
+from tests.fuzz.damage import mutated
 from tests.molecules import gto, scf, wavefunction_of
-from tests.readers.mutation import mutated
 
 # d0, d1a = xz, d1b = yz, d2a = xy, d2b; f3b = yyy - 3 xxy; g2b and g3b opposite to ours
 ORDER = {

@@ -12,6 +12,7 @@ The key is a digest of a file and of what was asked of it: where there is a reco
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from ..errors import FileError
 from ..files.locking import claim
@@ -122,7 +124,8 @@ def put_in_place(folder: Path, place: Path, record: Record, stem: str, *, is_fin
             shutil.rmtree(target, ignore_errors=True)
         else:
             os.replace(place / "outputs", target)
-    content = {"record": asdict(record), "final": is_final, **({} if is_final else {"run": run})}
+    content: dict[str, Any] = {"record": asdict(record), "final": is_final, **({} if is_final else {"run": run})}
+    content["digest"] = _digest(content)
     unfinished = place / "record.json"
     with unfinished.open("w", encoding="utf-8") as stream:
         json.dump(content, stream)
@@ -133,6 +136,8 @@ def record_of(folder: Path, key: str, run: str = "") -> Record | None:
     """The record of a key, None where there is none that is valid in this run, or it is damaged."""
     try:
         content = json.loads(_record_file(folder, key).read_bytes())
+        if content.pop("digest") != _digest(content):
+            return None
         found = content["record"]
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in found["values"].items()}
         outputs = tuple(Output(**output) for output in found["outputs"])
@@ -182,6 +187,12 @@ class Records(Collection[Record]):
 
     def __contains__(self, record: object) -> bool:
         return any(record == other for other in self)
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    """What tells a record that was damaged from one that was written so, whatever time it took."""
+    timeless = {**content, "record": {**content["record"], "seconds": 0}}
+    return hashlib.sha256(json.dumps(timeless, sort_keys=True).encode()).hexdigest()
 
 
 def _record_file(folder: Path, key: str) -> Path:

@@ -31,8 +31,8 @@ _QUALITIES, _PRECISIONS = ("coarse", "medium", "fine"), ("single", "double")
 _PLUS = re.compile(r"\+(?=[a-z])", re.IGNORECASE)
 """Between a field and the one that colours it; that of lumo+1 has a number behind it."""
 
-_RANGE = re.compile(r"(homo|lumo)([+-]\d+)?\.\.(homo|lumo)([+-]\d+)?(:alpha|:beta)?")
-_NUMBERS = re.compile(r"mo:?\s*(\d+)\s*(?:-|\.\.)\s*(\d+)(:\w+)?")
+_RANGE = re.compile(r"(homo|lumo)([+-]\d{1,9})?\.\.(homo|lumo)([+-]\d{1,9})?(:alpha|:beta)?")
+_NUMBERS = re.compile(r"mo:?\s*(\d{1,9})\s*(?:-|\.\.)\s*(\d{1,9})(:\w+)?")
 
 _MOST_OF_RANGE = 1000
 """Orbitals of one range, at most: a slip of the finger beyond."""

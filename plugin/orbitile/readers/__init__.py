@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -125,6 +126,9 @@ def _load_file(file: Path) -> Wavefunction:
             raise
         except OrbitileError as error:  # the model refuses what the reader took for a wavefunction
             raise FileError(f"{file.name}: {error}") from error
+        except OSError as error:  # of a file beside it, such as a folder of that name
+            other = Path(os.fsdecode(error.filename)).name if error.filename else "it"
+            raise FileError(f"{file.name}: {other} cannot be read ({error.strerror or error})") from error
     return wavefunction if plain.path == file else replace(wavefunction, source=str(file))
 
 
@@ -256,7 +260,7 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
 
 def natural_order(path: str | PathLike[str]) -> list[tuple[int, int | str]]:
     """Key by which to sort names so that numbers in them count as numbers: frame2 before frame10."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", fspath(path)) if part]
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", fspath(path)) if part]
 
 
 def _exists(text: str) -> bool:

@@ -38,6 +38,8 @@ class Statements:
         The file as qc-iodata is to see it, where that is not the file itself.
     cells : tuple of ndarray, shape (3, 3)
         Vectors of the cell in bohr as the file may be understood, the likelier first; none for a molecule.
+    remarks : tuple of str
+        What does not go together in the file, a sentence each.
     """
 
     whole: Stated = _NOTHING
@@ -45,6 +47,7 @@ class Statements:
     charges: tuple[Reals, ...] = ()
     copy: bytes | None = None
     cells: tuple[Reals, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def statements(format_name: str, data: bytes) -> Statements:
@@ -74,6 +77,14 @@ def _whole(number: float | None) -> int | None:
     return None if number is None else round(number)
 
 
+def _kinetic(energy: float | None, ratio: float | None) -> float | None:
+    """Kinetic energy T of a total energy T + V and a virial ratio -V/T; None where programs leave 0 or 2 for that."""
+    if energy is None or ratio is None or ratio in (0.0, 1.0, 2.0):
+        return None
+    kinetic = energy / (1 - ratio)
+    return kinetic if 0 < kinetic < np.inf else None
+
+
 def _molden(data: bytes) -> Statements:
     copy, nuclei = molden_sections.understood(data)
     if nuclei is None:
@@ -85,17 +96,21 @@ def _molden(data: bytes) -> Statements:
 
 _FIELD = re.compile(rb"(?=\S)(.{40})[ ]{3}([IRCL])(?:   N=)?[ ]+(\S+)[ ]*\r?")
 _BASIS = "Number of basis functions"
+_OF_VIRIAL = "SCF Energy", "Virial Ratio"
 _TYPES = (b"   I   ", b"   R   ", b"   C   ", b"   L   ")
 
 
 def _fchk(data: bytes) -> Statements:
     values: dict[str, float] = {}
+    arrays: dict[str, bytes] = {}
     fields = _fields(data)
     for n, (start, field) in enumerate(fields):
         name = field[1].decode("latin-1").strip()
         if b"N=" not in field[0]:
             if field[2] == b"I":
                 values[name] = _integer(name, field[3])
+            elif name in _OF_VIRIAL:
+                values[name] = float(field[3])
             continue
         if field[2] in (b"I", b"R"):
             if name == "Alpha MO coefficients" and _integer(name, field[3]) > 2 * values.get(_BASIS, np.inf) ** 2:
@@ -104,7 +119,8 @@ def _fchk(data: bytes) -> Statements:
                     "files of PySCF are read"
                 )
             end = fields[n + 1][0] if n + 1 < len(fields) else len(data)
-            _check_array(name, _integer(name, field[3]), data[start + field.end() : end])
+            arrays[name] = data[start + field.end() : end]
+            _check_array(name, _integer(name, field[3]), arrays[name])
     alpha, beta = values.get("Number of alpha electrons"), values.get("Number of beta electrons")
     electrons, charge = values.get("Number of electrons"), values.get("Charge")
     multiplicity = values.get("Multiplicity")
@@ -122,7 +138,31 @@ def _fchk(data: bytes) -> Statements:
                 "missing: cut off, or their heading is damaged"
             )
     independent = values.get("Number of independent functions", values.get("Number of independant functions"))
-    return Statements(Stated(charge, _whole(multiplicity), alpha, beta, _whole(independent)))
+    kinetic = _kinetic(*map(values.get, _OF_VIRIAL))
+    stated = Stated(charge, _whole(multiplicity), alpha, beta, _whole(independent), kinetic=kinetic)
+    return Statements(stated, remarks=_places_of_shells(arrays))
+
+
+_APART = 1e-5
+"""Bohr between an atom and its shells, from digits that a program leaves out of one of the two."""
+
+
+def _places_of_shells(arrays: dict[str, bytes]) -> tuple[str, ...]:
+    """A remark where shells of a checkpoint file are elsewhere than the atoms that they belong to: it has both."""
+    names = "Current cartesian coordinates", "Coordinates of each shell", "Shell to atom map"
+    if not all(name in arrays for name in names):
+        return ()
+    atoms, shells = (np.array(arrays[name].split(), np.float64).reshape(-1, 3) for name in names[:2])
+    owners = np.array(arrays[names[2]].split(), np.int64) - 1
+    if len(owners) != len(shells) or owners.min(initial=0) < 0 or owners.max(initial=0) >= len(atoms):
+        return ()  # qc-iodata says what is wrong
+    apart = np.flatnonzero(~(np.abs(atoms[owners] - shells).max(axis=1, initial=0) <= _APART))
+    if not len(apart):
+        return ()
+    shell, atom = int(apart[0]) + 1, int(owners[apart[0]]) + 1
+    return (
+        f"shell {shell} of atom {atom} is elsewhere than the atom: a coordinate, or the atom of the shell, is damaged",
+    )
 
 
 def _fields(data: bytes) -> list[tuple[int, re.Match[bytes]]]:
@@ -192,6 +232,12 @@ def _block(data: bytes, heading: bytes) -> list[bytes]:
 _WFN_ATOM = re.compile(rb"^([ \t]*)(\S+)(.*\(CENTRE.*CHARGE *=[ ]*)([-+.\dEe]+)[ \t]*\r?$", re.MULTILINE)
 
 
+_WFN_ENERGY = re.compile(
+    rb"(?:HF|SCF|TOTAL)\s+ENERGY\s*=\s*([-+.\dEeDd]+)\s+(?:THE\s+)?VIRIAL\s*\(-V/T\)\s*=\s*([-+.\dEeDd]+)"
+)
+"""Of a mean field: energies of other methods do not go with the virial ratio beside them."""
+
+
 def _wfn(data: bytes) -> Statements:
     end = data.find(b"CENTRE ASSIGNMENTS")
     head = data[: max(end, 0)]
@@ -205,7 +251,9 @@ def _wfn(data: bytes) -> Statements:
             parts += [head[at : atom.start(2)], b"H".ljust(len(atom[2]))]
             at = atom.end(2)
     copy = b"".join([*parts, data[at:]]) if parts else None
-    return Statements(charges=(charges,), copy=copy)
+    last = _WFN_ENERGY.search(data, max(len(data) - 4096, 0))
+    numbers = (None, None) if last is None else (float(word.replace(b"D", b"E")) for word in last.groups())
+    return Statements(Stated(kinetic=_kinetic(*numbers)), charges=(charges,), copy=copy)
 
 
 _EMPTY_BETWEEN = re.compile(rb"(</[^>\n]*>[ \t]*\r?\n)\s+")
@@ -225,6 +273,7 @@ def _wfx(data: bytes) -> Statements:
             _whole(value(b"Electronic Spin Multiplicity")),
             value(b"Number of Alpha Electrons"),
             value(b"Number of Beta Electrons"),
+            kinetic=_kinetic(value(rb"Energy\s+= [^>]*"), value(rb"Virial Ratio [^>]*")),
         ),
         charges=charges,
         copy=plain if plain != data else None,

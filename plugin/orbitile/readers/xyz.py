@@ -109,13 +109,13 @@ def _columns(comment: str, where: str) -> tuple[int, int]:
     starts, column = {}, 0
     for name, width in zip(parts[::3], parts[2::3], strict=False):
         starts[name] = column
-        column += int(width) if width.isdigit() and len(width) <= _DIGITS else 1
+        column += int(width) if width.isdecimal() and len(width) <= _DIGITS else 1
     if "pos" not in starts or not {"species", "Z"} & set(starts):
         raise FileError(f"{where}: expected the properties species (or Z) and pos, got {found.group(1)!r}")
     return starts.get("species", starts.get("Z", 0)), starts["pos"]
 
 
 def _atomic_number(text: str) -> int:
-    if text.isdigit() and 0 < int(text) < len(SYMBOLS):
+    if text.isdecimal() and 0 < int(text) < len(SYMBOLS):
         return int(text)
     return SYMBOLS.index(text.capitalize())

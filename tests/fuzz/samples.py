@@ -1,8 +1,7 @@
-"""Damage to files, at random but repeatable, and files of every format to damage."""
+"""A small file of every format that is read, and what a user gets of it."""
 
 from __future__ import annotations
 
-import re
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,108 +15,6 @@ from orbitile.readers import load_geometries, load_volumes
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 LOGS = Path(__file__).parents[1] / "trajectories" / "logs"
-
-NUMBER = re.compile(rb"[-+]?\d+(?:\.\d*)?(?:[EeDd][-+]?\d+)?")
-NUMBERS = [
-    word.encode()
-    for word in (
-        "nan NaN inf -Infinity 1e308 -1.0D+308 1e-308 1e999 1e30 0 -1 2 99999 999999999 -999999999 0.0 ***** 1.0D 1.5 "
-        "0x10 1_000 ² 1e1 3.7E-05 -0.0 + . abc 118 119"
-    ).split()
-] + [b"", b"1 2", b"9" * 19, b"9" * 400, b"9" * 5000]
-
-
-def mutated(data: bytes, random: np.random.Generator) -> bytes:
-    """The file with one piece of damage, or with two or three."""
-    for _ in range(random.choice([1, 1, 1, 2, 3])):
-        data = DAMAGES[random.integers(len(DAMAGES))](data, random)
-    return data
-
-
-def _place(data: bytes, random: np.random.Generator) -> int:
-    """Half of all places are within the first kilobytes, where headers are."""
-    return int(random.integers(len(data) + 1 if random.random() < 0.5 else min(len(data), 2000) + 1))
-
-
-def _flip(data, random):
-    if not data:
-        return data
-    place = min(_place(data, random), len(data) - 1)
-    return data[:place] + bytes([data[place] ^ (1 << int(random.integers(8)))]) + data[place + 1 :]
-
-
-def _junk(data, random):
-    place = _place(data, random)
-    return data[:place] + random.bytes(int(random.integers(1, 9))) + data[place + int(random.integers(9)) :]
-
-
-def _delete(data, random):
-    place = _place(data, random)
-    return data[:place] + data[place + int(10 ** random.uniform(0, 3)) :]
-
-
-def _repeat(data, random):
-    place = _place(data, random)
-    piece = data[place : place + int(10 ** random.uniform(0, 3))]
-    return data[:place] + piece * int(random.integers(2, 5)) + data[place + len(piece) :]
-
-
-def _truncate(data, random):
-    return data[: _place(data, random)]
-
-
-def _lines(data, random):
-    lines = data.split(b"\n")
-    i, j = (int(random.integers(len(lines))) for _ in range(2))
-    kind = random.integers(4)
-    if kind == 0:
-        lines[i], lines[j] = lines[j], lines[i]
-    elif kind == 1:
-        del lines[i : i + int(random.integers(1, 6))]
-    elif kind == 2:
-        lines[i:i] = lines[j : j + int(random.integers(1, 6))]
-    else:
-        lines.insert(i, b"")
-    return b"\n".join(lines)
-
-
-def _number(data, random):
-    place = _place(data, random)
-    found = NUMBER.search(data, place) or NUMBER.search(data)
-    if found is None:
-        return data
-    old = found[0]
-    if random.random() < 0.4:
-        new = bytearray(old)
-        digit = int(random.integers(len(new)))
-        new[digit] = b"0123456789.-+eED "[random.integers(17)]
-        replacement = bytes(new)
-    else:
-        replacement = NUMBERS[random.integers(len(NUMBERS))]
-        if random.random() < 0.5:
-            replacement = replacement.rjust(len(old))  # columns stay where they are
-    return data[: found.start()] + replacement + data[found.end() :]
-
-
-def _encoding(data, random):
-    kind = random.integers(7)
-    place = _place(data, random)
-    if kind == 0:
-        return b"\xef\xbb\xbf" + data
-    if kind == 1:
-        return data[:place] + "Münster · Å".encode(["utf-8", "utf-16", "cp1252"][random.integers(3)]) + data[place:]
-    if kind == 2:
-        return data.replace(b"\n", [b"\r", b"\r\n", b"\n\n"][random.integers(3)])
-    if kind == 3:
-        return data.decode("latin-1").encode("utf-16")
-    if kind == 4:
-        return data.replace(b" ", b"\t", int(random.integers(1, 100)))
-    if kind == 5:
-        return b"\n" * int(random.integers(1, 4)) + data
-    return data[:place] + b"\0" + data[place:]
-
-
-DAMAGES = [_flip, _junk, _delete, _repeat, _truncate, _lines, _number, _number, _number, _encoding]
 
 
 def opened(path: Path) -> object:
@@ -185,6 +82,78 @@ def seeds(folder: Path) -> dict[str, Path]:
     return found
 
 
+def seeds_of_jobs(folder: Path) -> dict[str, Path]:
+    """Small folders and archives of calculations, and files of programs that leave several of them."""
+    folder.mkdir(exist_ok=True)
+    found: dict[str, Path] = {}
+    _by_pyscf(folder, found)
+    _places(folder, found)
+    return found
+
+
+def inputs(folder: Path) -> list[Path]:
+    """Some files for commands to read: wavefunctions, a trajectory, a log, a volume, a geometry; quickly made."""
+    folder.mkdir(exist_ok=True)
+    contents = {name: (SAMPLES / name).read_bytes() for name in ("h2o.molden.input", "lih_cation_uhf.wfn")}
+    contents["frames.molden"] = contents["h2o.molden.input"] * 3
+    contents["psi4_water.out"] = (LOGS / "psi4_water.out").read_bytes()
+    contents["geometry.xyz"] = b"3\nwater\nO 0 0 0\nH 0 0.76 0.59\nH 0 -0.76 0.59\n" * 3
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    lattice = ob.Lattice(np.zeros(3), np.eye(3), (4, 5, 6))
+    volume = ob.Volume(np.random.default_rng(1).normal(size=lattice.shape), lattice, "density", "bohr^-3")
+    save(volume, folder / "volume.cube")
+    return [*(folder / name for name in contents), folder / "volume.cube"]
+
+
+def _by_pyscf(folder: Path, found: dict[str, Path]) -> None:
+    """Files of NBO, Turbomole, OpenMolcas and PySCF itself, of calculations by PySCF."""
+    if find_spec("pyscf") is None or find_spec("h5py") is None:
+        return
+    from pyscf import lib
+
+    from tests.readers import nbo_files, test_openmolcas, test_turbomole
+
+    with lib.with_omp_threads(1):
+        field = test_turbomole.solved(atoms="O 0 0 0.1; H 0.1 0.8 -0.5", spin=1)
+        (folder / "turbomole").mkdir(exist_ok=True)
+        test_turbomole.written(folder / "turbomole", field)
+        (folder / "molcas").mkdir(exist_ok=True)
+        molcas = test_openmolcas.solved(test_openmolcas.WATER, "sto-3g")
+        (folder / "molcas" / "job.ScfOrb").write_text(
+            test_openmolcas.as_inporb(test_openmolcas.written(folder / "molcas" / "job.scf.h5", molcas))
+        )
+        (folder / "molcas.h5").write_bytes((folder / "molcas" / "job.scf.h5").read_bytes())
+        mol, density = molcas.mol, molcas.make_rdm1()
+        (folder / "job.47").write_text(nbo_files.archive(mol, density=[density], orbitals=[molcas.mo_coeff]))
+        (folder / "nbo").mkdir(exist_ok=True)
+        (folder / "nbo" / "job.31").write_text(nbo_files.basis_file(mol))
+        (folder / "nbo" / "job.40").write_text(nbo_files.orbital_file(mol, "MO", [molcas.mo_coeff]))
+        molcas.chkfile = str(folder / "job.chk")
+        molcas.dump_chk(vars(molcas))
+    for name in ("turbomole", "molcas", "molcas.h5", "job.47", "nbo", "job.chk"):
+        found[name] = folder / name
+
+
+def _places(folder: Path, found: dict[str, Path]) -> None:
+    """A folder of a calculation, and archives of it."""
+    import tarfile
+    import zipfile
+
+    job = folder / "job"
+    job.mkdir(exist_ok=True)
+    for name, source in (("a.out", LOGS / "psi4_water.out"), ("z.fchk", SAMPLES / "h2o_sto3g.fchk")):
+        (job / name).write_bytes(source.read_bytes())
+    (job / "slurm-1.out").write_text("queue 7\n")
+    with zipfile.ZipFile(folder / "job.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(job.iterdir()):
+            archive.write(file, f"job/{file.name}")
+    with tarfile.open(folder / "job.tar.gz", "w:gz") as archive:
+        archive.add(job, "job")
+    for name in ("job", "job.zip", "job.tar.gz"):
+        found[name] = folder / name
+
+
 def _orca(folder: Path, found: dict[str, Path]) -> None:
     if find_spec("pyscf") is None:
         return
@@ -242,11 +211,12 @@ def _series(folder: Path, found: dict[str, Path]) -> None:
         import h5py  # noqa: F401
     except ImportError:
         return
-    path = folder / "frames.series.h5"
-    with SeriesWriter(path) as writer:
-        for _ in range(3):
-            writer.append(ob.load(SAMPLES / "h2o_sto3g.fchk"))
-    found[path.name] = path
+    for suffix in ("h5", *(["zarr"] if find_spec("zarr") else [])):
+        path = folder / f"frames.series.{suffix}"
+        with SeriesWriter(path) as writer:
+            for _ in range(3):
+                writer.append(ob.load(SAMPLES / "h2o_sto3g.fchk"))
+        found[path.name] = path
 
 
 def _trexio(folder: Path, found: dict[str, Path]) -> None:
