@@ -11,6 +11,7 @@ from orbitile.scenes import Molecule
 from orbitile.session.look import Look
 from orbitile.session.picture import DrawnSurface, Picture, grid_of, pixels_of, turning
 from orbitile.session.request import Request
+from orbitile.session.seen import whole_size
 from orbitile.session.shown import Shown
 
 
@@ -84,3 +85,10 @@ def test_a_ball_from_few_points_is_round_in_a_large_picture():
     inner = np.all([np.roll(outline, step, axis) for step in (1, -1) for axis in (0, 1)], axis=0)
     y, x = np.nonzero(outline & ~inner)
     assert np.hypot(y - y.mean(), x - x.mean()).std() < 0.5
+
+
+@pytest.mark.parametrize("size", [(9_999_999, 9_999_999), (9_999_999, 0), (0, 9_999_999), (-1, 10)])
+def test_a_size_that_cannot_be_drawn_is_refused_before_anything_is_laid_out(size):
+    with pytest.raises(ob.OrbitileError, match="size of a picture: expected"):
+        whole_size(size, (640, 480))
+    assert whole_size((320, 0), (640, 480)) == (320, 240)

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,21 +44,41 @@ def write_scene(scene: Scene, path: Path) -> None:
     Raises
     ------
     FileError
-        Where OpenUSD is missing, or cannot write.
+        Where OpenUSD is missing.
+    OSError
+        Where it cannot write.
     """
     try:
         library = _Library()
     except ImportError as error:
         raise FileError("USDZ files need the package usd-core: pip install 'orbitile[usd]'") from error
     with TemporaryDirectory(prefix="orbitile-") as folder:
-        layer = Path(folder) / "scene.usdc"
-        stage = library.usd.Stage.CreateNew(str(layer))
-        _Stage(library, stage).fill(scene)
-        stage.GetRootLayer().Save()
-        packed = Path(folder) / "scene.usdz"
-        if not library.utils.CreateNewUsdzPackage(library.sdf.AssetPath(str(layer)), str(packed)):
-            raise FileError(f"{path.name}: OpenUSD could not write it")
+        layer, packed = Path(folder) / "scene.usdc", Path(folder) / "scene.usdz"
+        try:
+            stage = library.usd.Stage.CreateNew(str(layer))
+            _Stage(library, stage).fill(scene)
+            stage.GetRootLayer().Save()
+            is_written = library.utils.CreateNewUsdzPackage(library.sdf.AssetPath(str(layer)), str(packed))
+        except library.error as error:
+            raise OSError(f"OpenUSD: {_reason(error)}") from error
+        if not is_written or not _is_whole(packed):
+            raise OSError("OpenUSD could not write all of it: is the disk full?")
         path.write_bytes(packed.read_bytes())
+
+
+def _is_whole(package: Path) -> bool:
+    """Whether all of a package is there: OpenUSD does not notice when its last bytes find no room."""
+    try:
+        with ZipFile(package) as parts:
+            return parts.testzip() is None
+    except (OSError, BadZipFile):
+        return False
+
+
+def _reason(error: Exception) -> str:
+    """What it says first of several lines, between quotation marks: the rest follows from that."""
+    found = re.search(r": '(.*)'", str(error))
+    return found.group(1) if found else " ".join(str(error).split())[:200]
 
 
 class _Library:
@@ -67,6 +88,7 @@ class _Library:
         modules = ("Usd", "UsdGeom", "UsdShade", "UsdUtils", "Sdf", "Vt")
         loaded: list[Any] = [importlib.import_module(f"pxr.{name}") for name in modules]
         self.usd, self.geom, self.shade, self.utils, self.sdf, self.vt = loaded
+        self.error: type[Exception] = importlib.import_module("pxr.Tf").ErrorException
 
 
 class _Stage:

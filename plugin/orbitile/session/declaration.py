@@ -8,6 +8,7 @@ from typing import Any
 
 from ..arguments import Argument, brief
 from ..errors import OrbitileError
+from ..files.shortage import shortage_explained
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Command:
         Raises
         ------
         OrbitileError
-            When an argument is missing, unknown or cannot be read, and as the command does.
+            When an argument is missing, unknown or cannot be read, where the system has run out of memory, room or
+            handles, and as the command does.
         """
         names = [argument.name for argument in self.arguments]
         if len(positional) > len(names):
@@ -72,7 +74,8 @@ class Command:
                 why = "is given twice" if name in given else f"is unknown; expected {', '.join(names) or 'none'}"
                 raise OrbitileError(f"{self.name}: the argument {brief(name)} {why}")
             given[name] = value
-        return self.function(session, *(argument.read(given.get(argument.name, "")) for argument in self.arguments))
+        with shortage_explained():
+            return self.function(session, *(argument.read(given.get(argument.name, "")) for argument in self.arguments))
 
     @property
     def usage(self) -> str:

@@ -12,6 +12,7 @@ from .host import Viewer
 from .live import live
 from .live.live import AtomsChanged, Live
 from .live.order import Level
+from .live.path import LivePath
 from .live.status import LiveStatus
 from .request import Sample
 from .shelf import Shelf
@@ -44,6 +45,12 @@ class LiveMolecule(ABC):
         self.computing = Computing(host)
         self.live: Live | None = None
         self.live_problem = ""
+        self._ended: list[LivePath] = []
+
+    @property
+    @abstractmethod
+    def is_writing(self) -> bool:
+        """Whether a picture or a film is made of what is shown, which may have been shown of other files before."""
 
     @abstractmethod
     def show(self, shown: Shown, found: Sample) -> str:
@@ -67,7 +74,11 @@ class LiveMolecule(ABC):
         if positions is None:
             raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
         what = molecule, numbers, level, self.show, positions
-        self.live = Live(self.host, self.shelf, self.computing, *what, before=self.live)
+        before = self.live
+        self.live = Live(self.host, self.shelf, self.computing, *what, before=before)
+        if before is not None:
+            self._ended.append(before.path)
+        self._clear_up()
         self.host.every(live.TICK, self._look_at_live)
 
     def end_live(self) -> None:
@@ -75,6 +86,13 @@ class LiveMolecule(ABC):
         if self.live is not None:
             ended, self.live = self.live, None
             ended.close()
+            self._ended.append(ended.path)
+
+    def _clear_up(self) -> None:
+        """Remove files of molecules that were live before, but for those that something is shown of."""
+        if not self.is_writing:
+            shown = {*self.host.molecules().values(), *(self.shelf[name].request.path for name in self.shelf)}
+            self._ended = [path for path in self._ended if path.clear(shown)]
 
     def _look_at_live(self) -> None:
         try:

@@ -21,8 +21,8 @@ EXPLANATION = (
 )
 """For people: a line for each kind of word."""
 
-_FRONTIER = re.compile(r"(homo|lumo)([+-]\d+)?[+-]?")
-_NUMBERS = re.compile(r"(\d+)-(\d*)")
+_FRONTIER = re.compile(r"(homo|lumo)([+-]\d{1,9})?[+-]?")
+_NUMBERS = re.compile(r"(\d{1,9})-(\d{0,9})")
 _ENERGY = re.compile(r"-\d*\.?\d*|\d+\.\d*")
 _TYPOGRAPHY = str.maketrans({"−": "-", "\u2013": "-", "…": ".."})
 

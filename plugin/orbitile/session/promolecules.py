@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from ..errors import OrbitileError
+from ..files.writing import written_atomically
 from ..model.geometry import Geometry
 from ..readers.promolecule import write_promolecule
 from .source import OneFile, files_of
@@ -44,7 +45,8 @@ class Promolecules:
                 atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
             path = self._folder / f"{plain}-{digest}{_SUFFIX}"
             if not path.exists():
-                write_promolecule(path, geometry)
+                with written_atomically(path) as temporary:
+                    write_promolecule(temporary, geometry)
         except OSError as error:
             raise OrbitileError(f"there is no folder to write atoms to ({error}); set TMPDIR to one") from error
         return str(OneFile(str(path)).noted())

@@ -16,6 +16,7 @@ from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
+from ..evaluation.devices import one_device
 from ..evaluation.lattices import compute
 from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import field_of
@@ -260,7 +261,8 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
             )
     _require_references(request)
     seconds = time.perf_counter() - begin
-    return Sample(request, volume, surface, isovalue, running() or "", step, seconds, confidence)
+    device = running() or one_device(request.device)  # nothing runs where NumPy has done the little there was
+    return Sample(request, volume, surface, isovalue, device, step, seconds, confidence)
 
 
 def _sample_of_file(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:

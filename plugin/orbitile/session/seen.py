@@ -10,7 +10,7 @@ from ..errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 from ..readers import load_atoms
-from ..renderer import margins, paper_of
+from ..renderer import checked_size, margins, paper_of
 from .listed import listed
 from .picture import DrawnSurface, Moment, Picture, legend_parts, mesh_of, turning
 from .session import Session
@@ -76,11 +76,21 @@ def picture_of(
 
 
 def whole_size(size: tuple[int, int] | None, view: tuple[int, int]) -> tuple[int, int]:
-    """Width and height, where one that is 0 follows from the other by the shape of the view."""
+    """Width and height, where one that is 0 follows from the other by the shape of the view.
+
+    Raises
+    ------
+    RenderError
+        When the picture would be too large to draw.
+    """
     width, height = size or (0, 0)
     if not width and not height:
-        return view
-    return width or max(1, round(height * view[0] / view[1])), height or max(1, round(width * view[1] / view[0]))
+        return checked_size(view)
+    width, height = (
+        width or max(1, round(height * view[0] / view[1])),
+        height or max(1, round(width * view[1] / view[0])),
+    )
+    return checked_size((width, height))
 
 
 def _default(

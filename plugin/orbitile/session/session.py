@@ -69,6 +69,11 @@ class Session(LiveMolecule):
         self.drawn = DrawnReports(host, self.shelf)
         self._told = 0
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether a picture or a film is made of what is shown."""
+        return self.saving.is_busy
+
     def cancel(self) -> bool:
         """Withdraw what is being computed, from any thread; says whether there was anything."""
         computing = self.computing.cancel()

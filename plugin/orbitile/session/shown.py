@@ -15,7 +15,7 @@ from ..model.surface import Surface
 from ..surfaces.colour_maps import MAPS
 from .look import STYLES, Look, Scale
 from .request import Request, Sample, surface_within
-from .source import is_trajectory
+from .source import files_of, is_trajectory
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Shown:
             raise OrbitileError(
                 f"frame: expected one of a trajectory only, got {request.frame!r} of {request.path[:80]}"
             )
+        files_of(request.path)
         look = Look(**_checked(Look, "its look", parts.get("look", {}), _LOOK))
         scale = parts.get("scale")
         scale = None if scale is None else Scale(**_checked(Scale, "its scale", scale, _SCALE))
@@ -129,7 +130,7 @@ _SCALE: dict[str, Callable[[Any], bool]] = {
     "high": is_number,
     "quantity": lambda value: isinstance(value, str),
     "unit": lambda value: isinstance(value, str),
-    "colour_map": lambda value: value in MAPS,
+    "colour_map": lambda value: isinstance(value, str) and value in MAPS,
 }
 _REQUEST: dict[str, Callable[[Any], bool]] = {
     "path": _is_text,

@@ -40,7 +40,7 @@ class OneFile:
     @classmethod
     def read(cls, text: str) -> OneFile:
         """The inverse of `str`."""
-        found = re.fullmatch(r"content (\d+-[0-9a-f]{40}): (.*)", text, re.DOTALL)
+        found = re.fullmatch(r"content (\d{1,18}-[0-9a-f]{40}): (.*)", text, re.DOTALL)
         return cls(found[2], found[1]) if found else cls(text)
 
     def noted(self) -> OneFile:

@@ -31,7 +31,7 @@ from .executor import Job, Workers, ahead, awaited, first_done, in_order
 from .failures import WorkerEnded, WorkerError, WorkerNotStarted
 from .local import local_workers
 from .processes import environment, interpreter, n_cores
-from .serving import afterwards
+from .serving import afterwards, retire
 from .transport import pack, shared_array, unpack
 from .worker import Worker
 
@@ -54,6 +54,7 @@ __all__ = [
     "local_workers",
     "n_cores",
     "pack",
+    "retire",
     "shared_array",
     "unpack",
 ]

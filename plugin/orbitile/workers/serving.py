@@ -38,6 +38,20 @@ def afterwards(function: Callable[[], object]) -> None:
     _afterwards.append(function)
 
 
+def retire() -> bool:
+    """In a worker: end the process when the result of the function that runs has been sent; another does what follows.
+
+    For what cannot be mended in a process, as a GPU that was lost. In any other process this does nothing. Says whether
+    this is a worker.
+    """
+    global _retires
+    _retires = _is_worker
+    return _is_worker
+
+
+_is_worker = _retires = False
+
+
 class _Ended(Exception):
     """A signal has come while there was nothing to do."""
 
@@ -73,9 +87,9 @@ class _Worker:
                 kind, call = message
                 if kind == "run":
                     transport.send(self._connection, *self._answer(call))
-                    while _afterwards:
+                    while _afterwards and not _retires:
                         _afterwards.pop(0)()
-                self._ended = self._ended or kind == "end"
+                self._ended = self._ended or _retires or kind == "end"
         except _Ended:
             return True
         except (EOFError, OSError):
@@ -190,6 +204,8 @@ removes what both processes have left in shared memory."""
 
 def main() -> None:
     """Serve the process that started this one."""
+    global _is_worker
+    _is_worker = True
     address, prefix, others, idle, nice = sys.argv[1:]
     transport.use_prefix(prefix)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is dealt with by the process that asks

@@ -198,12 +198,13 @@ class _Process(ChildProcess):
         self._is_ready = False
         self._withdrawn: float | None = None
         self.is_in_order = True
-        self._folder = tempfile.mkdtemp(prefix="orbitile-")
-        address = None if _FAMILY == "AF_PIPE" else os.path.join(self._folder, "socket")
+        self._folder = ""
         try:
+            self._folder = tempfile.mkdtemp(prefix="orbitile-")
+            address = None if _FAMILY == "AF_PIPE" else os.path.join(self._folder, "socket")
             self._listener = Listener(address, _FAMILY, authkey=self._key)
-        except OSError as error:  # the temporary folder has too long a name, above all
-            os.rmdir(self._folder)
+        except OSError as error:  # the temporary folder has too long a name, above all, or no room
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise WorkerNotStarted(f"{name} cannot be connected to ({error})") from error
         module = ["-m", "orbitile.workers", str(self._listener.address)]
         command = [python, *module, self._prefix, transport.own_prefix(), *options]
@@ -263,7 +264,9 @@ class _Process(ChildProcess):
             raise OrbitileError(f"{self.name} cannot be sent this ({type(error).__name__}: {error})") from error
         try:
             self.is_in_order = False
-            self._send("run", packed)
+            if not self._send("run", packed):
+                self.wait(5)
+                raise _Lost(self.ending(), True, self.status)
             while True:
                 kind, answer = self._next()
                 if kind in ("done", "failed"):
@@ -284,10 +287,14 @@ class _Process(ChildProcess):
             packed.remove()
             del memory
 
-    def _send(self, kind: str, call: transport.Packed | None = None) -> None:
+    def _send(self, kind: str, call: transport.Packed | None = None) -> bool:
+        """Send a message; says whether the process can have had it."""
         assert self._connection is not None  # it is ready
-        with suppress(OSError, ValueError):  # it has ended, which is seen when the answer is read
+        try:
             transport.send(self._connection, kind, call)
+        except (OSError, ValueError):  # it has ended
+            return False
+        return True
 
     def _next(self) -> tuple[str, Any]:
         """A message: "progress" with a share, "done" with a result, "failed" with a failure, or "nothing" as yet."""

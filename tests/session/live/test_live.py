@@ -351,6 +351,23 @@ def test_nothing_is_left(water):
     assert set(water.host.surfaces) == {"m_mo5"}
 
 
+@pytest.mark.slow
+def test_files_of_those_that_were_live_before_go(water):
+    """But for what is still shown of them, of which there is no more than is shown."""
+    folders = []
+    for _ in range(3):
+        moved(water)
+        water.settle()
+        folders.append(water.live.path.folder)
+        orb_live.run(water)
+        water.begin_live("m", Level(HF, "pyscf", "cpu"))
+    water.settle()
+    shown = {Path(OneFile.read(source).path) for source in water.host.molecules().values()}
+    water.end_live()
+    water.begin_live("m", Level(HF, "pyscf", "cpu"))
+    assert {file for folder in folders if folder.exists() for file in folder.iterdir()} <= shown
+
+
 def is_running(process: int) -> bool:
     try:
         os.kill(process, 0)

@@ -41,6 +41,16 @@ def reached(path: LivePath, x: float, energy: float = -1.0) -> Converged:
     return found
 
 
+def test_only_what_is_shown_stays_after_the_end(path):
+    found = [reached(path, x) for x in (0.0, 0.5, 1.0)]
+    path.close()
+    assert path.clear({found[1].source, "elsewhere"})
+    assert [str(file) for file in path.folder.iterdir()] == [OneFile.read(found[1].source).path]
+    assert path.clear({found[1].source})
+    assert not path.clear({"elsewhere"})
+    assert not path.folder.exists()
+
+
 def test_undo_after_undo_goes_back_to_the_beginning(path):
     first = reached(path, 0.0).positions
     for x in (0.5, 1.0, 1.5):

@@ -15,6 +15,7 @@ from ... import __version__
 from ...arguments import NUMBER, alternatives, brief
 from ...errors import FileChanged, OrbitileError
 from ...fields import field_groups
+from ...files.shortage import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
@@ -124,13 +125,12 @@ def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     try:
         if request["command"] in _OWN:
             function, most = _OWN[request["command"]]
-            value = function(session, *_texts(request["arguments"], most))
+            with shortage_explained():
+                value = function(session, *_texts(request["arguments"], most))
             return {"id": request["id"], "value": value, "text": ""}
         answer = _command(request["command"]).run(session, request["arguments"], request["named"])
     except OrbitileError as error:
         return {"id": request["id"], "error": str(error)}
-    except MemoryError:
-        return {"id": request["id"], "error": "there is no memory left for this; choose a coarser quality"}
     except Exception as error:  # whatever else goes wrong is told, and the next request is served
         return {"id": request["id"], "error": f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}"}
     return {"id": request["id"], "value": answer.value, "text": answer.text}

@@ -189,7 +189,8 @@ class ServedViewer(VolumeViewer):
         self, name: str, numbers: NDArray[np.int64], geometries: NDArray[np.float64], title: str, **more: int
     ) -> None:
         file = self._file(name, "xyz")
-        file.write_text(xyz_text(numbers, geometries, title), encoding="utf-8")
+        with written_atomically(file) as temporary:
+            temporary.write_text(xyz_text(numbers, geometries, title), encoding="utf-8")
         number = self.tell({"event": "molecule", "name": name, "file": str(file), **more})
         self.places.add(name, numbers, geometries, number)
         self._has_changed(name, number, is_there=True)

@@ -167,7 +167,7 @@ def _scanned(live: Live) -> str:
 def _atoms(session: Session, text: str) -> tuple[int, ...]:
     """Atoms of the live molecule, from 0, by what the user says, or those that are picked."""
     live = _live(session)
-    if re.fullmatch(r"\d+([- ]+\d+)*", text):
+    if re.fullmatch(r"\d{1,9}([- ]+\d{1,9})*", text):
         return tuple(int(number) - 1 for number in re.findall(r"\d+", text))
     found = session.host.picked(live.molecule, text.split())
     if not found:

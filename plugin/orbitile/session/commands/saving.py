@@ -9,7 +9,7 @@ from ...arguments import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Argum
 from ...errors import OrbitileError
 from ...exporters import exporter_for, kind_of, save, suffixes
 from ...films.writing import checked_film
-from ...renderer import check_path, checked_size
+from ...renderer import check_path
 from ...surfaces.isosurface import isosurface
 from ..declaration import Answer, command
 from ..saving import RunningFilm
@@ -69,7 +69,6 @@ def orb_picture(
 ) -> Answer:
     target = check_path(filename.absolute())
     picture, seen = picture_of(session, (width, height), background, legend)
-    picture = replace(picture, size=checked_size(picture.size))
     (session.saving.traced_picture if by == "ray" else session.saving.picture)(picture, target)
     without = f", without {seen.left_out}: ray draws that" if seen.left_out and by != "ray" else ""
     return Answer(str(target), f"wrote {filename}, {picture.size[0]} x {picture.size[1]}{without}")

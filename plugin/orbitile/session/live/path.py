@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import shutil
 import threading
 import time
+import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -78,7 +78,7 @@ class LivePath:
     Attributes
     ----------
     folder : Path
-        Temporary; removed when this process ends.
+        Temporary; removed when this process ends, or by `clear`.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class LivePath:
             self.folder = Path(mkdtemp(prefix="orbitile-live-"))
         except OSError as error:
             raise OrbitileError(f"there is no folder to write wavefunctions to ({error}); set TMPDIR to one") from error
-        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)  # until then the molecule is one of its files
+        self._remove_folder = weakref.finalize(self, shutil.rmtree, self.folder, True)  # at the latest at the end
         self._begin = time.monotonic()
         self._lock = threading.Lock()
         self._reached: list[Reached] = []
@@ -212,3 +212,19 @@ class LivePath:
             gone, self._reached = self._reached[:-LAST], self._reached[-LAST:]
             for one in gone:
                 self._remove(one.source)
+
+    def clear(self, sources: Collection[str]) -> bool:
+        """After the end: remove all files but those of some sources; says whether there are any of these among them.
+
+        Where there are none the folder goes too.
+        """
+        with self._lock:
+            if self._n_readers:
+                return True
+            self._reached = [one for one in self._reached if one.source in sources]
+            kept = {Path(OneFile.read(one.source).path) for one in self._reached}
+            for file in set(self.folder.iterdir()) - kept if kept else ():
+                file.unlink(missing_ok=True)
+        if not kept:
+            self._remove_folder()
+        return bool(kept)
