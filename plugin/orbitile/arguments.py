@@ -148,7 +148,7 @@ def _share(what: str, value: Any) -> float:
 
 def _whole(what: str, value: Any) -> int:
     number = _number(what, value)
-    if number != round(number) or abs(number) > 1e9:
+    if not (abs(number) <= 1e9 and number == round(number)):
         raise OrbitileError(f"{what}: expected a whole number, got {brief(value)}")
     return int(number)
 
@@ -237,7 +237,7 @@ class Fragment:
     atoms: tuple[int, ...]
 
 
-_ATOM_LIST = re.compile(r"\d+(-\d+)?([,+\s]+\d+(-\d+)?)*")
+_ATOM_LIST = re.compile(r"\d{1,9}(-\d{1,9})?([,+\s]+\d{1,9}(-\d{1,9})?)*")
 
 
 def is_atom_list(text: str) -> bool:

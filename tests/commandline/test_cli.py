@@ -151,7 +151,7 @@ def test_mesh():
         (["info", str(SAMPLES / "cubegen_ch4_6points.cube")], "volume"),
         (["info", str(SAMPLES / "water.xyz")], "not recognised"),
         (["info", __file__], "not recognised"),
-        (["info", "/"], "folder"),
+        (["info", str(Path(__file__).parent)], "folder"),
     ],
 )
 def test_requests_that_cannot_be_met(capsys, arguments, words):

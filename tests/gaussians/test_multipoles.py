@@ -6,8 +6,10 @@ import pytest
 import orbitile as ob
 from orbitile.fields.electrostatic_potential import ElectrostaticPotential
 from orbitile.gaussians.multipoles import DISTANCES, RADII, Class, far_field, harmonics
+from taichi_kernels.far_levels import Levels
 from taichi_kernels.hermite_tables import powers_of
 from tests.conftest import random_wavefunction
+from tests.kernels.test_far_levels import expected_rows
 
 
 def irregular(r, order):
@@ -62,7 +64,7 @@ def test_moments_have_the_potential_of_what_they_stand_for(degree):
     rng = np.random.default_rng(1)
     points = rng.normal(size=(30, 3))
     points *= (40 / np.linalg.norm(points, axis=1))[:, None]
-    rows = field.rows(points, points, 1.0)
+    rows = expected_rows(points, points, Levels(sites, DISTANCES, field.bounds, 1.0))
     assert all(field.ranges[0][row, 0] == field.ranges[0][row, 1] for row in rows.flat)  # everything is far
     value = sum(
         (field.moments[rows[:, site]] * irregular(points - sites[site], order)).sum(axis=1)
@@ -107,17 +109,19 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
     ]
     multipoles = electrostatics.Multipoles(10, np.repeat(site, len(field.moments), axis=0), field.moments)
     checked, target = 0, Target("cpu", "double")
+
+    def with_far(number):
+        """With so many levels far, wherever a point is."""
+        bounds = np.where(np.arange(len(RADII)) < number, 0.0, np.inf)[None, :, None]
+        return electrostatics.send_sources(near, multipoles, Levels(site, np.zeros(1), bounds, 1.0), target)
+
     with session("cpu", "double"):
+        direct = with_far(0)
         for number in range(1, len(RADII) + 1):
+            partly = with_far(number)
             for place in np.flatnonzero(field.bounds[0, number - 1] < 0.1)[::4]:
                 points = directions * (DISTANCES[place] * (1 + 1e-9))
-                cells = electrostatics.cells_of(points, target)
-                values = [
-                    electrostatics.potential_in_cells(
-                        points, cells, np.full((len(cells), 1), row, np.int32), near, multipoles, target
-                    )
-                    for row in (0, number)
-                ]
+                values = [electrostatics.potential_at_points(points, sources) for sources in (direct, partly)]
                 error = np.abs(values[1] - values[0]).max()
                 assert error <= field.bounds[0, number - 1, place] + 1e-12
                 checked += error > 1e-12
@@ -136,6 +140,19 @@ def test_potential_of_a_molecule_within_the_tolerance(benzene, device, tolerance
     assert 1e-14 < error < tolerance
 
 
+def test_parts_for_which_there_is_memory_have_the_potential_of_the_whole(benzene, device, monkeypatch):
+    from taichi_kernels import electrostatics
+
+    points = np.random.default_rng(6).uniform(-9, 9, (900, 3))
+    shares: list[float] = []
+    whole = ob.evaluate(benzene, "esp", points, device=device)
+    monkeypatch.setattr(electrostatics, "_ROWS", 100)
+    tolerance = 1e-5
+    parts = ob.evaluate(benzene, "esp", points, device=device, cancelled=lambda: bool(shares.append(0.0)))
+    assert np.abs(parts - whole).max() < 2 * tolerance
+    assert len(shares) > 4  # of a part each, at least
+
+
 @pytest.mark.slow
 def test_high_angular_momenta_are_summed_up_directly(device):
     """Their degree exceeds the order of the multipoles."""
@@ -147,9 +164,12 @@ def test_high_angular_momenta_are_summed_up_directly(device):
     assert values == pytest.approx(exact, abs=1e-4 * np.abs(exact).max())
 
 
-def test_ranges_of_rows_for_sites_without_distributions():
+def test_sites_without_distributions_have_neither_near_nor_far_ones():
     one = some_charges(1, 5)
     sites = np.vstack([[[50.0, 0, 0]], np.zeros((1, 3)), [[-50.0, 0, 0]]])
     field = far_field([one], sites, 6, 1e-5)
-    assert field.rows(np.zeros((1, 3)), np.ones((1, 3)), 1e-5).shape == (1, 3)
-    assert field.rows(np.zeros((1, 3)), np.ones((1, 3)), 0.0).tolist() == [[0, len(RADII) + 1, 2 * (len(RADII) + 1)]]
+    n_rows = len(RADII) + 1
+    counts = np.diff(field.ranges[0], axis=1).reshape(3, n_rows)
+    assert counts[1, 0] == 5
+    assert np.all(counts[[0, 2]] == 0)
+    assert np.all(field.moments.reshape(3, n_rows, -1)[[0, 2]] == 0)

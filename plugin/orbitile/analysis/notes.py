@@ -14,6 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ..gaussians.kinetic_energy import kinetic_energy
 from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
 from ..model.elements import SYMBOLS
@@ -39,7 +40,7 @@ def notes(wavefunction: Wavefunction) -> tuple[str, ...]:
     """What is odd about a wavefunction, a sentence each; empty for most."""
 
     def make() -> tuple[str, ...]:
-        of_parts = (of(wavefunction) for of in (_of_electrons, _of_orbitals, _of_atoms))
+        of_parts = (of(wavefunction) for of in (_of_electrons, _of_orbitals, _of_atoms, _of_kinetic_energy))
         return (*wavefunction.remarks, *chain.from_iterable(of_parts))
 
     return _NOTES.of(wavefunction, None, make)
@@ -249,6 +250,28 @@ def _of_atoms(wavefunction: Wavefunction) -> list[str]:
             )
             break
     return result
+
+
+_KINETIC = 1e-5
+"""Largest deviation of a kinetic energy from that of the file, as a share of it. Those of programs are within 2e-6."""
+
+_MOST_FUNCTIONS = 1000
+"""Of basis sets whose kinetic energy is computed: of larger ones it would take longer than to read the file."""
+
+
+def _of_kinetic_energy(wavefunction: Wavefunction) -> list[str]:
+    """Energy and virial ratio of the file against the orbitals: hardly a number of these leaves the two the same."""
+    stated = wavefunction.stated.kinetic
+    if stated is None or wavefunction.n_basis > _MOST_FUNCTIONS or wavefunction.spinors is not None:
+        return []
+    found = kinetic_energy(wavefunction)
+    if abs(found - stated) <= _KINETIC * stated:
+        return []
+    return [
+        f"by its energy and virial ratio the electrons have a kinetic energy of {stated:.6f} hartree, but its orbitals "
+        f"give {found:.6f}: a coordinate, an exponent, a coefficient or an occupation is damaged, or they are of "
+        "another method"
+    ]
 
 
 __all__ = ["notes"]

@@ -11,11 +11,12 @@ why), 1 for a defect of the program, 130 when interrupted, 143 and 129 when ende
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ from .. import __version__
 from ..errors import OrbitileError
 from ..registry import modules_of
 from ._analysis import analysis_commands
-from ._arguments import CommandParser, add_common
+from ._arguments import CommandParser, Parser, add_common
 
 _EPILOG = """\
 examples:
@@ -52,6 +53,26 @@ class Command(Protocol):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
+    with _rarely_collecting():
+        return _run(arguments)
+
+
+@contextmanager
+def _rarely_collecting() -> Iterator[None]:
+    """Look for garbage less often: imports make a hundred thousand objects and no garbage."""
+    before = gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+_OBJECTS = 100_000
+"""New objects after which garbage is looked for."""
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         parser = _parser()
     except OrbitileError as error:  # a command of another distribution does not serve
@@ -89,6 +110,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if options.debug:
             raise
+        from ..files.shortage import shortage_of
+
+        if (shortage := shortage_of(error)) is not None:
+            print(f"orbitile: {shortage}", file=sys.stderr)
+            return 2
         print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
         return 1
     return 0
@@ -101,7 +127,7 @@ def known_commands() -> Mapping[str, Command]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="orbitile",
         description="Molecular orbitals from the output of quantum-chemistry programs",
         epilog=_EPILOG,

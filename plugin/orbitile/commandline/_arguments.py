@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import OrbitileError
 from ..memory import require_memory
@@ -24,7 +24,15 @@ _BYTES_A_PIXEL = 16
 """What a picture takes while it is drawn: four bytes, in as many places."""
 
 
-class CommandParser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Parser whose errors are of one line, whatever was typed."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and an error, and end with status 2."""
+        super().error(str(OrbitileError(message)))
+
+
+class CommandParser(Parser):
     """Parser of a command whose options may stand before, among and behind the others: `FILE -o OUT FIELD`."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:

@@ -74,6 +74,16 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw a picture, and print its name."""
     from ..exporters import holds_scenes, save
+
+    size = read_size(options.size)
+    stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
+    stem += "" if options.frame is None else f"-{options.frame}"
+    names = options.fields or ["homo"]
+    output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
+    if not (is_page(output) or holds_scenes(output)):
+        from ..renderer.warming import warm
+
+        warm()
     from ..readers._references import FileReferences
     from ..renderer import render
     from ..scenes import PALETTES, scene_of
@@ -81,11 +91,6 @@ def run(options: argparse.Namespace) -> None:
     from ..session.surfaces import slides_of, surfaces_of_picture
     from ._surfaces import Console, tell_extrema
 
-    size = read_size(options.size)
-    stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
-    stem += "" if options.frame is None else f"-{options.frame}"
-    names = options.fields or ["homo"]
-    output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     wavefunction = wavefunction_of(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colours": _read_colours(options.colors)}
     camera = None

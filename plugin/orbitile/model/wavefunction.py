@@ -155,6 +155,8 @@ class Stated:
         Orbitals of each spin: basis functions less those that depend on others.
     energy : float or None
         Total energy in hartree, of the calculation that the orbitals are of.
+    kinetic : float or None
+        Kinetic energy of the electrons in hartree, as an energy and a virial ratio have it.
     """
 
     charge: float | None = None
@@ -163,6 +165,7 @@ class Stated:
     beta: float | None = None
     n_orbitals: int | None = None
     energy: float | None = None
+    kinetic: float | None = None
 
 
 _NOTHING_STATED = Stated()

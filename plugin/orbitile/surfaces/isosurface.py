@@ -149,13 +149,15 @@ def isosurface_in_session(
     if not np.isfinite(mesh.largest):
         raise LatticeError(f"{name}: expected finite values, got some that are NaN or infinite")
     n, m = mesh.n_positive
+    if len(mesh.faces) and not mesh.on_points:
+        phases = np.repeat(np.array([1, -1], np.int8), [n, len(mesh.vertices) - n])
+        return _surface(mesh.vertices, mesh.faces, mesh.normals, phases, lattice, isovalue, quantity, unit)
     parts: list[_Part] = []
     for phase, vertices, faces in ((1, slice(n), mesh.faces[:m]), (-1, slice(n, None), mesh.faces[m:] - np.int32(n))):
         checkpoint()
         indices, normals = mesh.vertices[vertices], mesh.normals[vertices]
-        if mesh.on_points:
-            kept, faces = _merge_at_lattice_points(indices, faces)
-            indices, normals = indices[kept], normals[kept]
+        kept, faces = _merge_at_lattice_points(indices, faces)
+        indices, normals = indices[kept], normals[kept]
         if len(faces):
             parts.append((phase, indices, faces, normals))
     if not parts:
@@ -169,23 +171,40 @@ _Part = tuple[int, NDArray[np.float32], NDArray[np.integer], NDArray[np.floating
 
 def _assembled(parts: list[_Part], lattice: Lattice, isovalue: float, quantity: str, unit: str) -> Surface:
     offsets = np.cumsum([0] + [len(indices) for _, indices, _, _ in parts])
-    vertices = np.empty((offsets[-1], 3), np.float32)
-    for start, (_, indices, _, _) in zip(offsets[:-1], parts, strict=True):
-        checkpoint()
-        i, j, k = indices.T.astype(np.float64)
-        for axis, (x, y, z) in enumerate(lattice.axes.T):  # a product of matrices would wake the threads of BLAS
-            vertices[start : start + len(indices), axis] = lattice.origin[axis] + i * x + j * y + k * z
-    return Surface(
-        vertices=vertices,
-        faces=np.concatenate(
+    return _surface(
+        np.concatenate([indices for _, indices, _, _ in parts]),
+        np.concatenate(
             [faces + offset for offset, (_, _, faces, _) in zip(offsets[:-1], parts, strict=True)], dtype=np.int32
         ),
-        normals=np.concatenate([normals for _, _, _, normals in parts], dtype=np.float32),
-        phases=np.concatenate([np.full(len(indices), phase, np.int8) for phase, indices, _, _ in parts]),
-        isovalue=isovalue,
-        quantity=quantity,
-        unit=unit,
+        np.concatenate([normals for _, _, _, normals in parts], dtype=np.float32),
+        np.concatenate([np.full(len(indices), phase, np.int8) for phase, indices, _, _ in parts]),
+        lattice,
+        isovalue,
+        quantity,
+        unit,
     )
+
+
+def _surface(
+    indices: NDArray[np.float32],
+    faces: NDArray[np.int32],
+    normals: NDArray[np.float32],
+    phases: NDArray[np.int8],
+    lattice: Lattice,
+    isovalue: float,
+    quantity: str,
+    unit: str,
+) -> Surface:
+    """A surface whose vertices are given by index coordinates."""
+    vertices = np.empty_like(indices)
+    for axis in range(3):
+        checkpoint()
+        position = np.full(len(indices), lattice.origin[axis])
+        for index, step in zip(indices.T, lattice.axes[:, axis].tolist(), strict=True):
+            if step:  # a product of matrices would wake the threads of BLAS
+                position += np.multiply(index, step, dtype=np.float64)
+        vertices[:, axis] = position
+    return Surface(vertices, faces, normals, phases, isovalue, quantity, unit)
 
 
 def lobe(surface: Surface, phase: int) -> Surface:
