@@ -196,7 +196,7 @@ def share_of_peak(case: Case, device: str, seconds: float, peak: dict[str, Any])
     from taichi_kernels.session import session
 
     with session(device):
-        ob.compute_on_device(case.wavefunction, "homo", case.lattice, device=device)
+        ob.compute_on_device(case.wavefunction, "homo", case.lattice, device=device, kernel="separable")
         plan = layout(merged_primitives(case.wavefunction).degree)
         work, precision = None, "single"
         for precision in _precisions(device):  # of sums that cancel, tables are in double precision
