@@ -25,7 +25,6 @@ from ..gaussians.overlap import contraction_norms, orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
-from ._lean_import import import_scipy
 from ._molden_orbitals import why_not_normalised
 from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
@@ -64,7 +63,6 @@ def recognises(head: str) -> bool:
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction, in whatever dialect makes its orbitals normalised."""
-    import_scipy()
     from iodata.utils import FileFormatError, LoadError, LoadWarning
 
     with path.open(encoding="utf-8", errors="replace") as stream:
