@@ -18,6 +18,9 @@ PLAIN: Orders = ((0, 0, 0),)
 GRADIENT: Orders = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 """A sum and its gradient, as most fields want them."""
 
+HESSIAN: Orders = ((0, 0, 0), (2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1))
+"""A sum and its second derivatives, as the sign of weak interactions wants them."""
+
 
 @dataclass(frozen=True)
 class Pair:

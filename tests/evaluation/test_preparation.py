@@ -77,7 +77,7 @@ before = kept()
 lattice = orbitile.Lattice.box([-3.0] * 3, [3.0] * 3, 0.5)
 for momenta in ((0,), (0, 1, 2, 3)):
     molecule = random_wavefunction(5, momenta)
-    for name in ('mo:1', 'density', 'laplacian', 'gradient', 'elf', 'rdg', 'kinetic', 'esp'):
+    for name in ('mo:1', 'density', 'laplacian', 'gradient', 'elf', 'rdg', 'nci', 'kinetic', 'esp'):
         volume = orbitile.compute(molecule, name, lattice, device='cpu')
         orbitile.evaluate(molecule, name, np.zeros((1, 3)), device='cpu')
         extract_surface(volume, float(np.abs(volume.values).max()) / 2, device='cpu')

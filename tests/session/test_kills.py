@@ -65,7 +65,7 @@ def test_killed_at(stage, tmp_path):
     python.write_text(_DEADLY.format(python=sys.executable, mark=str(mark), stage=STAGES[stage]))
     python.chmod(0o755)
     worker = SampleWorker(str(python))
-    request = Request(BENZENE, "homo", "coarse", device="cpu")
+    request = Request(BENZENE, "density", "coarse", device="cpu")
     try:
         first = worker.submit(request)
         waiting = worker.submit(request)

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.orders import GRADIENT, PLAIN, Orders
+from taichi_kernels.orders import GRADIENT, HESSIAN, PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ..kernels._sums import in_double
@@ -214,7 +214,8 @@ def _densities(target: Target, working: Target) -> None:
 
 
 def _derivatives(target: Target, working: Target) -> None:
-    _on_lattice(_DEGREES, target, working, GRADIENT)
+    for orders in (GRADIENT, GRADIENT[1:], HESSIAN):
+        _on_lattice(_DEGREES, target, working, orders)
 
 
 def _surfaces(target: Target, working: Target) -> None:
