@@ -31,6 +31,9 @@ _SETTINGS = {
     "TI_ENABLE_PYBUF": "0",  # no kernel prints, and notebooks need not hear that one could
     "QD_ENABLE_PYBUF": "0",
     "TI_SKIP_VERSION_CHECK": "ON",  # it would ask a server
+    # In 100 MB, as they would have it, kernels of two devices and two versions drive one another out.
+    "TI_OFFLINE_CACHE_MAX_SIZE_OF_FILES": str(512 << 20),
+    "QD_OFFLINE_CACHE_MAX_SIZE_OF_FILES": str(512 << 20),
 }
 """Environment variables that the compilers read when they are imported or started, unless the user has set them."""
 
@@ -114,6 +117,11 @@ def start(device: str, threads: int | None = None) -> str:
             **settings,
         )
     return running()
+
+
+def synchronise() -> None:
+    """Wait until the device has finished what was launched."""
+    _impl.get_runtime().prog.synchronize()
 
 
 def running() -> str:
@@ -215,10 +223,10 @@ def lightly_optimised(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def _with_vectors() -> Iterator[None]:
-    """On a CPU, vectors remain vectors."""
+    """Where LLVM makes the code, on a CPU and for CUDA, vectors remain vectors."""
     config = _impl.current_cfg()
     before = getattr(config, "real_matrix_scalarize", None)
-    if before is None or running() != "cpu":
+    if before is None or running() not in ("cpu", "cuda"):
         yield
         return
     config.real_matrix_scalarize = False
@@ -229,7 +237,7 @@ def _with_vectors() -> Iterator[None]:
 
 
 def with_vectors(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that is compiled for a CPU with the vectors that its source has, for which there are instructions.
+    """A kernel that is compiled for a CPU or CUDA with the vectors of its source, for which there are instructions.
 
     By default the compiler takes vectors apart, and LLVM finds again some of what belongs together. Vectors have to
     be of 2, 4, 8 or 16 numbers: LLVM has others end where the next one begins at a multiple of their alignment.

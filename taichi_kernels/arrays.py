@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from . import staged_copies
 from .devices import DeviceUnavailable, cuda_driver
 
 
@@ -271,21 +272,34 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
         values[...] = there[: len(values)]
         return values
     if running() != "cuda":
-        copied = np.empty(array.shape, dtype)
+        there = values is not None and values.shape == tuple(array.shape) and _takes(values, dtype)
+        copied = values if there else np.empty(array.shape, dtype)
         copy_to(copied, array)
-        if values is None:
+        if values is None or there:
             return copied
         values[...] = copied[: len(values)]
         return values
-    if values is not None and not (values.flags.c_contiguous and values.dtype == dtype):
+    if values is not None and not _takes(values, dtype):
         values[...] = to_numpy(array)[: len(values)]
         return values
     if values is None:
         values = np.empty(array.shape, dtype)
     ti.sync()
     with _cuda_address(array) as (driver, address):
-        _done(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), address, ctypes.c_size_t(values.nbytes)))
+        if values.nbytes < _FEW * staged_copies.PIECE:
+            _done(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), address, ctypes.c_size_t(values.nbytes)))
+        else:
+            staged_copies.copy(driver, _primary_context()[1], int(address.value), values)
     return values
+
+
+_FEW = 4
+"""Pieces below which one thread copies as fast as several."""
+
+
+def _takes(values: np.ndarray, dtype: object) -> bool:
+    """Whether values of a type can be copied to an array as they lie in memory."""
+    return values.flags.c_contiguous and values.dtype == dtype
 
 
 def view(array: Any) -> np.ndarray:

@@ -120,3 +120,13 @@ def along_axis(lanes: int, real: object, exp: Callable[..., object]) -> Callable
         return distance, factor
 
     return evaluate
+
+
+@ti.func
+def largest_of(values):
+    """The largest magnitude in a vector, of what LLVM has for vectors, see `_taichi.with_vectors`."""
+    either = ti.max(values, 0.0 - values)
+    largest = either[0]
+    for s in ti.static(range(1, values.n)):
+        largest = ti.max(largest, either[s])
+    return largest

@@ -1,11 +1,19 @@
 """Arrays on the device that live from call to call."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from ._taichi import number, ti
 from .arrays import array_of, send
 from .session import generation
 from .target import Target
+
+
+@lru_cache
+def vector_of(lanes: int, element: object) -> object:
+    """The compiler's type for vectors of so many numbers, which takes it longer to make than a kernel to launch."""
+    return ti.types.vector(lanes, element)
 
 
 class KeptArrays:
@@ -30,7 +38,7 @@ class KeptArrays:
             return self._arrays[name]
         self._sources.pop(name, None)
         shape = values.shape[:-1] if lanes else values.shape
-        element = ti.types.vector(lanes, number(dtype)) if lanes else number(dtype)
+        element = vector_of(lanes, number(dtype)) if lanes else number(dtype)
         array = self.array(name, element, shape)
         send(array, np.array(values, dtype, order="C"))  # a copy: what is read-only is refused
         self._sources[name] = values.copy() if values.flags.writeable else values

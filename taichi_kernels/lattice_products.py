@@ -17,9 +17,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import number, ti, with_vectors
 from .arrays import DeviceArray
-from .gaussian import along_axis, exponential
+from .gaussian import along_axis, exponential, largest_of
 from .launching import synchronise
 from .layout import BRICK, BX, BY, BZ, PackedSums
 from .pace import Checkpoint
@@ -177,7 +177,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     at = b * n_products + t
                     x[2 * at] = V4(value[0], value[1], value[2], value[3])
                     x[2 * at + 1] = V4(value[4], value[5], value[6], value[7])
-                    largest_x[at] = ti.abs(value).max()
+                    largest_x[at] = largest_of(value)
             elif b < bricks_x + bricks_y:
                 b -= bricks_x
                 distance, factor = eight_along(here[0], here[2], here[5], b * BY, step_y)
@@ -185,7 +185,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     at = b * n_tables + t
                     y[2 * at] = V4(factor[0], factor[1], factor[2], factor[3])
                     y[2 * at + 1] = V4(factor[4], factor[5], factor[6], factor[7])
-                    largest = ti.abs(factor).max()
+                    largest = largest_of(factor)
                     j = t - first_table[p]
                     for k in range(degree + 1 - j):
                         largest_y[b * n_products + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = largest
@@ -197,7 +197,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     at = b * n_tables + t
                     for s in ti.static(range(BZ)):
                         z[at * BZ + s] = factor[s]
-                    largest = ti.abs(factor).max()
+                    largest = largest_of(factor)
                     k = t - first_table[p]
                     for j in range(degree + 1 - k):
                         largest_z[b * n_products + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = largest
@@ -241,21 +241,29 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
             at_x = 2 * bx * n_products + half_x
             at_y = 2 * by * n_tables + half_y
             at_z = BZ * bz * n_tables + k
-            c = ti.Matrix.zero(real, 4, 4)
+            c0 = V4(0.0)
+            c1 = V4(0.0)
+            c2 = V4(0.0)
+            c3 = V4(0.0)
             for word in range(words):
                 left = masks[brick * words + word]
+                first_of_word = word // _NEAR * (32 * _NEAR) + word % _NEAR
                 while left != 0:
                     low = left & -left
                     left ^= low
-                    t = word // _NEAR * (32 * _NEAR) + ti.math.popcnt(low - 1) * _NEAR + word % _NEAR
+                    t = first_of_word + ti.math.popcnt(low - 1) * _NEAR
+                    one = product[t]
                     along_x = x[at_x + 2 * t]
-                    along_y = y[at_y + product[t][2]] * z[at_z + product[t][3]]
-                    for s, m in ti.static(ti.ndrange(4, 4)):
-                        c[s, m] += along_x[s] * along_y[m]
+                    b = y[at_y + one[2]] * z[at_z + one[3]]
+                    c0 += along_x[0] * b
+                    c1 += along_x[1] * b
+                    c2 += along_x[2] * b
+                    c3 += along_x[3] * b
             if bz * BZ + k < nz:
-                for s, m in ti.static(ti.ndrange(4, 4)):
-                    i, j = bx * BX + half_x * 4 + s, by * BY + half_y * 4 + m
-                    if i < nx and j < ny:
-                        out[first + i, j, bz * BZ + k] = ti.cast(c[s, m], kept)
+                for s, c in ti.static(enumerate((c0, c1, c2, c3))):
+                    for m in ti.static(range(4)):
+                        i, j = bx * BX + half_x * 4 + s, by * BY + half_y * 4 + m
+                        if i < nx and j < ny:
+                            out[first + i, j, bz * BZ + k] = ti.cast(c[m], kept)
 
-    return evaluate
+    return with_vectors(evaluate)

@@ -1,15 +1,16 @@
 """Sums of Gaussians on a lattice, row by row: on a CPU, and on a GPU where lattices are sheared or rows very many.
 
 See `orbital_lattice` for what a row is. For each brick the rows that matter are listed, in three steps: planes of
-bricks, columns of bricks, bricks. A row is left out where its largest magnitude, from the largest magnitudes of its
-tables, is small *and* all that was left out there adds up to less than a share of the tolerance. The tolerance is
-therefore a bound on what screening costs, at every point.
+bricks, columns of bricks, bricks. What a row can come to there is bounded by the largest magnitudes of its tables.
+Small ones are left out as long as all that was left out adds up to less than a share of the tolerance, which therefore
+is a bound on what screening costs, at every point. What is small follows from what may still be lost and from the rows
+that are still to come (`rows_lists.share_of_rows`).
 
 A CPU has three kernels: tables (`rows_tables`), lists of planes and columns (`rows_lists`), and sums, which find the
-rows of bricks as they go (`rows_sums`). A GPU has one (`rows_kernel`), and keeps a list in several parts, each made by
-a task of its own, since it needs thousands of tasks. Part c of the plane and column lists deals with rows c, c + parts,
-c + 2 parts, ..., so that parts fill evenly. Lists and parts have a fixed capacity; when one overflows, the capacity
-grows and the screening is done again.
+rows of bricks as they go (`rows_sums`). A GPU has two, for tables and lists (`rows_kernel`) and for sums
+(`rows_columns`), and keeps a list in several parts, each made by a task of its own, since it needs thousands of tasks.
+Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Lists
+and parts have a fixed capacity; when one overflows, the capacity grows and the screening is done again.
 
 Several sums of the same Gaussians, such as orbitals, can be evaluated at once: they share the tables along y and z and
 the lists, which hold what any of them needs. So do a sum and its derivatives, see `orders`, each of which is bounded by
@@ -23,14 +24,14 @@ import numpy as np
 
 from .arrays import DeviceArray, view
 from .layout import Layout, PackedSums
-from .orders import Families
+from .orders import PLAIN, Families
 from .pace import Checkpoint
 from .rows_call import NONE, Call, launch, rows_listed, sizes_of
 from .target import Target
 from .workspace import Workspace
 
-# Shares of the tolerance that the three steps of the screening may lose, and the share below which one row may go.
-_SHARES = ((0.1, 1e-3), (0.2, 1e-2), (0.7, 1e-1))
+_SHARES = (0.1, 0.2, 0.7)
+"""Of the tolerance, that the three steps of the screening may lose."""
 
 _NEGLIGIBLE = 1e-3
 """Share of what the planes may lose that goes to primitives of which, on a sheared lattice, no tables are made."""
@@ -60,26 +61,29 @@ def evaluate_rows(
     plan, terms = packed.plan, packed.terms
     sizes = sizes_of(packed, shear != 0, many, target)
     least, real = float(np.min(tolerance)), target.dtype
-    limits = [
-        least * share * factor / n
-        for (share, part), n in zip(_SHARES, (sizes.parts, sizes.parts, sizes.brick_parts), strict=True)
-        for factor in (1.0, part)
+    budgets = [
+        least * share / n for share, n in zip(_SHARES, (sizes.parts, sizes.parts, sizes.brick_parts), strict=True)
     ]
     negligible = 0.0
     if shear:
-        negligible = _NEGLIGIBLE * limits[0] / sizes.primitives
-        limits[0] *= 1 - _NEGLIGIBLE
+        negligible = _NEGLIGIBLE * budgets[0] / sizes.primitives
+        budgets[0] *= 1 - _NEGLIGIBLE
     weight = _ONE if sizes.sums == 1 else least / np.broadcast_to(tolerance, sizes.sums)
+    kind = "" if packed.orders == PLAIN else " of derivatives"  # a field of both would send what is there again
     inputs = {
-        "rows": space.upload("rows", plan.rows, np.int32, 4),
-        "primitive": space.upload("primitives", packed.primitives, real, 8),
-        "first_table": space.upload("first_table", plan.first_table, np.int32),
-        "first_table_x": space.upload("first_table_x", plan.first_table_x, np.int32),
-        "table": space.upload("tables_x", plan.tables_x, np.int32, 2),
-        "terms": space.upload("terms", np.ascontiguousarray(terms).reshape(-1) if sizes.sums > 1 else terms, real),
-        "weight": space.upload("weight", weight, real),
-        "families": space.upload("families", Families(packed.orders).of_results(sizes.sums), np.int32, 4),
-        "offset": space.upload("offset", _offsets(packed.spacing[1], packed.shape[0], start, shear, real), real, 2),
+        "rows": space.upload("rows" + kind, plan.rows, np.int32, 4),
+        "primitive": space.upload("primitives" + kind, packed.primitives, real, 8),
+        "first_table": space.upload("first_table" + kind, plan.first_table, np.int32),
+        "first_table_x": space.upload("first_table_x" + kind, plan.first_table_x, np.int32),
+        "table": space.upload("tables_x" + kind, plan.tables_x, np.int32, 2),
+        "terms": space.upload(
+            "terms" + kind, np.ascontiguousarray(terms).reshape(-1) if sizes.sums > 1 else terms, real
+        ),
+        "weight": space.upload("weight" + kind, weight, real),
+        "families": space.upload("families" + kind, Families(packed.orders).of_results(sizes.sums), np.int32, 4),
+        "offset": space.upload(
+            "offset" + kind, _offsets(packed.spacing[1], packed.shape[0], start, shear, real), real, 2
+        ),
     }
     if checkpoint is not None:
         checkpoint(0.0)  # large tables take a while to be sent
@@ -91,7 +95,7 @@ def evaluate_rows(
         sizes,
         packed.shape,
         packed.spacing,
-        tuple(limits),
+        tuple(budgets),
         negligible,
         inputs,
         view(out) if target.on_host and not isinstance(out, np.ndarray) else out,

@@ -7,6 +7,7 @@ import numpy as np
 
 from ._taichi import Launch as Launch
 from ._taichi import number, ti
+from ._taichi import synchronise as synchronise
 from .arrays import array_of, send
 from .target import Target
 
@@ -19,11 +20,6 @@ def launch(kernel: Callable[..., object], *arguments: object) -> None:
     """
     kernel(*arguments)
     synchronise()
-
-
-def synchronise() -> None:
-    """Wait until the device has finished what was launched."""
-    ti.sync()
 
 
 def sent(array: np.ndarray, target: Target, lanes: int = 0) -> Any:

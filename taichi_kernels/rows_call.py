@@ -11,10 +11,11 @@ from .devices import DeviceUnavailable
 from .launching import synchronise
 from .layout import BRICK, BX, BY, BZ, PackedSums
 from .orders import Families, Orders
+from .rows_columns import columns_kernel
 from .rows_kernel import rows_kernel
 from .rows_lists import lists_kernel
 from .rows_sums import PIECE, PLACES, SUMS, sums_kernel
-from .rows_tables import GROUP, tables_kernel
+from .rows_tables import GROUP, WIDE, tables_kernel
 from .target import Target
 from .workspace import Workspace
 
@@ -117,7 +118,7 @@ class Call:
     sizes: Sizes
     shape: tuple[int, ...]
     spacing: tuple[float, ...]
-    limits: tuple[float, ...]  # budget and limit of planes, columns and bricks
+    budgets: tuple[float, ...]  # what lists of planes, columns and bricks may leave out
     negligible: float
     inputs: dict[str, Any]
     out: Any
@@ -167,14 +168,22 @@ def launch(
                 "where compute_on_device cannot"
             )
         arrays = _arrays(call)
-        space.launch(
-            rows_kernel(call.target, call.out.dtype, call.sheared, call.orders),
-            *(sizes.primitives, sizes.rows, sizes.tables, sizes.tables_x, sizes.terms, sizes.sums),
-            *(*call.shape, *call.spacing, sizes.parts, sizes.shared, sizes.longest, *capacities),
-            *(*call.limits, call.negligible, *primitives, lists, *columns, *bricks),
-            *arrays.values(),
-            call.out,
-        )
+        if primitives != NONE or lists or columns != NONE:
+            space.launch(
+                rows_kernel(call.target, call.sheared, call.orders),
+                *(sizes.primitives, sizes.rows, sizes.tables, sizes.tables_x, sizes.terms, sizes.sums),
+                *(*call.shape, *call.spacing, sizes.parts, sizes.shared, sizes.longest, *capacities),
+                *(*call.budgets, call.negligible, *primitives, lists, *columns),
+                *(array for name, array in arrays.items() if name != "families"),
+            )
+        if bricks != NONE:
+            names = ("rows", "families", "x", "y", "z", "brick_count", "brick_rows")
+            space.launch(
+                columns_kernel(call.target, call.out.dtype, call.sheared),
+                *(*call.shape, sizes.tables, sizes.tables_x, sizes.results, sizes.brick_parts, capacities[1], *bricks),
+                *(arrays[name] for name in names),
+                call.out,
+            )
         synchronise()
         needed = to_numpy(arrays["needed"])[:2]
         # of lists that were not made now, nothing is known
@@ -213,7 +222,7 @@ def make_lists(call: Call) -> None:
         arrays, capacity = _arrays(call), _capacities(call)[0]
         space.launch(
             lists_kernel(call.target, call.sheared, call.orders),
-            *(sizes.rows, sizes.tables, sizes.tables_x, *call.shape, capacity, *call.limits[:4], sizes.workers),
+            *(sizes.rows, sizes.tables, sizes.tables_x, *call.shape, capacity, *call.budgets[:2], sizes.workers),
             *(arrays[name] for name in names + made),
             space.integers("taken", (2,)),
         )
@@ -232,8 +241,7 @@ def add_up(call: Call, bricks: Range) -> None:
     space.launch(
         sums_kernel(call.target, call.out.dtype, call.sheared),
         *(*call.shape, sizes.tables, sizes.tables_x, sizes.results, sizes.families[2], _capacities(call)[0]),
-        *call.limits[4:],
-        *(*columns, sizes.workers),
+        *(call.budgets[2], *columns, sizes.workers),
         *(arrays[name] for name in names),
         space.integers("taken", (2,)),
         space.vectors("factors", (sizes.workers * BX * PIECE,), BY),
@@ -252,7 +260,11 @@ def _arrays(call: Call) -> dict[str, Any]:
     listed = (sizes.columns * sizes.parts + sizes.workers) * capacity
     arrays = {
         "x": space.vectors("x", (sizes.sums * n_x * sizes.bricks_x * sizes.tables_x,), BX),
-        "y": space.vectors("y", (n_y * sizes.sheets * sizes.bricks_y * sizes.tables,), BY),
+        "y": space.vectors(
+            "y",
+            (n_y * sizes.sheets * sizes.bricks_y * sizes.tables * (BY // WIDE[call.target.device]),),
+            WIDE[call.target.device],
+        ),
         "z": space.vectors("z", (n_z * sizes.bricks_z * sizes.tables,), BZ),
         "largest_x": space.reals("largest_x", (n_x * sizes.bricks_x * sizes.tables_x,)),
         "largest_y": space.vectors("largest_y", (n_y * sizes.groups_y * sizes.layers * sizes.tables,), group),

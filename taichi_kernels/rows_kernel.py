@@ -1,4 +1,4 @@
-"""The kernel of `lattice_rows` on a GPU: tables along the axes, lists of the rows that matter, and their sums.
+"""The kernel of `lattice_rows` on a GPU: tables along the axes, and lists of the rows that matter.
 
 Each function below does one task of one step; the kernel at the end goes through the tasks of all steps.
 """
@@ -7,44 +7,41 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from ._taichi import number, ti
+from ._taichi import number, ti, with_vectors
 from .layout import BX, BY, BZ
 from .orders import Families, Orders
-from .rows_tables import tables_of
+from .rows_lists import share_of_rows
+from .rows_tables import WIDE, tables_of
 from .target import Target
-
-_WIDE = 2
-"""Neighbours along y that a thread evaluates together: what it loads for one serves the other."""
 
 
 @lru_cache
-def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, orders: Orders) -> Callable[..., Any]:
-    """The kernel for one GPU and precision of tables and sums, one type of the result, and some derivatives.
+def rows_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[..., Any]:
+    """The kernel for one GPU and precision of tables and sums, and some derivatives.
 
     On a sheared lattice each plane has tables along y of its own, and there are no derivatives.
     """
     kinds = Families(orders)
-    pairs, n_y, n_z, n_orders = kinds.pairs, len(kinds.y), len(kinds.z), len(orders)
-    real, kept = number(target.dtype), number(result)
+    pairs, n_y, n_z = kinds.pairs, len(kinds.y), len(kinds.z)
+    real = number(target.dtype)
     vector, array, given = ti.types.vector, ti.types.ndarray, ti.template()
-    wide, few = _WIDE, 64  # threads of a block where there are few
+    few = 64  # threads of a block where there are few
     I1, R1, Largest = array(ti.i32, 1), array(real, 1), array(vector(1, real), 1)
     Pairs, Rows = (array(vector(n, ti.i32), 1) for n in (2, 4))
-    Offsets, Eights, Sixteens = (array(vector(n, real), 1) for n in (2, 8, 16))
-    tables = tables_of(target, sheared, orders)
+    Offsets, Somes, Eights, Sixteens = (array(vector(n, real), 1) for n in (2, WIDE[target.device], 8, 16))
+    tables, share_of = tables_of(target, sheared, orders), share_of_rows(real)
 
     @ti.func
     def rows_of_plane(
-        bx, part, parts, longest, n_rows, bricks_x, n_tables, n_tables_x, budget, limit, rows: given, largest_x: given,
+        bx, part, parts, longest, n_rows, bricks_x, n_tables, n_tables_x, budget, rows: given, largest_x: given,
         top_y: given, top_z: given, plane_count: given, plane_rows: given,
     ):  # fmt: skip
         """One part of the rows that matter to one plane of bricks."""
         layer = bx * n_tables if ti.static(sheared) else 0
         n = 0
-        lost = ti.cast(0.0, real)
-        for step in range((n_rows - part + parts - 1) // parts):
+        spare = budget
+        of_part = (n_rows - part + parts - 1) // parts
+        for step in range(of_part):
             r = part + step * parts
             row = rows[r]
             size = ti.cast(0.0, real)
@@ -55,21 +52,21 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
                     product += largest_x[at_x + j] * top_y[pair.y * n_tables + layer + row[3] + j]
                 for family in ti.static(pair.z):
                     size = ti.max(size, product * top_z[family * n_tables + row[0]])
-            if size > limit or lost + size > budget:
+            if size > spare * share_of(of_part - step):
                 plane_rows[(bx * parts + part) * longest + n] = r
                 n += 1
             else:
-                lost += size
+                spare -= size
         plane_count[bx * parts + part] = n
 
     @ti.func
     def rows_of_column(
-        bx, by, part, parts, longest, capacity, bricks_x, bricks_y, n_tables, n_tables_x, tables_y, budget, limit,
+        bx, by, part, parts, longest, capacity, bricks_x, bricks_y, n_tables, n_tables_x, tables_y, budget,
         rows: given, largest_x: given, largest_y: given, top_z: given, plane_count: given, plane_rows: given,
         column_count: given, column_rows: given, column_size: given, needed: given,
     ):  # fmt: skip
         """One part of the rows that matter to a column."""
-        lost = ti.cast(0.0, real)
+        spare = budget
         n = 0
         plane = bx * parts + part
         layer = bx * n_tables if ti.static(sheared) else 0
@@ -89,28 +86,31 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
             whole = ti.cast(0.0, real)
             for family in ti.static(range(n_z)):
                 whole = ti.max(whole, size[family] * top_z[family * n_tables + row[0]])
-            if whole > limit or lost + whole > budget:
+            if whole > spare * share_of(plane_count[plane] - q):
                 if n < capacity:
                     column_rows[column * capacity + n] = r
                     for family in ti.static(range(n_z)):
                         column_size[n_z * (column * capacity + n) + family] = size[family]
                 n += 1
             else:
-                lost += whole
+                spare -= whole
         column_count[column] = ti.min(n, capacity)
         if n > needed[0]:
             ti.atomic_max(needed[0], n)
 
     @ti.func
     def rows_of_brick(
-        column, bz, part, brick_parts, shared, column_capacity, capacity, bricks_z, n_tables, budget, limit,
+        column, bz, part, brick_parts, shared, column_capacity, capacity, bricks_z, n_tables, budget,
         rows: given, largest_z: given, column_count: given, column_rows: given, column_size: given,
         brick_count: given, brick_rows: given, needed: given,
     ):  # fmt: skip
         """One part of the rows that matter to a brick, of some parts of the list of its column."""
-        lost = ti.cast(0.0, real)
+        spare = budget
         n = 0
+        left = 0
         brick = (column * bricks_z + bz) * brick_parts + part
+        for c in range(shared):
+            left += column_count[(column * brick_parts + part) * shared + c]
         for c in range(shared):
             source = (column * brick_parts + part) * shared + c
             for q in range(source * column_capacity, source * column_capacity + column_count[source]):
@@ -119,47 +119,16 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
                 for family in ti.static(range(n_z)):
                     largest = largest_z[(family * bricks_z + bz) * n_tables + rows[r][0]][0]
                     whole = ti.max(whole, column_size[n_z * q + family] * largest)
-                if whole > limit or lost + whole > budget:
+                if whole > spare * share_of(left):
                     if n < capacity:
                         brick_rows[brick * capacity + n] = r
                     n += 1
                 else:
-                    lost += whole
+                    spare -= whole
+                left -= 1
         brick_count[brick] = ti.min(n, capacity)
         if n > needed[1]:
             ti.atomic_max(needed[1], n)
-
-    @ti.func
-    def sum_in_columns(
-        o, s, m, bx, by, bz, brick, nx, ny, nz, bricks_x, bricks_y, bricks_z, n_tables, n_tables_x, brick_parts,
-        capacity, families: given, rows: given, x: given, y: given, z: given, brick_count: given, brick_rows: given,
-        out: given,
-    ):  # fmt: skip
-        """Values of some neighbouring columns of 16 points of a brick: the work of a thread of a GPU."""
-        family = families[o]
-        at_x = (family[0] * bricks_x + bx) * n_tables_x
-        at_y = ((bx * BX + s if ti.static(sheared) else family[1]) * bricks_y + by) * n_tables
-        at_z = (family[2] * bricks_z + bz) * n_tables
-        c = ti.Matrix.zero(real, wide, BZ)
-        for part in range(brick * brick_parts, (brick + 1) * brick_parts):
-            for q in range(part * capacity, part * capacity + brick_count[part]):
-                row = rows[brick_rows[q]]
-                a = vector(wide, real)(0.0)
-                for j in range(row[2]):
-                    along = x[at_x + row[1] + j][s]
-                    for n in ti.static(range(wide)):
-                        a[n] += along * y[at_y + row[3] + j][m * wide + n]
-                b = z[at_z + row[0]]
-                for n in ti.static(range(wide)):
-                    for k in ti.static(range(BZ)):
-                        c[n, k] += a[n] * b[k]
-        i = bx * BX + s
-        for n in ti.static(range(wide)):
-            j = by * BY + m * wide + n
-            if i < nx and j < ny:
-                for k in ti.static(range(BZ)):
-                    if bz * BZ + k < nz:
-                        out[o * nx + i, j, bz * BZ + k] = ti.cast(c[n, k], kept)
 
     @ti.kernel
     def evaluate(
@@ -167,10 +136,9 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
         nx: ti.i32, ny: ti.i32, nz: ti.i32, step_x: real, step_y: real, step_z: real,
         parts: ti.i32, shared: ti.i32,  # of the lists: see `lattice_rows`
         longest: ti.i32, column_capacity: ti.i32, brick_capacity: ti.i32,
-        plane_budget: real, plane_limit: real, column_budget: real, column_limit: real, brick_budget: real,
-        brick_limit: real, negligible: real,
-        from_primitive: ti.i32, to_primitive: ti.i32, lists: ti.i32, from_column: ti.i32, to_column: ti.i32,
-        from_brick: ti.i32, to_brick: ti.i32,  # what is to be done
+        plane_budget: real, column_budget: real, brick_budget: real, negligible: real,
+        from_primitive: ti.i32, to_primitive: ti.i32, lists: ti.i32,  # what is to be done
+        from_column: ti.i32, to_column: ti.i32,
         rows: Rows,
         primitive: Eights,  # exponent; nearest point less centre; index of that point; bound on factors along y and z
         first_table: I1,  # (primitives + 1)
@@ -178,10 +146,9 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
         table: Pairs,  # (tables along x) first term, number of terms
         terms: R1,  # (sums, terms) polynomial coefficients
         weight: R1,  # (sums) smallest tolerance over that of the sum
-        families: Rows,  # (results) of tables along x (those of a sum after those of the one before), y and z
         offset: Offsets,  # (planes) if sheared: whole and broken steps along y by which a plane is shifted
         x: Eights,  # (sums, families, bricks_x, tables): what a brick needs lies together
-        y: Eights,  # (families, or planes if sheared; bricks_y, tables)
+        y: Somes,  # (families, or planes if sheared; bricks_y, tables)
         z: Sixteens,  # (families, bricks_z, tables)
         largest_x: R1,  # (families, bricks_x, tables)
         largest_y: Largest,  # (families, bricks_y; bricks_x if sheared, tables)
@@ -196,7 +163,6 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
         brick_count: I1,  # (bricks, parts)
         brick_rows: I1,  # (bricks, parts, capacity) row
         needed: I1,  # (2) longest part of a column list and of a brick list
-        out: array(kept, 3),  # (results * nx, ny, nz)
     ):  # fmt: skip
         """All steps as one kernel, its loops one after the other: launching costs more than most of them.
 
@@ -232,7 +198,7 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
         for task in range(lists * bricks_x * parts):
             rows_of_plane(
                 task // parts, task % parts, parts, longest, n_rows, bricks_x, n_tables, n_tables_x, plane_budget,
-                plane_limit, rows, largest_x, top_y, top_z, plane_count, plane_rows,
+                rows, largest_x, top_y, top_z, plane_count, plane_rows,
             )  # fmt: skip
         for i in range(2):
             if (i == 0 and lists != 0) or (i == 1 and to_column > from_column):
@@ -241,28 +207,15 @@ def rows_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool, 
         for task in range(lists * bricks_x * bricks_y * parts):
             rows_of_column(
                 task // (bricks_y * parts), task % bricks_y, (task // bricks_y) % parts, parts, longest,
-                column_capacity, bricks_x, bricks_y, n_tables, n_tables_x, tables_y, column_budget, column_limit, rows,
+                column_capacity, bricks_x, bricks_y, n_tables, n_tables_x, tables_y, column_budget, rows,
                 largest_x, largest_y, top_z, plane_count, plane_rows, column_count, column_rows, column_size, needed,
             )  # fmt: skip
         ti.loop_config(block_dim=2 * few)
         for task in range((to_column - from_column) * bricks_z * brick_parts):
             rows_of_brick(
                 from_column + task // (bricks_z * brick_parts), task % bricks_z, (task // bricks_z) % brick_parts,
-                brick_parts, shared, column_capacity, brick_capacity, bricks_z, n_tables, brick_budget, brick_limit,
+                brick_parts, shared, column_capacity, brick_capacity, bricks_z, n_tables, brick_budget,
                 rows, largest_z, column_count, column_rows, column_size, brick_count, brick_rows, needed,
             )  # fmt: skip
 
-        bricks = to_brick - from_brick
-        ti.loop_config(block_dim=64)
-        for thread in range(n_orders * n_sums * bricks * (64 // wide)):
-            o = thread // (64 // wide * bricks)
-            brick = from_brick + thread // (64 // wide) - o * bricks
-            lane = thread % (64 // wide)
-            column = brick // bricks_z
-            sum_in_columns(
-                o, lane // (8 // wide), lane % (8 // wide), column // bricks_y, column % bricks_y,
-                brick % bricks_z, brick, nx, ny, nz, bricks_x, bricks_y, bricks_z, n_tables, n_tables_x, brick_parts,
-                brick_capacity, families, rows, x, y, z, brick_count, brick_rows, out,
-            )  # fmt: skip
-
-    return evaluate
+    return with_vectors(evaluate)

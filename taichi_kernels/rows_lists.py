@@ -15,6 +15,24 @@ from .orders import Families, Orders
 from .rows_tables import GROUP, tables_of
 from .target import Target
 
+_EVEN = 16.0
+"""Times its even share of what may still be lost that a row may take. Most take far less, so some can take more: from 8
+to 32, lists are within a twentieth of the shortest that there can be, those that leave out the smallest rows."""
+
+
+def share_of_rows(real: object) -> Callable[..., object]:
+    """A Taichi function: the share of what may still be lost that a row may take, given the rows still to come with it.
+
+    It is 1 at most, so no more is lost than may be, however many rows there are; and what the first rows leave is there
+    for the last.
+    """
+
+    @ti.func
+    def share_of(rows: ti.i32):
+        return ti.min(ti.cast(_EVEN, real) / ti.cast(rows, real), ti.cast(1.0, real))
+
+    return share_of
+
 
 @lru_cache
 def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[..., None]:
@@ -26,17 +44,17 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
     G, GI = vector(group, real), vector(group, ti.i32)
     I1, R1, Largest = array(ti.i32, 1), array(real, 1), array(G, 1)
     Pairs, Rows = (array(vector(n, ti.i32), 1) for n in (2, 4))
-    largest_of_bricks = tables_of(target, sheared, orders).largest
+    largest_of_bricks, share_of = tables_of(target, sheared, orders).largest, share_of_rows(real)
 
     @ti.func
     def rows_of_plane(
-        bx, bricks_x, n_rows, n_tables, n_tables_x, budget, limit, rows: given, table: given, largest_x: given,
-        top_y: given, top_z: given, plane_count: given, plane_rows: given,
+        bx, bricks_x, n_rows, n_tables, n_tables_x, budget, rows: given, table: given, largest_x: given, top_y: given,
+        top_z: given, plane_count: given, plane_rows: given,
     ):  # fmt: skip
         """Rows that matter to one plane of bricks."""
         layer = bx * n_tables if ti.static(sheared) else 0
         n = 0
-        lost = ti.cast(0.0, real)
+        spare = budget
         for r in range(n_rows):
             row = rows[r]
             size = ti.cast(0.0, real)
@@ -53,11 +71,11 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
                     at_y += 1
                 for family in ti.static(pair.z):
                     size = ti.max(size, product * top_z[family * n_tables + row[0]])
-            if size > limit or lost + size > budget:
+            if size > spare * share_of(n_rows - r):
                 plane_rows[bx * n_rows + n] = r
                 n += 1
             else:
-                lost += size
+                spare -= size
         plane_count[bx] = n
 
     @ti.func
@@ -70,13 +88,13 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
 
     @ti.func
     def rows_of_columns(
-        bx, groups, junk, n_rows, capacity, bricks_x, bricks_y, n_tables, n_tables_x, tables_y, budget, limit,
+        bx, groups, junk, n_rows, capacity, bricks_x, bricks_y, n_tables, n_tables_x, tables_y, budget,
         rows: given, table: given, largest_x: given, largest_y: given, top_z: given, plane_count: given,
         plane_rows: given, column_count: given, column_rows: given, column_size: given, needed: given,
     ):  # fmt: skip
         """Rows that matter to each column of a group."""
         first = groups * group
-        lost = G(0.0)
+        spare = G(budget)
         n = GI(0)
         layer = groups * tables_y + (bx * n_tables if ti.static(sheared) else 0)
         of_family = (bricks_y + group - 1) // group * tables_y
@@ -110,7 +128,7 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
                 whole = ti.max(whole, size_1 * top_z[n_tables + row[0]])
             if ti.static(n_z > 2):
                 whole = ti.max(whole, size_2 * top_z[2 * n_tables + row[0]])
-            keep = ti.cast((whole > limit) | (lost + whole > budget), ti.i32)
+            keep = ti.cast(whole > spare * share_of(plane_count[bx] - q), ti.i32)
             for s in ti.static(range(group)):
                 column_rows[at[s]] = r
                 column_size[n_z * at[s]] = size[s]
@@ -118,7 +136,7 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
                     column_size[n_z * at[s] + 1] = size_1[s]
                 if ti.static(n_z > 2):
                     column_size[n_z * at[s] + 2] = size_2[s]
-            lost += (1 - keep) * whole
+            spare += (keep - 1) * whole
             n += keep
             at = ti.min(at + keep, last)
         for s in ti.static(range(group)):
@@ -130,8 +148,7 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
     @ti.kernel
     def make_lists(
         n_rows: ti.i32, n_tables: ti.i32, n_tables_x: ti.i32, nx: ti.i32, ny: ti.i32, nz: ti.i32,
-        capacity: ti.i32, plane_budget: real, plane_limit: real, column_budget: real, column_limit: real,
-        workers: ti.i32,
+        capacity: ti.i32, plane_budget: real, column_budget: real, workers: ti.i32,
         rows: Rows, table: Pairs, largest_x: R1, largest_y: Largest, largest_z: Largest, top_y: R1, top_z: R1,
         plane_count: I1, plane_rows: I1,
         column_count: I1, column_rows: I1, column_size: R1,  # lists of columns, then of workers; sizes of each family
@@ -154,8 +171,8 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
             bx = first_task(turn, bricks_x, taken, 0)
             while bx < bricks_x:
                 rows_of_plane(
-                    bx, bricks_x, n_rows, n_tables, n_tables_x, plane_budget, plane_limit, rows, table, largest_x,
-                    top_y, top_z, plane_count, plane_rows,
+                    bx, bricks_x, n_rows, n_tables, n_tables_x, plane_budget, rows, table, largest_x, top_y,
+                    top_z, plane_count, plane_rows,
                 )  # fmt: skip
                 bx = next_task(taken, 0)
         n_groups = bricks_x * groups_y
@@ -164,7 +181,7 @@ def lists_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...,
             while task < n_groups:
                 rows_of_columns(
                     task // groups_y, task % groups_y, columns + worker_of(turn), n_rows, capacity, bricks_x,
-                    bricks_y, n_tables, n_tables_x, layers * n_tables, column_budget, column_limit, rows, table,
+                    bricks_y, n_tables, n_tables_x, layers * n_tables, column_budget, rows, table,
                     largest_x, largest_y, top_z, plane_count, plane_rows, column_count, column_rows, column_size,
                     needed,
                 )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from ._taichi import number, ti, with_vectors
 from .launching import first_task, next_task, turns_for, worker_of
 from .layout import BX, BY, BZ
+from .rows_lists import share_of_rows
 from .rows_tables import GROUP
 from .target import Target
 
@@ -41,7 +42,7 @@ def sums_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool) 
     V8, V16, GI, Pair = vector(8, real), vector(16, real), vector(group, ti.i32), vector(2, ti.i32)
     I1, R1, Pairs, Rows = array(ti.i32, 1), array(real, 1), array(Pair, 1), array(vector(4, ti.i32), 1)
     Eights, Sixteens, Largest = array(V8, 1), array(V16, 1), array(vector(group, real), 1)
-    tile = _TILE[target.precision]
+    tile, share_of = _TILE[target.precision], share_of_rows(real)
 
     @ti.func
     def column_factors(row, at, at_x, at_y, layer, table: given, x: given, y: given, factors: given):
@@ -129,7 +130,7 @@ def sums_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool) 
     @ti.kernel
     def add_up(
         nx: ti.i32, ny: ti.i32, nz: ti.i32, n_tables: ti.i32, n_tables_x: ti.i32, n_results: ti.i32,
-        n_families_z: ti.i32, capacity: ti.i32, budget: real, limit: real, from_column: ti.i32, to_column: ti.i32,
+        n_families_z: ti.i32, capacity: ti.i32, budget: real, from_column: ti.i32, to_column: ti.i32,
         workers: ti.i32,
         rows: Rows, table: Pairs, families: Rows, x: Eights, y: Eights, z: Sixteens, largest_z: Largest,  # as on a GPU
         column_count: I1, column_rows: I1, column_size: R1,  # see `rows_lists`
@@ -158,7 +159,7 @@ def sums_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool) 
                 bricks, planes = ti.min(group, bricks_z - bz), ti.min(BX, nx - bx * BX)
                 for n in range(planes * BY * _STRIDE):
                     sums[worker * SUMS + n] = V16(0.0)
-                lost = vector(group, real)(0.0)
+                spare = vector(group, real)(budget)
                 total = GI(0)
                 begin = GI(0)
                 for s in ti.static(range(group)):
@@ -172,11 +173,11 @@ def sums_kernel(target: Target, result: "np.dtype[np.floating]", sheared: bool) 
                         row = rows[column_rows[first + q]]
                         size = column_size[n_families_z * (first + q) + family[2]]
                         whole = size * largest_z[groups_of_family * n_tables + row[0]]
-                        keep = ti.cast((whole > limit) | (lost + whole > budget), ti.i32)
+                        keep = ti.cast(whole > spare * share_of(left - q), ti.i32)
                         one = Pair(q, row[0])
                         for s in ti.static(range(group)):
                             chosen[at[s]] = one
-                        lost += (1 - keep) * whole
+                        spare += (keep - 1) * whole
                         at += keep
                         column_factors(
                             row, worker * (BX * PIECE) + q, (family[0] * bricks_x + bx) * n_tables_x,

@@ -4,15 +4,18 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ._taichi import lightly_optimised, number, ti
+from ._taichi import number, ti, with_vectors
 from .derived_tables import derived_polynomial, derived_power
-from .gaussian import along_axis, exponential
+from .gaussian import along_axis, exponential, largest_of
 from .layout import BX, BY, BZ
 from .orders import Families, Orders
 from .target import Target
 
 GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
 """Bricks screened at once by a task: a vector of them on a CPU; a GPU wants tasks."""
+
+WIDE = {"cpu": BY, "cuda": 2, "vulkan": 2}
+"""Points along y that lie together in tables: a vector of a CPU, the columns of points of a thread of a GPU."""
 
 
 class Tables(NamedTuple):
@@ -32,7 +35,8 @@ def tables_of(target: Target, sheared: bool, orders: Orders) -> Tables:
     families = Families(orders)
     n_x = len(families.x)
     real, given, group = number(target.dtype), ti.template(), GROUP[target.device]
-    V8 = ti.types.vector(8, real)
+    wide = WIDE[target.device]
+    V8, Some = ti.types.vector(8, real), ti.types.vector(wide, real)
     exp = exponential(target)
     polynomial, power = derived_polynomial(real), derived_power(real)
     eight_along, sixteen_along = along_axis(8, real, exp), along_axis(16, real, exp)
@@ -58,7 +62,7 @@ def tables_of(target: Target, sheared: bool, orders: Orders) -> Tables:
                         value = polynomial(order, table[t][1], last, terms, distance, here[0])
                     value *= factor
                     x[((o * n_x + family) * bricks_x + b) * n_tables_x + t] = value
-                    largest = ti.max(largest, weight[o] * ti.abs(value).max())
+                    largest = ti.max(largest, weight[o] * largest_of(value))
                 largest_x[(family * bricks_x + b) * n_tables_x + t] = largest
 
     @ti.func
@@ -93,8 +97,16 @@ def tables_of(target: Target, sheared: bool, orders: Orders) -> Tables:
                     value = factor
                     if ti.static(order > 0):
                         value = power(order, t - first_table[p], distance, here[0]) * gaussian
-                    y[((plane if ti.static(sheared) else family) * bricks_y + b) * n_tables + t] = value
-                    largest = ti.abs(value).max()
+                    place = ((plane if ti.static(sheared) else family) * bricks_y + b) * n_tables + t
+                    if ti.static(wide == BY):
+                        y[place] = value
+                    else:
+                        for part in ti.static(range(BY // wide)):
+                            some = Some(0.0)
+                            for n in ti.static(range(wide)):
+                                some[n] = value[part * wide + n]
+                            y[BY // wide * place + part] = some
+                    largest = largest_of(value)
                     at = (family * groups + b // group) * tables_y + layer * n_tables + t
                     if ti.static(sheared):
                         if s > 0:
@@ -117,7 +129,7 @@ def tables_of(target: Target, sheared: bool, orders: Orders) -> Tables:
                 if ti.static(order > 0):
                     value = power(order, t - first_table[p], distance, here[0]) * gaussian
                 z[(family * bricks_z + b) * n_tables + t] = value
-                largest_z[(family * groups + b // group) * n_tables + t][b % group] = ti.abs(value).max()
+                largest_z[(family * groups + b // group) * n_tables + t][b % group] = largest_of(value)
             factor *= distance
 
     @ti.func
@@ -168,4 +180,4 @@ def tables_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[...
             p = from_primitive + task // bricks_z
             tables.along_z(p, task % bricks_z, bricks_z, n_tables, step_z, primitive, first_table, z, largest_z)
 
-    return lightly_optimised(make_tables)
+    return with_vectors(make_tables)

@@ -5,7 +5,7 @@ from collections import defaultdict
 import numpy as np
 
 from ._taichi import number, ti
-from .kept_arrays import KeptArrays
+from .kept_arrays import KeptArrays, vector_of
 from .launching import Launch
 from .pace import Pace
 
@@ -32,7 +32,7 @@ class Workspace(KeptArrays):
 
     def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":
         """Uninitialised array of vectors of reals."""
-        return self.array(name, ti.types.vector(lanes, self._real), shape)
+        return self.array(name, vector_of(lanes, self._real), shape)
 
     def reals(self, name: str, shape: tuple[int, ...]) -> "ti.Ndarray":
         """Uninitialised array of reals."""

@@ -135,6 +135,13 @@ def test_values_can_stay_on_the_device(device, precision, benzene):
     assert np.array_equal(left, ob.compute(benzene, "homo", lattice, device=device, precision=precision).values)
 
 
+@pytest.mark.slow_on("vulkan")
+def test_values_of_formulas_can_stay_on_the_device(device, benzene):
+    lattice = ob.Lattice.around(benzene, 0.8, 3.0)
+    left = ob.compute_on_device(benzene, "elf", lattice, device=device).to_numpy()
+    assert np.array_equal(left, ob.compute(benzene, "elf", lattice, device=device).values)
+
+
 def test_cancelling_stops_at_the_next_slab(benzene, monkeypatch):
     monkeypatch.setattr("orbitile.evaluation.slabs.SLAB_POINTS", 1)
     lattice = ob.Lattice.around(benzene, 0.5, 3.0)

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.evaluation.devices import device_session
+from taichi_kernels.layout import BRICK, layout
+from taichi_kernels.orbital_lattice import latest_work, orbital_on_lattice
 from taichi_kernels.rows_sums import PIECE
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
@@ -22,6 +25,7 @@ SHAPE = (9, 139, 275)
 """More than sixteen bricks along y and along z; at the edges there are parts of bricks."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AXES)
 def test_large_planes_against_the_oracle(precision, name):
     wavefunction = random_wavefunction(8, n_atoms=12, n_orbitals=3)
@@ -39,6 +43,29 @@ def test_large_planes_against_the_oracle(precision, name):
         largest = np.abs(expected).max()
         for values in (volume.values, alone.values):
             assert np.abs(values.ravel()[some] - expected).max() < LIMIT[precision] * largest
+
+
+@pytest.mark.parametrize("n", [60, 6000])
+def test_lists_are_nearly_the_shortest_for_their_bound(n):
+    """Of one brick, to which few or many Gaussians matter: the smallest are left out, up to the tolerance."""
+    random = np.random.default_rng(n)
+    spacing, tolerance = (0.2, 0.2, 0.1), 1e-4
+    centre, exponent = random.uniform(-6, 7, (n, 3)), random.uniform(0.1, 1.0, n)
+    terms = random.normal(size=n) / n
+    tables = [
+        np.exp(-exponent[:, None] * (h * np.arange(points) - centre[:, axis, None]) ** 2)
+        for axis, (points, h) in enumerate(zip(BRICK, spacing, strict=True))
+    ]
+    largest = np.abs(terms) * np.prod([table.max(axis=1) for table in tables], axis=0)
+    shortest = int((np.cumsum(np.sort(largest)) > tolerance).sum())
+    assert 0.05 * n < shortest < 0.7 * n
+    plan = layout(np.zeros(n, np.int32))
+    with device_session("cpu", "double") as target:
+        out = np.empty(BRICK)
+        orbital_on_lattice(plan, centre, exponent, terms, spacing, BRICK, 0, tolerance, target, out)
+        kept = latest_work(plan, "double").pairs
+    assert shortest <= kept < 1.25 * shortest
+    assert np.abs(out - np.einsum("p,px,py,pz->xyz", terms, *tables)).max() < tolerance
 
 
 @pytest.mark.slow

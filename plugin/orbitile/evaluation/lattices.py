@@ -107,7 +107,7 @@ def compute(
         with device_session(device, precision, launching=launching) as target:
             slabs = slabs_of(wavefunction, resolved, lattice, target)
             values = np.empty(lattice.shape, dtype)
-            with nullcontext() if target.on_host else made_present(values):
+            with made_present(values) if target.device == "vulkan" else nullcontext():
                 for start, stop in slabs.cuts:
                     with stage(start / lattice.shape[0], stop / lattice.shape[0]):
                         slabs.fill(start, stop, values[start:stop])

@@ -141,6 +141,10 @@ def _on_host(
     out: Any,
 ) -> None:
     """Combine sums on some planes of a lattice, which begin at a place of a result on the host."""
+    from taichi_kernels.arrays import view
+
+    if not isinstance(out, np.ndarray):  # of the compiler, whose CPU has the same memory
+        out = view(out).reshape(out.shape)
     n = planes[1] - planes[0]
     values = _evaluated(groups, evaluators, planes, lambda count: np.empty((count, *out.shape[1:]), out.dtype))
     few = max(1, _POINTS // (out.shape[1] * out.shape[2]))

@@ -67,6 +67,9 @@ class SumField(Field):
         double precision where its terms still cancel.
     peaks_at_nuclei : bool
         Whether values there do not tell what its colours span: not of differences, whose peaks are of interest.
+    share_of_loss : float
+        Part of what screening may cost a density that it may cost each sum. By default all for one sum, and 1/256 for
+        several, which may be divided by each other, and for a difference.
     jumps : bool
         Whether its values jump: where it colours a surface, colours are blended across the jump.
     coloured_isovalue : float or None
@@ -96,10 +99,14 @@ class SumField(Field):
     coloured_isovalue: float | None = None
     absence: str = ""
     jumps: bool = False
+    share_of_loss: float = 0.0
     peaks_at_nuclei: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "peaks_at_nuclei", not self.is_difference)
+        if not self.share_of_loss:
+            strict = self.combine is not None or self.is_difference
+            object.__setattr__(self, "share_of_loss", _RATIOS if strict else 1.0)
 
     def _cancels(self) -> bool:
         suffices = _SINGLE_SUFFICES * (_RATIOS if self.is_difference else 1.0)
@@ -113,7 +120,7 @@ class SumField(Field):
         return in_double(target) if self._cancels() else target
 
     def _tolerance(self, target: Target) -> float:
-        return tolerances(target.dtype).products * (_RATIOS if self.combine is not None or self.is_difference else 1.0)
+        return tolerances(target.dtype).products * self.share_of_loss
 
     def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Corners of a box outside which the field is smaller in magnitude, or not shown, in bohr."""

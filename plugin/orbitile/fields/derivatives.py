@@ -82,7 +82,15 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         parts = gradient_of(wavefunction)
         steepest = concatenated(list(parts))
         return SumField(
-            parts, "gradient of the density", "e bohr^-4", 0.1, steepest, atoms, combine=norm, fewest_points=_STEEP
+            parts,
+            "gradient of the density",
+            "e bohr^-4",
+            0.1,
+            steepest,
+            atoms,
+            combine=norm,
+            fewest_points=_STEEP,
+            share_of_loss=1.0,  # each component as if it were alone
         )
     if family == "gradient" and axes in ("x", "y", "z"):
         expansion = gradient_of(wavefunction)["xyz".index(axes)]

@@ -63,6 +63,10 @@ _NONE = (
 _THIN = 1 << 21
 """Points of a lattice below which sheets of a tenth of an Angstrom have holes."""
 
+_UNDIVIDED = 1.0
+"""Of what a density may lose to screening: of second derivatives only a sign is shown, which may be wrong where the
+middle eigenvalue is within 2e-5 of 0, about contours that are some thousandths of a bohr thick."""
+
 _ATTRACTION = 0.04
 """Density at the ends of the colours of `nci`: attraction blue, repulsion red, as in the literature."""
 
@@ -191,6 +195,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             signed_density,
             fewest_points=_THIN,
             jumps=True,
+            share_of_loss=_UNDIVIDED,
             colour_range=_ATTRACTION,
             colour_map="interaction",
         )

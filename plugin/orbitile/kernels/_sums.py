@@ -52,7 +52,7 @@ def on_slabs(
         lattice for which `shares_derivatives`, on a CPU of no more than `PLANES` planes at a time. They follow one
         another as several sums do.
     """
-    order = upright(lattice)
+    order = (0, 1, 2) if shares_derivatives(lattice) else upright(lattice)
     if order is None:
         return None
     if order == (0, 1, 2):
@@ -75,19 +75,22 @@ def on_slabs(
 
 def shares_derivatives(lattice: Lattice) -> bool:
     """Whether derivatives of a sum share their work: along axes that are those of the lattice."""
-    return not np.any(lattice.axes - np.diag(lattice.spacings))
+    return np.count_nonzero(lattice.axes) == 3 and bool(np.all(np.diagonal(lattice.axes) > 0))
 
 
 def in_frame(expansion: GaussianExpansion, lattice: Lattice) -> tuple[GaussianExpansion, tuple[float, float, float]]:
     """A sum relative to the first point of a lattice with orthogonal axes and along these, and the spacings."""
     hx, hy, hz = lattice.spacings.tolist()
-    return _turned(expansion, lattice.origin, lattice.axes / lattice.spacings[:, None]), (hx, hy, hz)
+    frame = None if shares_derivatives(lattice) else lattice.axes / lattice.spacings[:, None]
+    return _turned(expansion, lattice.origin, frame), (hx, hy, hz)
 
 
-def _turned(expansion: GaussianExpansion, origin: NDArray[np.float64], frame: NDArray[np.float64]) -> GaussianExpansion:
-    """A sum relative to an origin, along orthonormal axes."""
+def _turned(
+    expansion: GaussianExpansion, origin: NDArray[np.float64], frame: NDArray[np.float64] | None
+) -> GaussianExpansion:
+    """A sum relative to an origin, along orthonormal axes; None for those that it has."""
     centre, terms = expansion.centre - origin, expansion.terms
-    if not np.array_equal(frame, np.eye(3)):
+    if frame is not None:
         centre, terms = centre @ frame.T, rotate_terms(terms, expansion.degree, frame)
     return GaussianExpansion(centre, expansion.exponent, expansion.degree, expansion.first_term, terms)
 
@@ -146,10 +149,13 @@ def _on_upright_slabs(
     inside = tolerance / 2 if many else tolerance
     plane = lattice.shape[1:]
     ends_y, ends_z = (plane[0] - 1) * hy, (plane[1] - 1) * hz
-    if many:
-        radius_squared = reach(expansion, limit, highest) ** 2
+    # all Gaussians that lie in the lattice reach it, which a device need not be told one by one
+    holds_all = many and lattice.is_orthogonal and not target.on_host and _holds(lattice, local.centre)
+    if many and not holds_all:
         x, y, z = np.ascontiguousarray(local.centre.T)
         across = _beyond(z, 0.0, ends_z) if shear else _beyond(z, 0.0, ends_z) + _beyond(y, 0.0, ends_y)
+    elif many:
+        x, across = local.centre[:, 0], np.zeros(1)
     if local.terms.ndim > 1:
         terms = np.ascontiguousarray(local.terms.T)
         local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
@@ -168,12 +174,12 @@ def _on_upright_slabs(
         for first in range(start, stop, step):
             last = min(first + step, stop)
             chosen = local
-            if many:
+            if many and not (holds_all and last - first == lattice.shape[0]):
                 squares = across + _beyond(x, first * hx, (last - 1) * hx)
                 if shear:
                     shifts = (first * shear, (last - 1) * shear)
                     squares += _beyond(y, min(shifts), ends_y + max(shifts))
-                reached = squares < radius_squared
+                reached = squares < reach(expansion, limit, highest) ** 2
                 if target.on_host or reached.mean() < _MOST:
                     chosen = local.chosen(reached)
             checkpoint()
@@ -207,6 +213,12 @@ def _on_upright_slabs(
             out.from_numpy(gathered)
 
     return evaluate
+
+
+def _holds(lattice: Lattice, points: NDArray[np.float64]) -> bool:
+    """Whether points lie between the first and the last ones of a lattice, in whose frame they are."""
+    ends = (np.array(lattice.shape) - 1) * lattice.spacings
+    return bool((points.min(axis=0) >= 0).all() and (points.max(axis=0) <= ends).all())
 
 
 def _beyond(x: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:

@@ -34,7 +34,7 @@ class Tolerances:
 
 
 _TOLERANCES = {
-    np.dtype(np.float32): Tolerances(orbital=1e-6, products=5e-6, potential=1e-5, density=1e-7, isovalue=1e-6),
+    np.dtype(np.float32): Tolerances(orbital=5e-7, products=5e-6, potential=1e-5, density=1e-7, isovalue=1e-6),
     np.dtype(np.float64): Tolerances(orbital=1e-13, products=1e-11, potential=1e-10, density=1e-13, isovalue=1e-12),
 }
 

@@ -202,7 +202,7 @@ class Lattice:
         lengths: NDArray[np.float64] = np.linalg.norm(self.axes, axis=1)
         return lengths
 
-    @property
+    @cached_property
     def cell_volume(self) -> float:
         """Volume that one point stands for, in bohr^3."""
         return float(abs(np.linalg.det(self.axes)))
