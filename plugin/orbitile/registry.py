@@ -46,6 +46,24 @@ def modules_of(package: str, contract: Callable[..., Contract], kinds: tuple[str
     return cast("Mapping[str, Contract]", _modules(package, contract, kinds, tuple(sys.path)))
 
 
+def module_of(package: str, contract: Callable[..., Contract], name: str) -> Contract | None:
+    """One of our own modules of a kind, with no other being imported; None where there is none of that name.
+
+    Parameters
+    ----------
+    package, contract
+        As for `modules_of`.
+    name : str
+        Of the module.
+
+    Raises
+    ------
+    OrbitileError
+        When the module cannot be imported, or lacks something.
+    """
+    return cast("Contract", _checked(f"{package}.{name}", contract)) if name in _names(package) else None
+
+
 @lru_cache(maxsize=32)
 def _modules(package: str, contract: Any, kinds: tuple[str, ...], path: tuple[str, ...]) -> Mapping[str, Any]:
     """The modules that are found with a `sys.path`."""

@@ -143,3 +143,13 @@ def test_the_first_orbital_needs_no_compiler():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_command_that_makes_one_result_takes_larger_sums():
+    target = Target("cpu", "single")
+    degree, shape = np.zeros(1000, np.int32), (100, 100, 100)
+    assert not matrix_product.is_quick(degree, shape, target)
+    with matrix_product.for_one_result():
+        assert matrix_product.is_quick(degree, shape, target)
+        assert not matrix_product.is_quick(degree, (300, 300, 300), target)
+    assert not matrix_product.is_quick(degree, shape, target)

@@ -22,8 +22,7 @@ from typing import Any, Protocol
 
 from .. import __version__
 from ..errors import OrbitileError
-from ..registry import modules_of
-from ._analysis import analysis_commands
+from ..registry import module_of, modules_of
 from ._arguments import CommandParser, Parser, add_common
 
 _EPILOG = """\
@@ -73,12 +72,13 @@ _OBJECTS = 100_000
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        parser = _parser()
+        parser = _parser(_commands_for(arguments))
     except OrbitileError as error:  # a command of another distribution does not serve
         print(f"orbitile: {error}", file=sys.stderr)
         return 2
-    options = parser.parse_args(_with_negative_values(sys.argv[1:] if arguments is None else list(arguments)))
+    options = parser.parse_args(_with_negative_values(arguments))
     from ..workers.processes import Terminated, ended_in_order  # after the help, since NumPy comes along
 
     for stream in (sys.stdout, sys.stderr):
@@ -122,11 +122,20 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def known_commands() -> Mapping[str, Command]:
     """All commands by name, as they are typed."""
+    from ._analysis import analysis_commands
+
     found: dict[str, Command] = {**modules_of(__name__, Command), **analysis_commands()}
     return {name.replace("_", "-"): module for name, module in found.items()}
 
 
-def _parser() -> argparse.ArgumentParser:
+def _commands_for(arguments: Sequence[str]) -> Mapping[str, Command]:
+    """The command that is asked for, where it is a module of ours: others, and all analyses, need not be imported."""
+    name = arguments[0] if arguments else ""
+    module = module_of(__name__, Command, name.replace("-", "_")) if "_" not in name else None
+    return known_commands() if module is None else {name: module}
+
+
+def _parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     parser = Parser(
         prog="orbitile",
         description="Molecular orbitals from the output of quantum-chemistry programs",
@@ -134,19 +143,17 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"orbitile {__version__}")
-    commands: Any = parser.add_subparsers(
-        title="commands", required=True, metavar="COMMAND", parser_class=CommandParser
-    )
-    for name, module in known_commands().items():
+    parsers: Any = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=CommandParser)
+    for name, module in commands.items():
         description = f"{module.HELP[0].upper()}{module.HELP[1:]}."
-        command = commands.add_parser(name, help=module.HELP, description=description)
+        command = parsers.add_parser(name, help=module.HELP, description=description)
         add_common(command)
         module.add_arguments(command)
         command.set_defaults(run=module.run)
     return parser
 
 
-def _with_negative_values(arguments: list[str]) -> list[str]:
+def _with_negative_values(arguments: Sequence[str]) -> list[str]:
     """The arguments, with values such as -60,15,0 and -1e-3 tied to their options: argparse takes them for options."""
     tied: list[str] = []
     for argument in arguments:

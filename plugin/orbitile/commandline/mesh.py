@@ -21,6 +21,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write a surface, and print the name of its file."""
     from ..exporters import exporter_for, save
+    from ..kernels.matrix_product import for_one_result
     from ..readers._references import FileReferences
     from ..session.surfaces import surface_of
     from ._surfaces import Console, request_of, tell_extrema
@@ -28,7 +29,8 @@ def run(options: argparse.Namespace) -> None:
     exporter_for(options.output, "mesh")  # refuse before the work, not after it
     wavefunction = wavefunction_of(options)
     request = request_of(options, options.field, options.isovalue)
-    found = surface_of(request, wavefunction, FileReferences(), Console(options))
+    with for_one_result():
+        found = surface_of(request, wavefunction, FileReferences(), Console(options))
     tell_extrema([found], wavefunction)
     save(found.surface, options.output, wavefunction=wavefunction)
     print(options.output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,14 +81,15 @@ def run(options: argparse.Namespace) -> None:
     stem += "" if options.frame is None else f"-{options.frame}"
     names = options.fields or ["homo"]
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
-    if not (is_page(output) or holds_scenes(output)):
+    as_scene = not output.lower().endswith(".png") and holds_scenes(output)
+    if not (as_scene or is_page(output)):
         from ..renderer.warming import warm
 
         warm()
+    from ..kernels.matrix_product import for_one_result
     from ..readers._references import FileReferences
     from ..renderer import render
     from ..scenes import PALETTES, scene_of
-    from ..session.pages import document_of
     from ..session.surfaces import slides_of, surfaces_of_picture
     from ._surfaces import Console, tell_extrema
 
@@ -100,6 +102,8 @@ def run(options: argparse.Namespace) -> None:
         camera = Camera.facing(wavefunction.positions).turned(*_read_angles(options.turn))
     requests = _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
+        from ..session.pages import document_of
+
         slides, found = slides_of(
             requests,
             wavefunction,
@@ -115,14 +119,15 @@ def run(options: argparse.Namespace) -> None:
         write_page(document, output, wavefunction)
         return
     if options.plane is None:
-        found = surfaces_of_picture(
-            requests, wavefunction, FileReferences(), Console(options), size=size, camera=camera
-        )
+        with for_one_result() if len(requests) == 1 else nullcontext():
+            found = surfaces_of_picture(
+                requests, wavefunction, FileReferences(), Console(options), size=size, camera=camera
+            )
         tell_extrema(found, wavefunction)
         surfaces = [one.surface for one in found]
     else:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
-    if holds_scenes(output):
+    if as_scene:
         save(scene_of(surfaces, wavefunction, opacity=options.opacity, **choices), output, wavefunction=wavefunction)
         print(output)
         return

@@ -5,6 +5,8 @@ No compiler is started for it and no kernel loaded, which takes longer than a sm
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,25 @@ _MOST = {"single": 300_000_000, "double": 150_000_000}
 """Multiplications with addition of a sum that is small, by precision: 20 ms of one core, two to three times what the
 kernel takes once it is loaded, for which it needs a second."""
 
+_TIMES_ONCE = 12
+"""How many times as large a sum is small where the process makes one result and ends: a hundred milliseconds, when the
+second that a kernel takes to load would be for this result alone."""
+
+_factor = 1
+"""By which sums may be larger now."""
+
+
+@contextmanager
+def for_one_result() -> Iterator[None]:
+    """While a command computes in this process what it is called for, larger sums than otherwise need no kernel."""
+    global _factor
+    before, _factor = _factor, _TIMES_ONCE
+    try:
+        yield
+    finally:
+        _factor = before
+
+
 _LONGEST = 1 << 22
 """Numbers of the tables along an axis, at most: on a line of points they would be as many as rows times points."""
 
@@ -53,7 +74,7 @@ def is_quick(degree: NDArray[np.integer], shape: tuple[int, int, int], working: 
         How many sums of these Gaussians.
     """
     rows = n_rows(degree)
-    few = rows * int(np.prod(shape, dtype=np.int64)) * n_sums <= _MOST[working.precision]
+    few = rows * int(np.prod(shape, dtype=np.int64)) * n_sums <= _factor * _MOST[working.precision]
     return working.on_host and few and rows * max(shape) <= _LONGEST
 
 

@@ -31,6 +31,9 @@ from .transparency import Transparency
 from .vertices import VertexArrays, upload_meshes, upload_molecule
 from .view import View, Window
 
+SAMPLES = 2
+"""Samples along each edge of a pixel, as in `resolve_fragment.glsl`."""
+
 TILE = 1024
 """Edge of a tile in samples, at most."""
 
@@ -41,7 +44,6 @@ def draw(
     size: tuple[int, int],
     *,
     background: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0),
-    samples: int = 2,
 ) -> NDArray[np.uint8]:
     """Draw a scene.
 
@@ -55,8 +57,6 @@ def draw(
         Width and height in pixels.
     background
         Red, green, blue (display values) and alpha.
-    samples
-        Samples along each edge of a pixel.
 
     Returns
     -------
@@ -79,14 +79,14 @@ def draw(
         try:
             with _painter(context, scene, view) as painter:
                 limits = [gl.glGetIntegerv(gl.GL_MAX_TEXTURE_SIZE), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS)]
-                step = min(TILE, *(int(limit) for limit in limits)) // samples - 2
+                step = min(TILE, *(int(limit) for limit in limits)) // SAMPLES - 2
                 # Tiles of nearly equal size: a sliver at the edge would cost as many passes as a full one.
                 columns, rows = (
                     np.linspace(low, high, -(-(high - low) // step) + 1).astype(int)
                     for low, high in (window[::2], window[1::2])
                 )
                 tile = int(np.diff(columns).max()), int(np.diff(rows).max())
-                with framebuffers(context, tile, samples) as buffers:
+                with framebuffers(context, tile, SAMPLES) as buffers:
                     if window != (0, 0, *size):
                         x, y = (0 if low else length - 1 for low, length in zip(window[:2], size, strict=True))
                         result[:] = painter.tile((x, y, x + 1, y + 1), buffers, background)[0, 0]
@@ -136,7 +136,7 @@ class _Painter:
         gl = self._context.gl
         x0, y0, x1, y1 = window
         window = x0 - 1, y0 - 1, x1 + 1, y1 + 1  # the edge that the filter needs
-        size = (x1 - x0 + 2) * buffers.samples, (y1 - y0 + 2) * buffers.samples
+        size = (x1 - x0 + 2) * SAMPLES, (y1 - y0 + 2) * SAMPLES
         self._programs.shared["projection"] = self._view.projection(window)
         gl.glViewport(0, 0, *size)
         gl.glEnable(gl.GL_SCISSOR_TEST)
@@ -181,7 +181,7 @@ class _Painter:
         gl.glDisable(gl.GL_SCISSOR_TEST)
         *colour, alpha = background
         premultiplied = [channel * alpha for channel in colour] + [alpha]
-        self._programs.use("resolve", solid=0, layers=1, samples=buffers.samples, background=premultiplied)
+        self._programs.use("resolve", solid=0, layers=1, background=premultiplied)
         bind_textures(self._context, buffers.solid_colour, buffers.sum_colour)
         gl.glBindVertexArray(self._screen)
         gl.glDrawArrays(gl.GL_TRIANGLES, 0, 3)

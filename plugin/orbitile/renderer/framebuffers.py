@@ -14,8 +14,6 @@ class Framebuffers:
 
     Attributes
     ----------
-    samples : int
-        Samples along each edge of a pixel.
     solid, result : int
         Framebuffers.
     peel : list of (int, int)
@@ -25,7 +23,7 @@ class Framebuffers:
     """
 
     def __init__(self, context: Context, tile: tuple[int, int], samples: int) -> None:
-        self._gl, self._renderer, self.samples = context.gl, context.renderer, samples
+        self._gl, self._renderer = context.gl, context.renderer
         gl = self._gl
         self._textures: list[int] = []
         self._framebuffers: list[int] = []
@@ -62,13 +60,14 @@ class Framebuffers:
         return texture
 
     def clear(self) -> None:
-        """Nothing drawn yet: no colour, and the greatest depth."""
+        """Nothing drawn yet: no colour, and the greatest depth of what is opaque, from which peeling takes its own."""
         gl = self._gl
-        for framebuffer in (self.peel[0][0], self.solid):
-            gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, framebuffer)
-            gl.glClearColor(0, 0, 0, 0)
-            gl.glClearDepth(1)
-            gl.glClear(gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT)
+        gl.glClearColor(0, 0, 0, 0)
+        gl.glClearDepth(1)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.peel[0][0])
+        gl.glClear(gl.GL_COLOR_BUFFER_BIT)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.solid)
+        gl.glClear(gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT)
 
     def delete(self) -> None:
         """Free framebuffers and textures."""

@@ -26,7 +26,6 @@ from ..renderer import Camera, round_lattice, round_spacing
 from ..scenes.palette import colours_of_fields
 from ..surfaces.isovalue import CUT
 from ..web import Slide
-from .pages import slide_of
 from .request import MOST_FACES, surface_within
 
 _ISOVALUES = (0.5, 1.0, 2.0)
@@ -226,6 +225,8 @@ def slides_of(
     surfaces
         Those that are asked for.
     """
+    from .pages import slide_of  # not needed for a picture
+
     slides: list[Slide] = []
     surfaces: list[FoundSurface] = []
     for request in requests:

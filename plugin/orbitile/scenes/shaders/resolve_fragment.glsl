@@ -3,7 +3,7 @@
 
 uniform sampler2D solid;               // premultiplied
 uniform sampler2D layers;              // premultiplied
-uniform int samples;
+const int SAMPLES = 2;                 // along each edge of a pixel, as in draw.py; known, so that loops are unrolled
 uniform vec4 background;               // premultiplied
 out vec4 fragment;
 
@@ -12,10 +12,10 @@ void main() {
     // The tile has an edge of a pixel for it.
     vec4 sum = vec4(0.0);
     float total = 0.0;
-    ivec2 corner = (ivec2(gl_FragCoord.xy) + 1) * samples;
-    for (int y = -samples / 2; y < samples + samples / 2; y++) {
-        for (int x = -samples / 2; x < samples + samples / 2; x++) {
-            vec2 offset = (vec2(x, y) + 0.5) / float(samples) - 0.5;
+    ivec2 corner = (ivec2(gl_FragCoord.xy) + 1) * SAMPLES;
+    for (int y = -SAMPLES / 2; y < SAMPLES + SAMPLES / 2; y++) {
+        for (int x = -SAMPLES / 2; x < SAMPLES + SAMPLES / 2; x++) {
+            vec2 offset = (vec2(x, y) + 0.5) / float(SAMPLES) - 0.5;
             float weight = max(1.0 - abs(offset.x), 0.0) * max(1.0 - abs(offset.y), 0.0);
             vec4 front = texelFetch(layers, corner + ivec2(x, y), 0);
             sum += weight * (front + (1.0 - front.a) * texelFetch(solid, corner + ivec2(x, y), 0));
