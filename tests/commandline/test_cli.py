@@ -274,6 +274,13 @@ def test_a_series_file_is_replaced_by_another(capsys):
     assert "is what is read here" in refused_beside(capsys, "series", "path.h5", "-o", "path.h5")
 
 
+@pytest.mark.parametrize("command", [["series", BENZENE], ["scf", "he.xyz"], ["optimise", "he.xyz"]])
+@pytest.mark.parametrize("name", ["path.cube", "path.molden", "path"])
+def test_a_series_is_not_written_under_the_name_of_another_format(capsys, command, name):
+    Path("he.xyz").write_text("1\n\nHe 0 0 0\n")
+    assert "ends with .h5 or .zarr" in refused_beside(capsys, *command, "-o", name)
+
+
 def refused_beside(capsys, *arguments: str) -> str:
     """As `refused`, in a folder with files, which stay as they are."""
     before = contents(Path())

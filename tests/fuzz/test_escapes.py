@@ -1,5 +1,8 @@
 """What once escaped from fuzzing, each in the smallest form: it is refused in one sentence, or answered."""
 
+import json
+
+import numpy as np
 import pytest
 
 import orbitile as ob
@@ -19,6 +22,8 @@ from orbitile.session.source import changes
 from taichi_kernels.direct_sums import molecule_specific
 from taichi_kernels.session import session
 from tests.conftest import SAMPLES
+from tests.fuzz.samples import LOGS
+from tests.fuzz.values import ODD_VALUES, odd_value
 
 MANY = "1" * 5000
 """More digits than Python makes a number of."""
@@ -107,3 +112,22 @@ def test_a_damaged_record_of_a_batch_is_done_anew(tmp_path):
     again = run_batch([file], ["charges"], tmp_path / "batch", to=["json"])
     assert (again.n_before, again.n_done) == (0, 1)
     assert next(iter(again.records)).values == next(iter(first.records)).values
+
+
+def test_drawings_that_are_too_small_for_their_labels(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="drawings need matplotlib (extra plots)")
+    file = str(LOGS / "psi4_water.out")
+    assert main(["correlate", file, "-o", str(tmp_path / "a.png"), "--size", "1x1"]) == 2
+    assert "a drawing of 1 x 1 pixels has no room" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_odd_values_are_the_same_whatever_a_case_does_with_them():
+    random = np.random.default_rng(3)
+    before = json.dumps(ODD_VALUES, default=repr)
+    for _ in range(300):
+        if isinstance(value := odd_value(random), list):
+            value.append(value)
+        elif isinstance(value, dict):
+            value["itself"] = value
+    assert json.dumps(ODD_VALUES, default=repr) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,9 @@ def odd_word(random: Random) -> str:
 
 def odd_value(random: Random) -> Any:
     """Anything that JSON may hold, and more."""
-    return odd_word(random) if random.random() < 0.5 else chosen(random, ODD_VALUES)
+    return (
+        odd_word(random) if random.random() < 0.5 else deepcopy(chosen(random, ODD_VALUES))
+    )  # which a case may change
 
 
 def number(random: Random) -> str:

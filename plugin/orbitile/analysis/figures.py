@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -50,10 +51,21 @@ def write_picture(figure: Any, target: Path) -> None:
 
     Raises
     ------
+    OrbitileError
+        When labels leave no room for what is drawn.
     FileError
         When the file cannot be written.
     """
     drawn = BytesIO()
-    figure.savefig(drawn, format=target.suffix[1:].lower(), dpi=figure.dpi)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "constrained_layout not applied", UserWarning)
+        try:
+            figure.savefig(drawn, format=target.suffix[1:].lower(), dpi=figure.dpi)
+        except UserWarning as error:
+            width, height = figure.get_size_inches() * figure.dpi
+            raise OrbitileError(
+                f"{target.name}: a drawing of {width:.0f} x {height:.0f} pixels has no room beside its labels; "
+                "choose a larger one"
+            ) from error
     with written_atomically(target) as file:
         file.write_bytes(drawn.getbuffer())

@@ -35,8 +35,16 @@ def series_target(path: str | PathLike[str]) -> Path:
     Raises
     ------
     FileError
-        When there is something else of that name, or the folder around it is missing.
+        When there is something else of that name, nothing is there and the name is that of another format, or the
+        folder around it is missing.
     """
+    target = _target_of(path)
+    if not _is_store(target) and not target.suffix.lower().startswith((".h5", ".hdf")) and not target.exists():
+        raise FileError(f"{path}: a series is an HDF5 file or a Zarr store; choose a name that ends with .h5 or .zarr")
+    return target
+
+
+def _target_of(path: str | PathLike[str]) -> Path:
     return checked_target(path, _is_series) if _is_store(path) else checked_target(path)
 
 
@@ -88,7 +96,7 @@ class SeriesWriter:
 
     def __init__(self, path: str | PathLike[str], *, settings: str = "", most: int | None = None) -> None:
         self._target: _Target
-        target = series_target(path)
+        target = _target_of(path)
         if _is_store(target):
             from ._series_zarr import ZarrSeries
 
