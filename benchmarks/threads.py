@@ -35,10 +35,11 @@ Count = tuple[float, float]
 def of_tables(call: rows_call.Call, *_: object) -> Count:
     """Values written along the axes; x with its polynomials, y and z with a power each."""
     sizes = call.sizes
+    n_x, n_y, n_z = sizes.families
     values = [
-        8 * sizes.sums * sizes.bricks_x * sizes.tables_x,
-        8 * sizes.sheets * sizes.bricks_y * sizes.tables,
-        16 * sizes.bricks_z * sizes.tables,
+        8 * sizes.sums * n_x * sizes.bricks_x * sizes.tables_x,
+        8 * n_y * sizes.sheets * sizes.bricks_y * sizes.tables,
+        16 * n_z * sizes.bricks_z * sizes.tables,
     ]
     terms = 2.0 * values[0] * sizes.terms / max(sizes.tables_x, 1)
     return call.target.dtype.itemsize * float(sum(values)), terms + sum(values)
@@ -56,15 +57,18 @@ def of_lists(call: rows_call.Call, *_: object) -> Count:
 
 
 def of_sums(call: rows_call.Call, *_: object) -> Count:
-    """Rows of columns with their tables, rows of bricks with theirs along z, and the values."""
+    """Rows of columns with their tables, rows of bricks with theirs along z, and the values.
+
+    Of derivatives the rows of bricks are those of the first: others have some more or fewer.
+    """
     sizes, size = call.sizes, call.target.dtype.itemsize
     in_columns = (
-        float(rows_call.rows_listed(call, "column_count", sizes.columns, 1).sum()) * sizes.groups_z * sizes.sums
+        float(rows_call.rows_listed(call, "column_count", sizes.columns, 1).sum()) * sizes.groups_z * sizes.results
     )
-    in_bricks = float(rows_call.rows_listed(call, "brick_count", sizes.bricks, 1).sum()) * sizes.sums
+    in_bricks = float(rows_call.rows_listed(call, "brick_count", sizes.bricks, 1).sum()) * sizes.results
     per_row = sizes.tables_x / sizes.rows
     used = in_columns * (20 + size + per_row * (16 * size + 8) + 16 * size) + in_bricks * 16 * size
-    written = float(np.prod(call.shape)) * sizes.sums * call.out.dtype.itemsize
+    written = float(np.prod(call.shape)) * sizes.results * call.out.dtype.itemsize
     return used + written, 2 * (in_columns * 64 * per_row + in_bricks * 64 * 16)
 
 

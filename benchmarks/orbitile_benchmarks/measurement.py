@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,42 @@ class Timing:
     runs: int
     cores: float
     result: Any = field(repr=False, default=None)
+
+
+def released(package: str) -> str:
+    """Version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "?"
+
+
+def peer_row(
+    part: str,
+    case: Case,
+    program: str,
+    timing: Timing,
+    points: int,
+    error: float | None,
+    measured: int = 0,
+    **more: Any,
+) -> Row:
+    """A row of another program, in double precision on a CPU unless said; of all points, where some were measured."""
+    share = points / measured if measured else 1.0
+    known = {"device": "cpu", "precision": "double"} | more
+    return Row(
+        part,
+        case.system.name,
+        program,
+        points=points,
+        seconds=timing.seconds * share,
+        error=error,
+        least=timing.least * share,
+        runs=timing.runs,
+        cores=timing.cores,
+        measured=measured,
+        **known,
+    )
 
 
 def timed(call: Callable[[], Any], most: int = 15, patience: float = 3.0) -> Timing:
@@ -225,3 +262,7 @@ class Case:
 def worst(found: NDArray[np.floating], reference: Array) -> float:
     """Largest difference."""
     return float(np.abs(np.asarray(found) - reference).max())
+
+
+Peer = Callable[[Case, Array], Iterator[Row]]
+"""Measures another program on a case; the points are those of potentials, in bohr."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -20,51 +19,15 @@ from numpy.typing import NDArray
 
 from orbitile.model.units import angstrom
 
-from .measurement import PATIENCE, SAMPLE, Array, Case, Row, Timing, timed, worst
+from .gpu_peers import GPU_PEERS
+from .measurement import PATIENCE, SAMPLE, Array, Case, Peer, Row, Timing, peer_row, released, timed, worst
 
 BLOCK = 7168
 """Points that PySCF is handed at once: 128 of its blocks of 56."""
 
-Peer = Callable[[Case, Array], Iterator[Row]]
-
-
-def released(package: str) -> str:
-    """Version of a package."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "?"
-
 
 def _cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _row(
-    part: str,
-    case: Case,
-    program: str,
-    timing: Timing,
-    points: int,
-    error: float | None,
-    measured: int = 0,
-    **more: Any,
-) -> Row:
-    share = points / measured if measured else 1.0
-    known = {"device": "cpu", "precision": "double"} | more
-    return Row(
-        part,
-        case.system.name,
-        program,
-        points=points,
-        seconds=timing.seconds * share,
-        error=error,
-        least=timing.least * share,
-        runs=timing.runs,
-        cores=timing.cores,
-        measured=measured,
-        **known,
-    )
 
 
 def _stride(case: Case, evaluate: Callable[[Any], object], most: int = 16) -> int:
@@ -99,15 +62,15 @@ def pyscf(case: Case, vertices: Array) -> Iterator[Row]:
     name, note = f"PySCF {released('pyscf')}", f"threads: {threads}, the better of 1 and {_cpus()}"
     timing, measured = _in_blocks(case, orbital)
     error = worst(orbital(case.sample_points), case.orbital_reference)
-    yield _row("orbital", case, f"{name} eval_ao, screened", timing, n, error, measured, note=note)
+    yield peer_row("orbital", case, f"{name} eval_ao, screened", timing, n, error, measured, note=note)
     yield from _guarded("orbital", case, f"{name} cubegen", lambda: _cubegen(case, molecule, column, f"{name} cubegen"))
     if case.system.whole:
         timing, measured = _in_blocks(case, density)
         error = worst(density(case.sample_points), case.density_reference)
-        yield _row("density", case, f"{name} eval_rho2, screened", timing, n, error, measured, note=note)
+        yield peer_row("density", case, f"{name} eval_rho2, screened", timing, n, error, measured, note=note)
         few = vertices[: _few_vertices(case)]
         timing = timed(lambda: case.potential_at(few))
-        yield _row("potential", case, f"{name} int1e_grids", timing, len(vertices), None, len(few), note=note)
+        yield peer_row("potential", case, f"{name} int1e_grids", timing, len(vertices), None, len(few), note=note)
 
 
 def _few_vertices(case: Case) -> int:
@@ -165,7 +128,7 @@ def _cubegen(case: Case, molecule: Any, column: Array, name: str) -> Iterator[Ro
         timing = timed(lambda: cubegen.orbital(molecule, file, column, nx=40, ny=40, nz=40), most=2)
     points = cubegen.Cube(molecule, 40, 40, 40).get_coords()[::16]
     error = worst(timing.result.reshape(-1)[::16], case.orbital_at(points))
-    yield _row("orbital", case, name, timing, case.lattice.n_points, error, 40**3)
+    yield peer_row("orbital", case, name, timing, case.lattice.n_points, error, 40**3)
 
 
 def gbasis(case: Case, vertices: Array) -> Iterator[Row]:
@@ -185,20 +148,20 @@ def gbasis(case: Case, vertices: Array) -> Iterator[Row]:
     points = case.sample_points[:few]
     row = data.mo.coeffs.T[case.homo : case.homo + 1]
     timing = timed(lambda: evaluate_basis(basis, points, transform=row, screen_basis=False)[0], most=3)
-    yield _row("orbital", case, name, timing, n, worst(timing.result, case.orbital_reference[:few]), few)
+    yield peer_row("orbital", case, name, timing, n, worst(timing.result, case.orbital_reference[:few]), few)
     if not case.system.whole:
         return
     matrix = (data.mo.coeffs * data.mo.occs) @ data.mo.coeffs.T
     few = few // 5
     timing = timed(lambda: evaluate_density(matrix, basis, case.sample_points[:few]), most=3)
-    yield _row("density", case, name, timing, n, worst(timing.result, case.density_reference[:few]), few)
+    yield peer_row("density", case, name, timing, n, worst(timing.result, case.density_reference[:few]), few)
     if case.wavefunction.n_basis > 1000:
         raise RuntimeError("potential not tried: one point takes longer than half a minute")
     few = 20 if case.wavefunction.n_basis < 500 else 1
     charges, where = np.asarray(data.atnums, float), np.asarray(data.atcoords)
     timing = timed(lambda: electrostatic_potential(basis, matrix, vertices[:few], where, charges), most=1)
     error = worst(timing.result, case.potential_at(vertices[:few]))
-    yield _row("potential", case, name, timing, len(vertices), error, few)
+    yield peer_row("potential", case, name, timing, len(vertices), error, few)
 
 
 def avogadro(case: Case, vertices: Array) -> Iterator[Row]:
@@ -242,7 +205,7 @@ def _on_sublattice(
         where = lattice.origin + np.stack(np.unravel_index(index, lattice.shape), axis=1) @ lattice.axes
     exact = case.orbital_at(where) if part == "orbital" else case.density_at(where)
     measured = 0 if stride == 1 else lattice.n_points
-    return _row(part, case, name, timing, case.lattice.n_points, worst(values[index], exact), measured, **more)
+    return peer_row(part, case, name, timing, case.lattice.n_points, worst(values[index], exact), measured, **more)
 
 
 _CCLIB_ORDER = {0: [0], 1: [0, 1, 2], 2: [0, 3, 5, 1, 4, 2], 3: list(range(10))}
@@ -300,34 +263,7 @@ def moldenviz(case: Case, vertices: Array) -> Iterator[Row]:
 
     timing = timed(call, most=3)
     error = worst(timing.result, case.orbital_reference[:few])
-    yield _row("orbital", case, f"moldenViz {released('moldenViz')}", timing, case.lattice.n_points, error, few)
-
-
-def gpu4pyscf(case: Case, vertices: Array) -> Iterator[Row]:
-    """PySCF on an NVIDIA GPU: basis functions in blocks, and a product with the coefficients; values left there."""
-    import cupy
-    from gpu4pyscf.dft.numint import NumInt
-
-    if case.molecule is None:
-        raise RuntimeError("needs PySCF to read the file")
-    molecule, coefficients, _ = case.molecule
-    column = cupy.asarray(coefficients[:, case.homo])
-    integrator, block = NumInt(), max(BLOCK, (1 << 27) // molecule.nao)
-    points = cupy.asarray(case.lattice.points())
-
-    def orbital() -> Any:
-        values = cupy.empty(len(points))
-        for first in range(0, len(points), block):
-            functions = integrator.eval_ao(molecule, points[first : first + block], deriv=0)
-            along = column @ functions if functions.shape[0] == molecule.nao else functions @ column
-            values[first : first + block] = along
-        cupy.cuda.Device().synchronize()
-        return values
-
-    timing = timed(orbital, most=5)
-    error = case.error(cupy.asnumpy(timing.result), case.orbital_reference)
-    name = f"gpu4pyscf {released('gpu4pyscf-cuda12x')}, left there"
-    yield _row("orbital", case, name, timing, case.lattice.n_points, error, device="cuda")
+    yield peer_row("orbital", case, f"moldenViz {released('moldenViz')}", timing, case.lattice.n_points, error, few)
 
 
 PEERS: dict[str, Peer] = {
@@ -339,14 +275,12 @@ PEERS: dict[str, Peer] = {
 }
 """Programs for the CPU, by name."""
 
-GPU_PEERS: dict[str, Peer] = {"gpu4pyscf": gpu4pyscf}
-"""Programs that only run on NVIDIA GPUs."""
 
-
-def peer_rows(case: Case, vertices: Array, gpu: bool) -> Iterator[Row]:
-    """Rows of all peers on one case; `vertices` are the points of potentials, in bohr."""
+def peer_rows(case: Case, vertices: Array, gpu: bool, names: Collection[str] = ()) -> Iterator[Row]:
+    """Rows of all peers on one case, or of those named; `vertices` are the points of potentials, in bohr."""
     for name, peer in (PEERS | (GPU_PEERS if gpu else {})).items():
-        yield from _guarded("orbital", case, name, partial(peer, case, vertices))
+        if not names or name in names:
+            yield from _guarded("orbital", case, name, partial(peer, case, vertices))
 
 
 def _guarded(part: str, case: Case, name: str, rows: Callable[[], Iterator[Row]]) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from .measurement import Row
 PARTS = {
     "orbital": "One orbital, the HOMO, on a lattice",
     "density": "Electron density on a lattice",
+    "laplacian": "Laplacian of the density on a lattice",
     "potential": "Electrostatic potential at vertices of the surface of density 0.001",
     "isosurface": "Isosurface of the HOMO",
     "end to end": "File to mesh",

@@ -84,6 +84,7 @@ def test_help_and_refusals(tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "plots").exists()
 
 
+@pytest.mark.slow
 def test_molecules_need_pyscf_or_a_folder(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(systems, "cache_folder", lambda: tmp_path)
     monkeypatch.setitem(sys.modules, "pyscf", None)
