@@ -50,7 +50,7 @@ _HOME = {
     "default_isovalue": "evaluation.default_isovalue",
     "draw_correlation": "analysis.correlation",
     "draw_plots": "analysis.plots",
-    "draw_slice": "analysis.planes",
+    "draw_slice": "analysis.slice_pictures",
     "enclosing_isovalue": "surfaces.isovalue",
     "enclosing_lattice": "evaluation.boxes",
     "energies": "analysis.energies",

@@ -3,11 +3,11 @@ from collections.abc import Sequence
 from .analysis.correlation import draw_correlation as draw_correlation
 from .analysis.energies import energies as energies
 from .analysis.extrema import extrema as extrema
-from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
 from .analysis.plots import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
+from .analysis.slice_pictures import draw_slice as draw_slice
 from .batch.running import run_batch as run_batch
 from .errors import OrbitileError as OrbitileError
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import OrbitileError
-from ..model.report import Curve, Plot, Report
+from ..model.plot import Curve, Plot
+from ..model.report import Report
 from .figures import check_picture, matplotlib_module, new_figure, write_picture
 
 _DPI = 150

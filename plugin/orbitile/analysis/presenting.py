@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 
 from ..files.writing import written_atomically
-from ..model.report import Column, Plot, Report, Table
+from ..model.plot import Plot
+from ..model.report import Column, Report, Table
 
 
 def as_text(report: Report, rows: int | None = None) -> str:

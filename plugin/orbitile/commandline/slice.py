@@ -43,7 +43,8 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw the plane, and print the name of the picture."""
     from ..analysis.figures import check_picture
-    from ..analysis.planes import draw_slice, plane_through, slice_field
+    from ..analysis.planes import plane_through, slice_field
+    from ..analysis.slice_pictures import draw_slice
     from ..model.units import angstrom
 
     size = read_size(options.size)

@@ -24,6 +24,7 @@ from ..localised.schemes import SCHEMES
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import Spin, Wavefunction
+from ._degenerate import degenerate_with
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 from ._frontier import frontier_order
 
@@ -39,12 +40,6 @@ NAMES = (
 )
 
 _NAME = re.compile(r"(?:(homo|lumo)([+-]\d{1,18})?|mo:?\s*(\d{1,18}))(?::(a|alpha|b|beta))?")
-
-_SAME_ENERGY = 1e-4
-"""Difference in hartree of neighbours in a degenerate set: programs converge and print to this."""
-
-_MOST_DEGENERATE = 5
-"""Orbitals of such a set, in an icosahedral molecule; atoms have 2 l + 1."""
 
 _SINGLE_SUFFICES = 8.0
 """Sums of terms that are larger than their result by this factor are formed in double precision where the device can,
@@ -94,6 +89,7 @@ class Orbital(Field):
     @cached_property
     def _terms(self) -> NDArray[np.float64]:
         terms: NDArray[np.float64] = merged_primitives(self.wavefunction).from_basis @ self._coefficients
+        terms.setflags(write=False)  # sent to a device once
         return terms
 
     @cached_property
@@ -112,23 +108,7 @@ class Orbital(Field):
 
         The same for each of them. It is alone among natural orbitals, and where a file has no energies.
         """
-        orbitals = self.wavefunction.orbitals(self.spin)
-        energies = orbitals.energies
-        if self.wavefunction.natural or not np.all(np.isfinite(energies)) or np.ptp(energies) == 0:
-            return (self.index,)
-        occupations = np.round(orbitals.occupations, 4)
-        alike = np.flatnonzero(occupations == occupations[self.index])
-        alike = alike[np.argsort(energies[alike], kind="stable")]
-        gaps, mine = np.diff(energies[alike]), int(np.flatnonzero(alike == self.index)[0])
-        ends = np.array([0, *(np.flatnonzero(gaps > _SAME_ENERGY) + 1), len(alike)])
-        place = int(np.searchsorted(ends, mine, side="right"))
-        begin, end = ends[place - 1], ends[place]
-        atom = len({shell.atom for shell in self.wavefunction.shells}) == 1
-        most = 2 * max(shell.angular_momentum for shell in self.wavefunction.shells) + 1 if atom else _MOST_DEGENERATE
-        while end - begin > most:  # several sets in a row
-            widest = begin + 1 + int(np.argmax(gaps[begin : end - 1]))
-            begin, end = (widest, end) if mine >= widest else (begin, widest)
-        return tuple(int(index) for index in alike[begin:end])
+        return degenerate_with(self.wavefunction, self.spin, self.index)
 
     @property
     def degenerate_set(self) -> DegenerateSet:
@@ -211,7 +191,7 @@ class Orbital(Field):
 
     def _is_quick(self, lattice: Lattice, target: Target, n_sums: int = 1) -> bool:
         """Whether values on a lattice are to be had before a kernel for them is loaded."""
-        if self.kernel != AUTO or not lattice.is_orthogonal:
+        if not target.on_host or self.kernel != AUTO or not lattice.is_orthogonal:
             return False
         if recorded_choice(class_of(lattice), target) != "separable":
             return False

@@ -24,6 +24,8 @@ Integers = NDArray[np.int32]
 
 _FARTHEST = 120.0
 _HALVINGS = 24
+_TOGETHER = 20_000
+"""Gaussians times points whose polynomials `value_at` holds at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,10 +321,15 @@ def value_at(expansion: GaussianExpansion, points: Reals) -> Reals:
         which = np.flatnonzero(expansion.degree == d)
         powers = np.array(polynomial_powers(int(d)))
         terms = expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]
-        for n, point in enumerate(points):
-            u = point - expansion.centre[which]
-            radial = np.exp(-expansion.exponent[which] * (u * u).sum(axis=1))
-            table = np.stack([u**power for power in range(int(d) + 1)])  # (power, n, 3)
-            monomials = table[powers[:, 0], :, 0] * table[powers[:, 1], :, 1] * table[powers[:, 2], :, 2]
-            total[n] += float(radial @ np.einsum("pt,tp->p", terms, monomials))
+        size = max(1, _TOGETHER // len(which))
+        for first in range(0, len(points), size):
+            u = points[first : first + size, None].T - expansion.centre[which].T[:, :, None]  # (3, n, points)
+            table = [np.ones_like(u)]
+            for _ in range(int(d)):
+                table.append(table[-1] * u)
+            polynomial = np.zeros(u.shape[1:])
+            for column, (i, j, k) in zip(terms.T, powers.tolist(), strict=True):
+                polynomial += column[:, None] * table[i][0] * table[j][1] * table[k][2]
+            radial = np.exp(-expansion.exponent[which, None] * (u * u).sum(axis=0))
+            total[first : first + size] += (radial * polynomial).sum(axis=0)
     return total

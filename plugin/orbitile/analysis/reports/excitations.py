@@ -10,7 +10,8 @@ import numpy as np
 from ...arguments import COUNT, FRAGMENTS, POSITIVE_NUMBER, Argument, one_of
 from ...errors import OrbitileError
 from ...model.elements import SYMBOLS
-from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table
+from ...model.plot import Curve, Plot
+from ...model.report import AtomValues, Closure, Column, Isosurface, Paths, Report, Table
 from ...model.units import electronvolt, wavenumber
 from ...model.wavefunction import Excitation, Wavefunction
 

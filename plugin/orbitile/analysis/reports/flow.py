@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import SHARE, Argument, atom_list, one_of
-from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table
+from ...model.plot import Curve, Plot
+from ...model.report import AtomValues, Closure, Column, Isosurface, Paths, Report, Table
 from ...model.trajectory import Trajectory
 
 if TYPE_CHECKING:

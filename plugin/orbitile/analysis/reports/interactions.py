@@ -8,7 +8,8 @@ from ...arguments import ATOMS, POSITIVE_NUMBER, Argument, atom_list, one_of
 from ...errors import OrbitileError
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
-from ...model.report import AtomValues, Closure, Column, Curve, Drawing, Isosurface, Plot, Report, Table
+from ...model.plot import Curve, Plot
+from ...model.report import AtomValues, Closure, Column, Drawing, Isosurface, Report, Table
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
 

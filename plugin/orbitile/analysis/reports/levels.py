@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...arguments import FRAGMENTS, NUMBER, POSITIVE_NUMBER, Argument, one_of
-from ...model.report import Closure, Column, Curve, Plot, Report, Table
+from ...model.plot import Curve, Plot
+from ...model.report import Closure, Column, Report, Table
 from ...model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:

@@ -6,19 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from orbitile.arguments import ATOMS, COUNT, FLAG, FRAGMENTS, NUMBER, TEXT, Argument, atom_list, one_of
-from orbitile.model.report import (
-    AtomValues,
-    Closure,
-    Column,
-    Curve,
-    Isosurface,
-    Paths,
-    Plot,
-    Points,
-    Report,
-    Table,
-    atom_columns,
-)
+from orbitile.model.plot import Curve, Plot
+from orbitile.model.report import AtomValues, Closure, Column, Isosurface, Paths, Points, Report, Table, atom_columns
 from orbitile.watch import checkpoint
 
 TITLE = "Everything at once"
