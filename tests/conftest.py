@@ -29,6 +29,9 @@ WITHOUT_ORBITALS = {
     "methanol_g16_scan.fchk": "a scan without its basis set",
 }
 
+ONLY_ONES = {"nh3_orca.molden", "nh3_molpro2012.molden", "nh3_turbomole.molden", "he_spdfgh_orbital.fchk"}
+"""Larger files that are the only ones of a program, or with functions of a degree."""
+
 
 def sample_files() -> list[Path]:
     """Files of qc-iodata's test data that hold a basis set and orbitals."""
@@ -36,9 +39,13 @@ def sample_files() -> list[Path]:
 
 
 def sample_parameters() -> list:
-    """The sample files as parameters of a test; with the larger ones it is slow."""
+    """The sample files as parameters of a test; with the larger ones it is slow, unless there are no others alike."""
     return [
-        pytest.param(path, id=path.name, marks=[pytest.mark.slow] if path.stat().st_size > 100_000 else [])
+        pytest.param(
+            path,
+            id=path.name,
+            marks=[pytest.mark.slow] if path.stat().st_size > 50_000 and path.name not in ONLY_ONES else [],
+        )
         for path in sample_files()
     ]
 

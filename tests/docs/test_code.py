@@ -118,14 +118,14 @@ def test_the_tutorial(tmp_path):
         if language == "bash":
             typed(block, folder, BASH)
         elif language == "python":
-            code += block
-            typed(code, folder, PYTHON)
+            code += block  # one session, which all of its blocks are typed into
         elif block.startswith("orb_"):
             script = "python\nimport orbitile.hosts.pymol\npython end\n" + block
             (folder / "tour.pml").write_text(script)
             typed(f"{sys.executable} -m pymol -cq tour.pml", folder, BASH)
         else:
             assert "pip install" in block  # what a reader of this has done
+    typed(code, tmp_path / "tour", PYTHON)
     made = {path.name for path in (tmp_path / "tour").iterdir()}
     assert made >= {"homo.png", "frontier.png", "potential.png", "potential.ply", "path.h5", "homo.mp4", "levels.png"}
     assert made >= {"benzene.html", "lumo.png", "homo.cube", "seen.html"}

@@ -97,6 +97,7 @@ def test_the_samples_of_a_viewer_read_them_once(folder, reads):
     assert reads == ["dication.molden"]
 
 
+@pytest.mark.slow
 def test_a_film_reads_them_once(folder, reads):
     first = ob.load("benzene.molden")
     shots = along(trajectory_of([first, replace(first, positions=first.positions + 0.1)]), DIFFERENCE)

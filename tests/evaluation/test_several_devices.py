@@ -40,7 +40,15 @@ def lattice_of(wavefunction: ob.Wavefunction) -> ob.Lattice:
     return ob.Lattice.around(wavefunction, 0.4, 6.0)
 
 
-@pytest.mark.parametrize("field", ["homo", "density", "elf", "esp"])
+@pytest.mark.parametrize(
+    ("field", "precision"),
+    [
+        *((field, "single") for field in ("homo", "density", "elf", "esp")),
+        ("density", "double"),
+        # kernels of their own, which three processes load
+        *(pytest.param(field, "double", marks=pytest.mark.slow) for field in ("homo", "elf", "esp")),
+    ],
+)
 def test_values_are_those_of_one_device(field, benzene, precision):
     lattice = ob.Lattice.around(benzene, 0.9, 3.0)
     shares: list[float] = []
@@ -312,7 +320,10 @@ def test_the_command_says_so_too(tmp_path, monkeypatch, capsys):
     assert main(["volume", BENZENE, "-o", "a.npz", "--quality", "coarse", "--device", TWO]) == 0
 
 
-@pytest.mark.parametrize(("variable", "words"), [(TWO, "only volume, compute"), ("abacus", "expected auto")])
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [(TWO, "only volume, compute"), pytest.param("abacus", "expected auto", marks=pytest.mark.slow)],
+)
 def test_devices_are_listed_whatever_the_environment_asks_for(variable, words, monkeypatch):
     monkeypatch.setenv("ORBITILE_DEVICE", variable)
     report = device_report()

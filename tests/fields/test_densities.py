@@ -226,6 +226,7 @@ def test_wrong_names(benzene, field, message):
         ob.evaluate(benzene, field, np.zeros((1, 3)), device="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "basis"),
     [

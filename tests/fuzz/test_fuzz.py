@@ -8,7 +8,7 @@ from tests.fuzz.kinds import NAMES
 from tests.fuzz.running import run, shares
 from tests.fuzz.samples import opened, seeds_of_jobs
 
-CASES = {"files": 120, "words": 10, "command_line": 30, "session": 15, "server": 40, "saved": 40}
+CASES = {"files": 60, "words": 6, "command_line": 30, "session": 15, "server": 25, "saved": 40}
 QUICK = ("files", "words", "server")
 
 

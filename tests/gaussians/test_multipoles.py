@@ -128,6 +128,7 @@ def test_the_error_stays_within_its_bound(degree, tolerance):
     assert checked > 10
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
 def test_potential_of_a_molecule_within_the_tolerance(benzene, device, tolerance):
     rng = np.random.default_rng(5)

@@ -30,6 +30,7 @@ def test_against_iodata(name):
     assert overlap_matrix(load(SAMPLES / name)).toarray() == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("momentum", [5, 8])
 def test_high_angular_momenta_against_quadrature(momentum):
     """Smooth functions integrate to machine precision on a fine lattice."""

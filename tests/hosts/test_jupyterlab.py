@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from importlib.util import find_spec
 
 import pytest
 
@@ -16,7 +17,8 @@ from tests.hosts.browser import address, chromium, difference, drag, pixels
 pytestmark = pytest.mark.slow  # starts JupyterLab and a browser
 
 for module in ("anywidget", "jupyterlab", "nbconvert", "nbformat"):
-    pytest.importorskip(module, reason=f"{module} is not installed")
+    if find_spec(module) is None:  # to import JupyterLab takes seconds, also where these tests are left out
+        pytest.skip(f"{module} is not installed", allow_module_level=True)
 
 CELLS = {
     "view": "import orbitile as ob\nwfn = ob.load(FILE)\nview = ob.view(wfn, device='cpu')\nview",

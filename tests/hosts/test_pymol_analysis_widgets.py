@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from orbitile.arguments import ATOMS, COUNT, FLAG, FRAGMENTS, Argument, one_of
-from orbitile.model.report import Closure, Column, Curve, Plot, Report, Table
+from orbitile.model.plot import Curve, Plot
+from orbitile.model.report import Closure, Column, Report, Table
 from tests.hosts.widgets import told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -54,6 +54,7 @@ def installed(home: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @needs_window
 def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
     stub = tmp_path / ".pymol" / "startup" / "orbitile_plugin.py"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -456,9 +457,17 @@ def test_a_frame_that_is_none_is_refused(server, arguments):
 
 @pytest.mark.linux
 @pytest.mark.parametrize(
-    "how", ["end of input", "SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGHUP", "SIGINT"))]
+    ("how", "computing"),
+    [
+        ("end of input", False),
+        ("SIGTERM", True),
+        *(
+            pytest.param(how, computing, marks=pytest.mark.slow)
+            for how, computing in product(("end of input", "SIGTERM", "SIGHUP", "SIGINT"), (False, True))
+            if (how, computing) not in (("end of input", False), ("SIGTERM", True))
+        ),
+    ],
 )
-@pytest.mark.parametrize("computing", [False, True])
 def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
     server = Server()
     server.ask("orb_load", [BENZENE])

@@ -69,18 +69,19 @@ def close_to_undecided(values, isovalue, cell):
 
 
 def unmatched_edges(faces):
-    """Edges that are not run through once in each direction."""
-    edges = np.concatenate([faces[:, [i, j]] for i, j in ((0, 1), (1, 2), (2, 0))])
-    forward = Counter(map(tuple, edges.tolist()))
-    return [edge for edge, n in forward.items() if forward.get(edge[::-1]) != n]
+    """Edges that are not run through as often in one direction as in the other."""
+    edges = np.concatenate([faces[:, [i, j]] for i, j in ((0, 1), (1, 2), (2, 0))]).astype(np.int64)
+    undirected, which = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    balance = np.bincount(which.ravel(), np.sign(edges[:, 1] - edges[:, 0]))
+    return undirected[balance != 0].tolist()
 
 
 @pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize(
     ("shape", "isovalue"),
     [
-        ((24, 25, 70), 0.5),
-        ((24, 25, 33), 0.02),
+        ((14, 15, 70), 0.5),
+        ((14, 15, 33), 0.02),
         ((31, 9, 32), 1.5),
         ((2, 2, 2), 0.5),
         ((2, 9, 65), 0.3),
@@ -130,6 +131,7 @@ def test_two_opposite_corners_below(device):
     assert differing > 10
 
 
+@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("isovalue", [0.5, 1.0, 2.0, 0.3])
 def test_undecided_faces_and_values_equal_to_the_isovalue(device, isovalue):
     """No cracks and no triangles without area, where scikit-image leaves holes (isovalues 1 and 2)."""

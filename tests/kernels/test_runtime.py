@@ -81,6 +81,7 @@ def test_without_a_home_to_write_to(home, tmp_path):
     assert (done.returncode, done.stdout) == (0, "cpu\n"), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "standard_output", ["", "import io, sys; sys.stdout = io.StringIO()\n"], ids=["as it is", "notebook"]
 )

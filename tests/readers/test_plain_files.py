@@ -58,6 +58,7 @@ def test_all_text_is_read_however_it_is_written(rewritten):
     assert sum(bool(opened(path)) for _, path in rewritten(IN_OTHER_WORDS)) > 80
 
 
+@pytest.mark.slow
 def test_all_files_are_read_compressed(rewritten):
     assert sum(bool(opened(path)) for _, path in rewritten(COMPRESSED)) > 70
 

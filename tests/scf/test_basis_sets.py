@@ -40,6 +40,7 @@ def test_functions_are_those_of_pyscf(name):
             np.testing.assert_allclose(ours.coefficients, theirs.coefficients[there], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", USUAL)
 def test_both_sources_agree(name, without_pyscf, monkeypatch):
     """To the digits that the older of them has."""

@@ -63,6 +63,7 @@ def places(trajectory):
     return [(step.start, step.end) for step in trajectory.source._steps]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", N_FRAMES)
 def test_logs_of_interrupted_calculations(name, tmp_path):
     """Wherever a log ends, its last frame is whole, or left out with a reason in one line."""

@@ -516,7 +516,7 @@ def run_rounds(rounds: list[Round], folder: Path, say: Callable[[str], None] = p
         for number, each in enumerate(rounds):
             if window is None:
                 window = Window(screen, folder / f"pymol{number}", _kernels())
-                window.install()
+                window.install("--no-kernels")  # they are compiled as they are needed
                 stack.enter_context(window)
                 window.open_panel()
             begin = time.monotonic()

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missi
 def test_hydrogen_goes_over_by_hand(tmp_path):
     with Screen() as screen:
         window = Window(screen, tmp_path, Path(os.environ["XDG_CACHE_HOME"]))
-        window.install()
+        window.install("--no-kernels")
         with window:
             window.open_panel()
             mouse = Mouse(window, tmp_path)

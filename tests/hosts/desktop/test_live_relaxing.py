@@ -22,7 +22,7 @@ _RIGHT, _UP = 40, 30
 def test_an_atom_stays_under_the_mouse_and_others_come_after_it(tmp_path):
     with Screen() as screen:
         window = Window(screen, tmp_path, Path(os.environ["XDG_CACHE_HOME"]))
-        window.install()
+        window.install("--no-kernels")
         with window:
             window.open_panel()
             mouse = Mouse(window, tmp_path)
