@@ -286,10 +286,13 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
         values = np.empty(array.shape, dtype)
     ti.sync()
     with _cuda_address(array) as (driver, address):
-        if values.nbytes < _FEW * staged_copies.PIECE:
-            _done(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), address, ctypes.c_size_t(values.nbytes)))
-        else:
-            staged_copies.copy(driver, _primary_context()[1], int(address.value), values)
+        if values.nbytes >= _FEW * staged_copies.PIECE:
+            try:
+                staged_copies.copy(driver, _primary_context()[1], int(address.value), values)
+                return values
+            except RuntimeError:  # memory that the GPU reaches is refused; or the GPU is lost, as the next line says
+                pass
+        _done(driver.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), address, ctypes.c_size_t(values.nbytes)))
     return values
 
 

@@ -35,29 +35,27 @@ def copy(driver: ctypes.CDLL, context: ctypes.c_void_p, address: int, values: np
         if not _threads:
             _threads.append(ThreadPoolExecutor(_THREADS, "orbitile-copies"))
     pieces = iter(range(0, values.nbytes, PIECE))  # one for all: each thread takes the next piece
-    copies = [
-        _threads[0].submit(_copy_pieces, driver, context, address, values.ctypes.data, values.nbytes, pieces)
-        for _ in range(_THREADS)
-    ]
+    copies = [_threads[0].submit(_copy_pieces, driver, context, address, values, pieces) for _ in range(_THREADS)]
     for one in copies:
         one.result()
 
 
 def _copy_pieces(
-    driver: ctypes.CDLL, context: ctypes.c_void_p, source: int, target: int, n_bytes: int, pieces: Iterator[int]
+    driver: ctypes.CDLL, context: ctypes.c_void_p, source: int, values: np.ndarray, pieces: Iterator[int]
 ) -> None:
+    """Copy those pieces that no other thread takes; the array lives as long, also where nobody waits for it."""
     if not hasattr(_own, "slots"):
         _done(driver.cuCtxSetCurrent(context))
         _own.slots = _slot(driver), _slot(driver)
     before: Callable[[], None] | None = None
     slots = _own.slots
     for first in pieces:
-        size = min(PIECE, n_bytes - first)
+        size = min(PIECE, values.nbytes - first)
         stream, buffer = slots[0]
         _done(driver.cuMemcpyDtoHAsync_v2(buffer, ctypes.c_uint64(source + first), ctypes.c_size_t(size), stream))
         if before is not None:
             before()
-        before = _emptied(driver, stream, buffer, target + first, size)
+        before = _emptied(driver, stream, buffer, values.ctypes.data + first, size)
         slots = slots[::-1]
     if before is not None:
         before()
