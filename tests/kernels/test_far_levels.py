@@ -45,10 +45,16 @@ def rows_on(device, points, levels, sums=np.float64):
     with session(device):
         kernel = level_kernel(Target(device, "single"), np.dtype(sums))
         for begin, n in ((0, 5), (5, n_groups - 5)):
+            # a device need not have what an array of NumPy held that it writes to
+            some_rows, some_work = np.empty_like(rows), np.empty_like(work)
             kernel(
                 begin, n, tables.n_sites, tables.n_limits, tables.tolerance,
-                len(points), slots, whole, rest.astype(np.float32), *tables.arrays, rows, work,
+                len(points), slots, whole, rest.astype(np.float32), *tables.arrays, some_rows, some_work,
             )  # fmt: skip
+            rows[begin : begin + n], work[begin : begin + n] = (
+                some_rows[begin : begin + n],
+                some_work[begin : begin + n],
+            )
     return rows, work
 
 
