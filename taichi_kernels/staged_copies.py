@@ -8,7 +8,7 @@ thirds of the time (20 MB: 0.75 ms in place of 1.23 beside an H200), and find ne
 import ctypes
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -36,6 +36,7 @@ def copy(driver: ctypes.CDLL, context: ctypes.c_void_p, address: int, values: np
             _threads.append(ThreadPoolExecutor(_THREADS, "orbitile-copies"))
     pieces = iter(range(0, values.nbytes, PIECE))  # one for all: each thread takes the next piece
     copies = [_threads[0].submit(_copy_pieces, driver, context, address, values, pieces) for _ in range(_THREADS)]
+    wait(copies)  # all of them, since who has the array may write to it afterwards
     for one in copies:
         one.result()
 
