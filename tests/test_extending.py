@@ -168,7 +168,8 @@ def test_a_command(capsys):
 def test_the_commands_of_viewers_name_the_formats(tmp_path):
     """Their help is made when they are imported, so in a process of its own."""
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from orbitile.session.commands import COMMANDS\n"
-    program += "print(*(command.help for command in COMMANDS if command.name in ('orb_load', 'orb_export')))"
+    program += "from orbitile.session.syntax import PYTHON\n"
+    program += "print(*(command.help(PYTHON) for command in COMMANDS if command.name in ('orb_load', 'orb_export')))"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "toy atoms" in said
     assert ".toyvol" in said

@@ -315,6 +315,41 @@ def test_a_saved_state_brings_all_back(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_state_is_loaded_in_the_session_that_saved_it(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        f"""
+        orb_load $benzene
+        orb_mo benzene homo 0.04 coarse
+        save_state {{{tmp_path}/state.vmd}}
+        foreach again {{1 2}} {{
+            source {{{tmp_path}/state.vmd}}
+            puts [file isdirectory $orbitile::folder]
+            puts [orb_mo benzene lumo -quality coarse]
+        }}
+        """,
+    )
+    assert out == ["1", "benzene_lumo"] * 2
+
+
+def test_what_a_command_tells_can_be_typed_in_vmd(tmp_path):
+    out = in_vmd(
+        tmp_path,
+        """
+        orb_load $benzene {two words}
+        regexp {orb_mo .* homo} $orbitile::told line
+        puts $line
+        puts [eval "$line -quality coarse"]
+        foreach command [dict get $orbitile::offered commands] {
+            if {[dict get $command name] eq "orb_field"} { puts [dict get $command help] }
+        }
+        """,
+    )
+    assert out[:2] == ['orb_mo "two words" homo', "two_words_homo"]
+    assert "    orb_field benzene density 0.001 -color_by esp" in out
+
+
+@pytest.mark.slow
 def test_a_state_whose_file_is_gone_says_so(tmp_path):
     moved = tmp_path / "moved.molden"
     shutil.copy(BENZENE, moved)

@@ -11,6 +11,7 @@ from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
 from orbitile.session.declaration import Answer, command
 from orbitile.session.session import Session
+from orbitile.session.syntax import PYMOL, PYTHON, TCL, Call, read_example
 from taichi_kernels.devices import DEVICES
 
 
@@ -62,13 +63,29 @@ def test_what_cannot_be_read_is_refused(positional, named, words):
 
 
 def test_usage_and_help_name_every_argument():
-    assert echo.usage == "echo first [, number [, share [, flag [, choice [, path ]]]]]"
+    assert echo.usage(PYMOL) == "echo first [, number [, share [, flag [, choice [, path ]]]]]"
+    assert echo.usage(TCL) == "echo first [ number [ share [ flag [ choice [ path ]]]]]"
+    assert echo.usage(PYTHON) == "echo(first [, number [, share [, flag [, choice [, path ]]]]])"
     for one in COMMANDS:
         for argument in one.arguments:
-            assert f"{argument.name} = {argument.kind.name}: " in one.help
+            assert f"{argument.name} = {argument.kind.name}: " in one.help(PYMOL)
         required = [argument.required for argument in one.arguments]
         assert required == sorted(required, reverse=True)
         assert all(name.startswith("orb_") for name in one.related)
+
+
+def test_examples_are_as_they_are_typed_in_each_viewer():
+    (example,) = [one.examples[-1] for one in COMMANDS if one.name == "orb_load"]
+    call = read_example(example)
+    assert PYMOL.line(call) == example == "orb_load scan/*.molden, scan, interpolate=2"
+    assert TCL.line(call) == "orb_load scan/*.molden scan -interpolate 2"
+    assert PYTHON.line(call) == 'orb_load("scan/*.molden", "scan", interpolate="2")'
+    assert TCL.line(Call("orb_mo", ('a "$[b]" {c', "homo"))) == 'orb_mo "a \\"\\$\\[b\\]\\" \\{c" homo'
+    for one in COMMANDS:
+        ours = [call for call in map(read_example, one.examples) if call is not None]
+        lines = [line for line in one.examples if line.startswith("orb_")]
+        assert [PYMOL.line(call).replace('"', "") for call in ours] == lines
+        assert all(ours in one.help(PYTHON) for ours in map(PYTHON.line, ours))
 
 
 def test_pymol_has_the_declared_arguments():

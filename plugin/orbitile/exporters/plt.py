@@ -1,7 +1,7 @@
 """Volumes in the plt format of gOpenMol, which VMD reads at once and without a word.
 
 Five integers (3, kind of surface, points along z, y and x), six floats (least and greatest z, y and x, in Angstrom)
-and the values, x fastest; all of four bytes, in either order.
+and the values, x fastest; all of four bytes, in either order. Here the lowest byte comes first.
 """
 
 from __future__ import annotations
@@ -38,6 +38,6 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
     low = lattice.origin / angstrom
     high = low + steps * (np.array(lattice.shape) - 1) / angstrom
     with path.open("wb") as file:
-        file.write(np.array([3, _ORBITAL, *lattice.shape[::-1]], np.int32).tobytes())
-        file.write(np.stack([low, high], axis=1)[::-1].astype(np.float32).tobytes())
-        file.write(volume.values.astype(np.float32, copy=False).tobytes(order="F"))
+        file.write(np.array([3, _ORBITAL, *lattice.shape[::-1]], "<i4").tobytes())
+        file.write(np.stack([low, high], axis=1)[::-1].astype("<f4").tobytes())
+        file.write(volume.values.astype("<f4", copy=False).tobytes(order="F"))

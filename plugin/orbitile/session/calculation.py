@@ -35,8 +35,8 @@ def check_calculation(molecule: str, atomic_numbers: NDArray[np.int64], calculat
     if electrons < unpaired or (electrons - unpaired) % 2:
         raise OrbitileError(
             f"{molecule} has {electrons} electrons at a charge of {calculation.charge}: {unpaired} cannot be unpaired. "
-            "Are hydrogen atoms missing (h_add adds them)? Otherwise give the charge and the number of unpaired "
-            "electrons"
+            "Are hydrogen atoms missing (in PyMOL h_add adds them)? Otherwise give the charge and the number of "
+            "unpaired electrons"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..arguments import Argument, brief
 from ..errors import OrbitileError
 from ..files.shortage import shortage_explained
+from .syntax import PYMOL, Syntax, read_example
 
 
 @dataclass(frozen=True)
@@ -77,29 +78,28 @@ class Command:
         with shortage_explained():
             return self.function(session, *(argument.read(given.get(argument.name, "")) for argument in self.arguments))
 
-    @property
-    def usage(self) -> str:
-        """The command with its arguments, those that may be left out in brackets."""
-        needed = [argument.name for argument in self.arguments if argument.required]
-        optional = [argument.name for argument in self.arguments if not argument.required]
-        text = ", ".join(needed)
-        for name in optional:
-            text += f" [{',' if text else ''} {name}"
-        return f"{self.name} {text.strip()}{' ' if optional else ''}{']' * len(optional)}".strip()
-
-    @property
-    def help(self) -> str:
-        """Help in the layout of PyMOL, which reads well in any console."""
-        parts = [("DESCRIPTION", [self.summary]), ("USAGE", [self.usage])]
+    def help(self, syntax: Syntax) -> str:
+        """Help in the layout of PyMOL, which reads well in any console, with lines as they are typed there."""
         described = [
             f"{argument.name} = {argument.kind.name}: {argument.help}"
             + (f" {{default: {argument.otherwise}}}" if argument.otherwise else "")
             for argument in self.arguments
         ]
+        if syntax is PYMOL:
+            examples = list(self.examples)
+        else:  # without PyMOL's own commands among them
+            examples = [syntax.line(call) for call in map(read_example, self.examples) if call is not None]
+        parts = [("DESCRIPTION", [self.summary]), ("USAGE", [self.usage(syntax)])]
         parts += [("ARGUMENTS", described)] if described else []
-        parts += [("EXAMPLE", ["\n    ".join(self.examples)])] if self.examples else []
+        parts += [("EXAMPLE", ["\n    ".join(examples)])] if examples else []
         parts += [("SEE ALSO", [", ".join(self.related)])] if self.related else []
         return "\n\n".join(f"{title}\n\n    " + "\n\n    ".join(lines) for title, lines in parts)
+
+    def usage(self, syntax: Syntax) -> str:
+        """The command with its arguments, those that may be left out in brackets."""
+        needed = [argument.name for argument in self.arguments if argument.required]
+        optional = [argument.name for argument in self.arguments if not argument.required]
+        return syntax.usage(self.name, needed, optional)
 
 
 def command(

@@ -7,6 +7,7 @@ from typing import Any
 
 from .commands import COMMANDS
 from .declaration import Answer, Command
+from .syntax import PYTHON
 
 Run = Callable[[Command, Sequence[Any], Mapping[str, Any]], Answer]
 """Does a command of a viewer, with arguments by position and by name."""
@@ -33,5 +34,5 @@ def _function(command: Command, run: Run, tell: Callable[[str], None]) -> Callab
         return answer.value
 
     function.__name__ = function.__qualname__ = command.name
-    function.__doc__ = command.help
+    function.__doc__ = command.help(PYTHON)
     return function

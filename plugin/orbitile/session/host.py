@@ -21,6 +21,7 @@ from ..model.report import Drawing
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from .look import Look
+from .syntax import PYTHON
 from .viewpoint import Viewpoint
 
 Colour = tuple[float, float, float]
@@ -38,9 +39,12 @@ class Viewer(ABC):
     ----------
     draws_volumes : bool
         Whether it draws surfaces from the volumes, so that each is to be put with its own.
+    syntax : Syntax
+        How its users type commands; by default in Python.
     """
 
     draws_volumes = False
+    syntax = PYTHON
 
     def __init__(self) -> None:
         self._sources: dict[str, str] = {}

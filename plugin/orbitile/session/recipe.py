@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,31 +15,14 @@ from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
 from .source import OneFile, Source, files_of, is_trajectory
+from .syntax import PYMOL, Call
 from .viewpoint import Viewpoint
 from .volume_file import is_volume_file
 
 
-@dataclass(frozen=True)
-class Call:
-    """A command with its arguments, whatever the syntax of the console.
-
-    Attributes
-    ----------
-    command : str
-    arguments : tuple of str
-        By position.
-    named : dict
-        By name.
-    """
-
-    command: str
-    arguments: tuple[str, ...] = ()
-    named: Mapping[str, str] = field(default_factory=dict)
-
-
 def command_lines(session: Session, names: Sequence[str]) -> list[str]:
     """The same as `calls`, as PyMOL's prompt and scripts read it; each a line."""
-    return [_line(call) for call in calls(session, names)]
+    return [PYMOL.line(call) for call in calls(session, names)]
 
 
 def calls(session: Session, names: Sequence[str]) -> list[Call]:
@@ -89,16 +70,6 @@ def _showing(shown: Shown) -> list[Call]:
         changes.append(Call("orb_color", (*colours, f"{look.transparency:g}")))
     changes += [Call("orb_style", (look.style,))] if look.style != Look().style else []
     return [asked, *changes, *([Call("orb_keep")] if shown.kept else [])]
-
-
-def _line(call: Call) -> str:
-    parts = [*call.arguments, *(f"{name}={value}" for name, value in call.named.items())]
-    return f"{call.command} {', '.join(_quoted(part) for part in parts)}".strip()
-
-
-def _quoted(part: str) -> str:
-    """An argument, in quotes where a console would take it apart."""
-    return part if re.fullmatch(r"[^\s,;\"'()\[\]{}#]+", part) else f'"{part}"'
 
 
 def _hexadecimal(colour: RGB) -> str:

@@ -24,6 +24,7 @@ from .saving import Saving
 from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
+from .syntax import Call
 from .words import plain_fields
 
 _FOLLOW = 500
@@ -244,8 +245,12 @@ class Session(LiveMolecule):
         self.host.adopt(calculation.molecule, str(trajectory.source))
         self.host.say(
             f"{calculation.molecule}: orbitals of {calculation.n_frames} frames are in {calculation.target}; "
-            f'"orb_mo {calculation.molecule}, homo" shows one'
+            f"{self.showing(calculation.molecule)}"
         )
+
+    def showing(self, molecule: str) -> str:
+        """How an orbital of a molecule is shown, for people, as they type it in this viewer."""
+        return f"{self.host.syntax.line(Call('orb_mo', (molecule, 'homo')))} shows one"
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

@@ -13,6 +13,7 @@ from ...errors import OrbitileError
 from ...readers import patterns
 from ...session.commands import COMMANDS, orb_export, orb_load, orb_mo
 from ...session.declaration import Command
+from ...session.syntax import PYTHON
 from .commands import run, session
 from .window import window
 
@@ -40,7 +41,7 @@ def _operator(command: Command) -> type:
             "bl_label": f"Orbitile: {plain.replace('_', ' ')}",
             "bl_description": command.summary,
             "bl_options": {"UNDO"},
-            "__doc__": command.help,
+            "__doc__": command.help(PYTHON),
             "__annotations__": texts,
             "execute": execute,
         },

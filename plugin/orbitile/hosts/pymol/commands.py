@@ -18,6 +18,7 @@ from ...errors import OrbitileError
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
+from ...session.syntax import PYMOL
 from .drawings import SAVED as DRAWINGS
 from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
@@ -110,7 +111,7 @@ def _in_pymol(command: Command) -> Callable[..., Any]:
         f"lambda {signature}: run({', '.join(['_self', 'quiet', *names])})", {"run": run, "cmd": global_cmd}
     )
     function.__name__ = function.__qualname__ = command.name
-    function.__doc__ = command.help
+    function.__doc__ = command.help(PYMOL)
     return function
 
 

@@ -19,6 +19,7 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.host import Colour
 from ...session.look import Look
+from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .atoms import PyMOLAtoms
@@ -58,6 +59,8 @@ class PyMOLViewer(PyMOLAtoms):
     loaded_last : str
         Of what is being loaded by PyMOL's own means, one after the other; empty when that is over.
     """
+
+    syntax = PYMOL
 
     def __init__(self, cmd: Any) -> None:
         super().__init__(cmd)

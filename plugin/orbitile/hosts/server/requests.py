@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -29,10 +30,25 @@ from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
+from ...session.syntax import TCL
 from ...session.words import plain_fields
 from .table import energy_unit, table_of
 from .viewer import ServedViewer
 from .window import ServedWindow
+
+
+class BadRequest(OrbitileError):
+    """A line that is no request.
+
+    Attributes
+    ----------
+    id : int, str or None
+        What the answer is to have, as far as it can be read.
+    """
+
+    def __init__(self, message: str, line: bytes) -> None:
+        super().__init__(message)
+        self.id = _id_of(line)
 
 
 def read_request(line: bytes) -> dict[str, Any]:
@@ -40,9 +56,36 @@ def read_request(line: bytes) -> dict[str, Any]:
 
     Raises
     ------
-    OrbitileError
+    BadRequest
         When it is not one.
     """
+    try:
+        return _parts_of(line)
+    except OrbitileError as error:
+        raise BadRequest(str(error), line) from None
+
+
+def _id_of(line: bytes) -> Any:
+    """The id in a line that is no request; None where there is none, or it cannot be read.
+
+    Where the line as a whole cannot be read, an id at its beginning can.
+    """
+    beginning = re.match(rb'\s*\{\s*("id"\s*:\s*(-?\d{1,60}|"[^"\\]{0,60}"))\s*[,}]', line)
+    for text in (line, b"{%s}" % beginning[1] if beginning else b""):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        found = found.get("id") if isinstance(found, dict) else None
+        return found if _is_id(found) else None
+    return None
+
+
+def _is_id(value: Any) -> bool:
+    return not isinstance(value, dict | list | float) and len(brief(value)) <= 60
+
+
+def _parts_of(line: bytes) -> dict[str, Any]:
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError is a ValueError
@@ -52,8 +95,8 @@ def read_request(line: bytes) -> dict[str, Any]:
     parts = {**_PARTS, **request}
     if unknown := set(parts) - set(_PARTS):
         raise OrbitileError(f"expected {alternatives(list(_PARTS))}, got {brief(sorted(unknown)[0])}")
-    if isinstance(parts["id"], dict | list | float) or len(str(brief(parts["id"]))) > 60:
-        raise OrbitileError(f"id: expected a number or a short text, got {brief(parts['id'])}")
+    if not _is_id(parts["id"]):
+        raise OrbitileError(f"id: expected a whole number or a short text, got {brief(parts['id'])}")
     if not isinstance(parts["command"], str):
         raise OrbitileError(f"command: expected text, got {brief(parts['command'])}")
     if not isinstance(parts["arguments"], list):
@@ -156,7 +199,7 @@ def description_of(command: Command) -> dict[str, Any]:
         }
         for argument in command.arguments
     ]
-    return {"name": command.name, "usage": command.usage, "help": command.help, "arguments": arguments}
+    return {"name": command.name, "usage": command.usage(TCL), "help": command.help(TCL), "arguments": arguments}
 
 
 def greeting(folder: str) -> dict[str, Any]:

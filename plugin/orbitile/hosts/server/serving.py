@@ -17,7 +17,7 @@ from ...errors import OrbitileError
 from ...session.commands import orb_cancel
 from ...session.session import Session
 from .live import LiveNews
-from .requests import answer, done, greeting, read_request, take_places
+from .requests import BadRequest, answer, done, greeting, read_request, take_places
 from .viewer import ServedViewer, Tell
 
 _LONGEST = 1 << 20
@@ -98,17 +98,18 @@ def _listen(
     """
     while line := input.readline(_LONGEST):
         if not line.endswith(b"\n"):
+            refused = BadRequest(f"expected a line of JSON of less than {_LONGEST} bytes", line)
             while line and not line.endswith(b"\n"):
                 line = input.readline(_LONGEST)
             if line:
-                tell({"id": None, "error": f"expected a line of JSON of less than {_LONGEST} bytes"})
+                tell({"id": refused.id, "error": str(refused)})
             continue
         if not line.strip():
             continue
         try:
             request = read_request(line)
-        except OrbitileError as error:
-            tell({"id": None, "error": str(error)})
+        except BadRequest as error:
+            tell({"id": error.id, "error": str(error)})
             continue
         try:
             take_places(session, request)

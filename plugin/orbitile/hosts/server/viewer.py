@@ -25,6 +25,7 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...session.look import Look
 from ...session.shown import object_name
+from ...session.syntax import TCL
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
 from .analyses import drawings_message
 from .places import Places, moved_atoms
@@ -58,6 +59,8 @@ class ServedViewer(VolumeViewer):
     dragging : bool
         Whether its user drags atoms, as its last request said.
     """
+
+    syntax = TCL
 
     def __init__(self, tell: Tell, folder: Path) -> None:
         super().__init__()

@@ -38,6 +38,7 @@ namespace eval orbitile {
     array set frames {}
     variable saving {}                ;# while a state is saved: what the server shows, and sources
     variable restoring {}             ;# as sources, while a saved state is read
+    variable made {}                  ;# folders that a saved state needed and that were not there
     variable unseen {}                ;# fields of a saved state that are to be hidden
     variable busy 0
     variable heard 0                  ;# events that the server has told

@@ -87,14 +87,20 @@ proc orbitile::restore {state files} {
 # Put files where the state that is read looks for them.
 proc orbitile::place {name files} {
     variable restoring
+    variable made
     foreach file $files place [dict get $restoring $name] {
-        file mkdir [file dirname $place]
+        set folder [file dirname $place]
+        if {![file isdirectory $folder]} { ;# otherwise it is the folder of a server that runs
+            file mkdir $folder
+            lappend made $folder
+        }
         file copy -force $file $place
     }
 }
 
 proc orbitile::restored {} {
     variable restoring
+    variable made
     variable unseen
     variable molecules
     variable sources
@@ -113,9 +119,12 @@ proc orbitile::restored {} {
         }
         foreach file $files {
             file delete $file
-            catch {file delete [file dirname $file]} ;# unless it is the folder of a server that runs
         }
     }
+    foreach folder $made {
+        catch {file delete $folder}
+    }
+    set made {}
     set names [dict keys $restoring]
     set restoring {}
     foreach name $names {

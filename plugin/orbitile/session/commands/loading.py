@@ -23,6 +23,7 @@ from ..session import Session
 from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
 from ..source import OneFile, Source, files_of
+from ..syntax import Call
 from ..volume_file import atoms_of, is_volume_file
 from ._arguments import OBJECT
 
@@ -107,8 +108,8 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
     first, trajectory = place(session, name, source)
     if trajectory is None:
         chosen = f"; {first.remarks[-1]}" if is_place(Path(source.files[0])) else ""  # which file of it that is
-        return name, f'"{name}", {first.kind} orbitals; "orb_mo {name}, homo" shows one{chosen}'
-    text = f'"{name}", {len(trajectory.path)} frames, {first.kind} orbitals; "orb_mo {name}, homo" shows one'
+        return name, f'"{name}", {first.kind} orbitals; {session.showing(name)}{chosen}'
+    text = f'"{name}", {len(trajectory.path)} frames, {first.kind} orbitals; {session.showing(name)}'
     problems = [f"frame {index + 1}: {problem}" for index, problem in sorted(trajectory.raw.problems.items())]
     return name, "; ".join([text, *problems[:3]])
 
@@ -127,7 +128,8 @@ def _show_volume(session: Session, name: str, source: str) -> str:
         session.shelf.put_volume(surface, session.shelf[surface], found.volume)
     size = " x ".join(map(str, found.volume.lattice.shape))
     text = f'"{name}", {found.volume.quantity or "values"} at {size} points, isovalue {found.isovalue:.4g}'
-    return f'{text}; "orb_iso {2 * found.isovalue:.4g}, {surface}" changes that'
+    changing = session.host.syntax.line(Call("orb_iso", (f"{2 * found.isovalue:.4g}", surface)))
+    return f"{text}; {changing} changes that"
 
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:
