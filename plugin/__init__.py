@@ -14,6 +14,9 @@ from importlib.util import find_spec
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
+# What lies in the current folder, beside somebody's calculations, does not stand in for what is installed.
+sys.path[:] = sorted(sys.path, key=lambda place: not place or (os.path.isdir(place) and os.path.samefile(place, ".")))
+
 # Appended, so that an Orbitile which was installed with pip goes first.
 for _folder, _package in ((_HERE, "orbitile"), (_HERE, "taichi_kernels"), (os.path.dirname(_HERE), "taichi_kernels")):
     if find_spec(_package) is None and os.path.isdir(os.path.join(_folder, _package)):

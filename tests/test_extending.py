@@ -51,6 +51,7 @@ def plugins(tmp_path, monkeypatch):
     (tmp_path / "h.toyatom").write_text("toy atom 0.8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # names it on purpose: it is the current folder
     monkeypatch.syspath_prepend(str(tmp_path))
     invalidate_caches()
     yield tmp_path

@@ -94,7 +94,8 @@ def test_two_of_one_name_are_refused(folder):
 def test_a_place_may_be_on_the_path_twice(folder, monkeypatch):
     add(folder, "orbitile_plugins/polite/night", GOOD)
     monkeypatch.chdir(folder)
-    monkeypatch.syspath_prepend("")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.syspath_prepend(str(folder / ".." / folder.name))
     assert list(modules_of("greetings.polite", Greeting)) == ["night"]
 
 

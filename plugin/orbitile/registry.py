@@ -2,7 +2,8 @@
 
 Readers, exporters, fields, kernels, hosts and commands are modules of a package each: all whose names do not begin with
 an underscore. Other distributions add theirs in a folder of the same name in `orbitile_plugins`, which has no
-`__init__.py` and is shared: `orbitile_plugins/readers/toy.py` is found as `orbitile/readers/toy.py` would be.
+`__init__.py` and is shared: `orbitile_plugins/readers/toy.py` is found as `orbitile/readers/toy.py` would be. It is not
+looked for in the current folder.
 
 What a module has to offer is stated as a protocol. Its attributes without a value and its methods must be there;
 attributes with a value are optional, and given to a module that lacks them.
@@ -12,13 +13,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
-from types import MappingProxyType
+from importlib.machinery import PathFinder
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar, cast
 
 from .errors import OrbitileError
+from .imports import safe_path
 
 PLUGINS = "orbitile_plugins"
 """The package in which other distributions put their modules."""
@@ -68,6 +71,7 @@ def module_of(package: str, contract: Callable[..., Contract], name: str) -> Con
 def _modules(package: str, contract: Any, kinds: tuple[str, ...], path: tuple[str, ...]) -> Mapping[str, Any]:
     """The modules that are found with a `sys.path`."""
     found: dict[str, Any] = {}
+    vars(sys.modules.setdefault(PLUGINS, ModuleType(PLUGINS)))["__path__"] = _Places()
     for folder in (package, f"{PLUGINS}.{package.partition('.')[2]}"):
         for name in _names(folder):
             if name in found:
@@ -77,6 +81,16 @@ def _modules(package: str, contract: Any, kinds: tuple[str, ...], path: tuple[st
                 raise OrbitileError(f"{folder}.{name}: KIND: expected one of {', '.join(kinds)}, got {module.KIND!r}")
     order = sorted(found, key=lambda name: (-getattr(found[name], "PRIORITY", 0), name))
     return MappingProxyType({name: found[name] for name in order})
+
+
+class _Places:
+    """Where `orbitile_plugins` is: its `__path__`, wherever distributions and `PYTHONPATH` have it at the time."""
+
+    def __iter__(self) -> Iterator[str]:
+        path = safe_path()
+        specs = (finder.find_spec(PLUGINS, path if finder is PathFinder else None) for finder in sys.meta_path)
+        spec = next(filter(None, specs), None)
+        return iter(spec.submodule_search_locations or () if spec is not None else ())
 
 
 def _names(folder: str) -> list[str]:

@@ -28,6 +28,11 @@ class Unpicklable(Exception):
         super().__init__("it holds a lambda", lambda: None)
 
 
+def import_path():
+    """Where modules are looked for."""
+    return sys.path
+
+
 def raised(kind):
     """Raise an error."""
     if kind == "field":

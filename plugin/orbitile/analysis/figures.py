@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from io import BytesIO
 from os import PathLike
@@ -11,6 +10,7 @@ from typing import Any
 
 from ..errors import FileError, OrbitileError
 from ..files.writing import written_atomically
+from ..imports import with_settings_of_the_user
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -27,7 +27,7 @@ def check_picture(path: str | PathLike[str]) -> Path:
     if target.suffix.lower() not in FORMATS:
         raise FileError(f"{target.name}: expected a picture to end in {', '.join(FORMATS)}")
     try:
-        importlib.import_module("matplotlib.figure")
+        matplotlib_module("figure")
     except ImportError as error:
         raise OrbitileError(
             "slices and diagrams are drawn by matplotlib, which is not here; pip install orbitile[plots]"
@@ -37,7 +37,7 @@ def check_picture(path: str | PathLike[str]) -> Path:
 
 def matplotlib_module(name: str) -> Any:
     """A module of matplotlib, imported when it is needed."""
-    return importlib.import_module(f"matplotlib.{name}")
+    return with_settings_of_the_user("matplotlib", name)
 
 
 def new_figure(inches: tuple[float, float], dpi: float) -> tuple[Any, Any]:

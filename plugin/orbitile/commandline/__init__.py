@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from .. import __version__
 from ..errors import OrbitileError
+from ..imports import safe_imports
 from ..registry import module_of, modules_of
 from ._arguments import CommandParser, Parser, add_common
 
@@ -52,7 +53,7 @@ class Command(Protocol):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    with _rarely_collecting():
+    with safe_imports(), _rarely_collecting():
         return _run(arguments)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from ..errors import DeviceError
+from ..imports import isolated
+from ..workers.processes import environment, interpreter
 from .devices import one_device
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def _try(purpose: str, name: str) -> tuple[bool, str]:
     program = _PROGRAM[purpose].format(name=name)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            isolated(interpreter(), f"exec({program!r})"),
+            env=environment(),
             capture_output=True,
             text=True,
             errors="replace",

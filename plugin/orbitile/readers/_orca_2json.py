@@ -11,17 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import FileError
+from ..imports import program
 
 _SECONDS = 600.0
 """What it may take: that of ORCA 5 computes integrals too."""
 
 
-def program() -> str:
+def orca_2json() -> str:
     """Path of `orca_2json`, on the search path or beside `orca`; empty where there is none."""
-    found = shutil.which("orca_2json")
-    if found is None and (orca := shutil.which("orca")) is not None:
-        found = shutil.which("orca_2json", path=os.path.dirname(os.path.realpath(orca)))
-    return found or ""
+    found = program("orca_2json")
+    if not found and (orca := program("orca")):
+        found = shutil.which("orca_2json", path=os.path.dirname(os.path.realpath(orca))) or ""
+    return found
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def json_of(path: Path) -> Iterator[Path]:
         for named in (copy.name, copy.stem):  # ORCA 6, and ORCA 5
             try:
                 done = subprocess.run(
-                    [program(), named, "-json"],
+                    [orca_2json(), named, "-json"],
                     cwd=folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,

@@ -74,7 +74,7 @@ def read(path: Path) -> Wavefunction:
     try:
         return _wavefunction(_Blocks(read_bytes(path), path.name), path)
     except _Unknown as error:
-        if not _orca_2json.program():
+        if not _orca_2json.orca_2json():
             raise FileError(
                 f"{path.name}: {error}. Known are those of ORCA 4.2, 5.0, 6.0 and 6.1. With orca_2json of the ORCA "
                 f"that wrote it on PATH it is read all the same; or run orca_2mkl {path.stem} -molden there, and read "

@@ -15,6 +15,7 @@ from typing import Any
 from scipy.linalg import eigh
 
 from ..errors import OrbitileError
+from ..imports import with_settings_of_the_user
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from .calculation import Calculation, check_electrons, check_room, method_of
@@ -29,13 +30,11 @@ def library() -> Any:
         When it is missing.
     """
     try:
-        import pyscf
-        import pyscf.dft
-        import pyscf.gto
-        import pyscf.scf
+        for module in ("dft", "gto", "scf"):
+            with_settings_of_the_user("pyscf", module)
     except ImportError as error:
         raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'") from error
-    return pyscf
+    return with_settings_of_the_user("pyscf")
 
 
 def molecule_of(geometry: Geometry, calculation: Calculation) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from weakref import WeakSet
 
 from ..errors import OrbitileError
+from ..imports import program
 from .processes import environment
 
 _STANDSTILL = 1.0
@@ -61,7 +62,7 @@ class ChildProcess:
         self._said = bytearray()
         try:
             self._process = subprocess.Popen(
-                command,
+                [program(command[0]) or command[0], *command[1:]],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from ..imports import OWN_FOLDERS, safe_environment
+
 _ONE_END = 1.0
 """Seconds within which several signals are one: who closes a terminal, or a service, sends two or three."""
 
@@ -33,13 +35,7 @@ places: list[str] = []
 
 def environment() -> dict[str, str]:
     """Our own packages come first on the path of a process, wherever they were imported from; then `places`."""
-    roots = [
-        str(root)
-        for root in Path(__file__).parents[2:4]
-        if (root / "orbitile").exists() or (root / "taichi_kernels").exists()
-    ]
-    path = os.pathsep.join([*roots, *places, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHONPATH": path}
+    return safe_environment(*OWN_FOLDERS, *places)
 
 
 def n_cores() -> int:

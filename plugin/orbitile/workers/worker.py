@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from ..errors import OrbitileError
+from ..imports import isolated
 from ..watch import checkpoint, tell
 from . import transport
 from .child_process import ChildProcess, ProcessError
@@ -206,8 +207,8 @@ class _Process(ChildProcess):
         except OSError as error:  # the temporary folder has too long a name, above all, or no room
             shutil.rmtree(self._folder, ignore_errors=True)
             raise WorkerNotStarted(f"{name} cannot be connected to ({error})") from error
-        module = ["-m", "orbitile.workers", str(self._listener.address)]
-        command = [python, *module, self._prefix, transport.own_prefix(), *options]
+        told = (str(self._listener.address), self._prefix, transport.own_prefix(), *options)
+        command = isolated(python, "from orbitile.workers.serving import main; main()", *told)
         try:
             super().__init__(name, command, settings)
         except ProcessError as error:

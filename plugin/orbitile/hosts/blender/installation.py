@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ...errors import OrbitileError
 from ...files.writing import replace_settings
+from ...imports import program
 
 OLDEST = (4, 5)
 """The first version of Blender with all that is asked of it."""
@@ -23,7 +24,7 @@ _EXTENSION = Path("extensions", "user_default", "orbitile")
 
 def find() -> str:
     """Where the program `blender` is; empty where it is not found."""
-    return shutil.which("blender") or ""
+    return program("blender")
 
 
 def status() -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,13 @@ def add_libraries() -> None:
 
 def tell_workers() -> None:
     """Have worker processes find what was found here outside of Blender's own folders: wheels of extensions."""
+    from ...imports import safe_path
     from ...workers.processes import places
 
     if os.environ.get("ORBITILE_PYTHON"):
         return  # it has its own
     for module in (*_NEEDED, *_COMPUTING):
-        spec = find_spec(module)
+        spec = PathFinder.find_spec(module, safe_path())
         folder = str(Path(spec.origin).parents[1]) if spec is not None and spec.origin is not None else ""
         if folder and not folder.startswith(sys.prefix) and folder not in places:
             places.append(folder)

@@ -92,6 +92,7 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
         self._process.finished.connect(self._finish)
         self._process.errorOccurred.connect(self._fail)
         program, *arguments = self._command
+        self._process.setWorkingDirectory(os.path.dirname(program))  # from where nobody's modules are imported
         self._process.start(program, [*arguments, "--disable-pip-version-check", "--no-input"])
 
     def _read(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from ... import __version__
 from ...errors import OrbitileError
 from ...files.writing import read_settings, replace_settings
+from ...imports import isolated, program, safe_environment
 
 STUB = "orbitile_plugin.py"
 
@@ -23,7 +23,9 @@ _TEXT = """\
 import os
 import sys
 
-{settings}for _folder in {folders!a}:
+{settings}# What lies in the current folder, beside somebody's calculations, does not stand in for what is installed.
+sys.path[:] = sorted(sys.path, key=lambda place: not place or (os.path.isdir(place) and os.path.samefile(place, ".")))
+for _folder in {folders!a}:
     if _folder not in sys.path:
         sys.path.append(_folder)  # at the end: what PyMOL's own Python has goes first
 
@@ -47,9 +49,8 @@ if {folder!a} not in pymol.plugins.get_startup_path():
 
 def find() -> str:
     """Where PyMOL is: its program, or else its package in this Python; empty where neither is found."""
-    program = shutil.which("pymol")
-    if program is not None:
-        return program
+    if found := program("pymol"):
+        return found
     package = find_spec("pymol")
     return str(package.origin) if package is not None else ""
 
@@ -107,7 +108,8 @@ def uninstall() -> list[str]:
 def _require_taichi(python: str) -> None:
     try:
         done = subprocess.run(
-            [python, "-c", "import taichi, numpy, scipy, iodata, skimage"],
+            isolated(python, "import taichi, numpy, scipy, iodata, skimage"),
+            env=safe_environment(),
             capture_output=True,
             text=True,
             errors="replace",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
 from ...errors import OrbitileError
 from ...files.writing import read_settings, replace_settings
+from ...imports import isolated, program
 from ...session.commands import COMMANDS
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
@@ -17,7 +17,7 @@ _END = "# end of Orbitile"
 
 def find() -> str:
     """Where the program `vmd` is; empty where it is not found."""
-    return shutil.which("vmd") or ""
+    return program("vmd")
 
 
 def status() -> str:
@@ -36,7 +36,7 @@ def install(python: str | None = None) -> list[str]:
     path = startup_file()
     others = _without_ours(path)
     folder = Path(__file__).parent
-    server = [python or sys.executable, "-m", "orbitile", "serve"]
+    server = isolated(python or sys.executable, "from orbitile.commandline import main; sys.exit(main())", "serve")
     commands = " ".join(command.name for command in COMMANDS)
     lines = [
         _BEGIN,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import OrbitileError
+from ...imports import with_settings_of_the_user
 from ...watch import checkpoint
 
 Reals = NDArray[np.float64]
@@ -32,7 +33,7 @@ def needs_gradient(name: str, known: list[str], semilocal_only: bool) -> bool:
         When there is no such functional, it takes PySCF which is not installed, or more than density and gradient.
     """
     try:
-        from pyscf.dft import libxc
+        libxc = with_settings_of_the_user("pyscf", "dft.libxc")
     except ImportError as error:
         raise OrbitileError(
             f"functional {name}: takes libxc, from PySCF (pip install pyscf); without it there are {', '.join(known)}"
