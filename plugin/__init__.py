@@ -14,8 +14,9 @@ from importlib.util import find_spec
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
-# What lies in the current folder, beside somebody's calculations, does not stand in for what is installed.
-sys.path[:] = sorted(sys.path, key=lambda place: not place or (os.path.isdir(place) and os.path.samefile(place, ".")))
+# The current folder, of somebody's calculations, goes last: nothing there stands in for what is installed.
+_path = ["" if os.path.isdir(place or ".") and os.path.samefile(place or ".", ".") else place for place in sys.path]
+sys.path[:] = sorted(_path, key=lambda place: not place)
 
 # Appended, so that an Orbitile which was installed with pip goes first.
 for _folder, _package in ((_HERE, "orbitile"), (_HERE, "taichi_kernels"), (os.path.dirname(_HERE), "taichi_kernels")):

@@ -23,8 +23,10 @@ _TEXT = """\
 import os
 import sys
 
-{settings}# What lies in the current folder, beside somebody's calculations, does not stand in for what is installed.
-sys.path[:] = sorted(sys.path, key=lambda place: not place or (os.path.isdir(place) and os.path.samefile(place, ".")))
+{settings}
+# The current folder, of somebody's calculations, goes last: nothing there stands in for what is installed.
+_path = ["" if os.path.isdir(place or ".") and os.path.samefile(place or ".", ".") else place for place in sys.path]
+sys.path[:] = sorted(_path, key=lambda place: not place)
 for _folder in {folders!a}:
     if _folder not in sys.path:
         sys.path.append(_folder)  # at the end: what PyMOL's own Python has goes first

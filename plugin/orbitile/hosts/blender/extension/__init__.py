@@ -14,8 +14,9 @@ if os.path.exists(_TOLD):  # written by `orbitile install blender`
         _places = json.load(_stream)
 if _places["python"]:
     os.environ.setdefault("ORBITILE_PYTHON", _places["python"])
-# What lies in the current folder, beside somebody's calculations, does not stand in for what is installed.
-sys.path[:] = sorted(sys.path, key=lambda place: not place or (os.path.isdir(place) and os.path.samefile(place, ".")))
+# The current folder, of somebody's calculations, goes last: nothing there stands in for what is installed.
+_path = ["" if os.path.isdir(place or ".") and os.path.samefile(place or ".", ".") else place for place in sys.path]
+sys.path[:] = sorted(_path, key=lambda place: not place)
 for _folder in _places["folders"]:
     if _folder not in sys.path:
         sys.path.append(_folder)  # at the end: what Blender's own Python has goes first
