@@ -59,11 +59,11 @@ def cugbasis(case: Case, vertices: Array) -> Iterator[Row]:
     """cuGBasis: whole calls with points and values in NumPy arrays."""
     import cugbasis as program
 
-    from orbitile.readers.iodata import fast_normalisation_test
+    from orbitile.readers._dialects import dialects_of_iodata
 
     if not case.system.whole:
         raise RuntimeError("needs all occupied orbitals")
-    with fast_normalisation_test():  # qc-iodata's own, which it reads files with, takes minutes for a large molecule
+    with dialects_of_iodata():  # qc-iodata's own, which it reads files with, takes minutes for a large molecule
         molecule = program.Molecule(str(case.path))
     name, n = f"cuGBasis {released('qc-cuGBasis')}", case.lattice.n_points
     points = case.lattice.points()

@@ -8,7 +8,7 @@ import pytest
 from iodata import load_one
 
 import orbitile as ob
-from orbitile.readers.iodata import fast_normalisation_test
+from orbitile.readers._dialects import dialects_of_iodata
 from tests.conftest import points_near, sample_parameters
 from tests.oracle import orbital
 
@@ -28,7 +28,7 @@ def indices(orbitals: ob.Orbitals) -> list[int]:
 
 def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Alpha and beta orbitals at points by qc-gbasis, each of shape (n_orbitals, n_points)."""
-    with fast_normalisation_test():
+    with dialects_of_iodata():
         data = load_one(str(path))
     functions = evaluate_basis(from_iodata(data), points, screen_basis=False)
     mo = data.mo

@@ -7,8 +7,8 @@ import pytest
 from iodata import load_one
 
 import orbitile as ob
+from orbitile.readers._dialects import dialects_of_iodata
 from orbitile.readers.cube import read_atoms
-from orbitile.readers.iodata import fast_normalisation_test
 from tests.conftest import SAMPLES, points_near, random_wavefunction, sample_parameters
 from tests.oracle import orbital
 
@@ -32,7 +32,7 @@ def density_matrices(data) -> np.ndarray:
 
 
 def references(path, points) -> dict[str, np.ndarray]:
-    with fast_normalisation_test():
+    with dialects_of_iodata():
         data = load_one(str(path))
     matrix = density_matrices(data)
 

@@ -314,6 +314,23 @@ def test_bond_orbitals_saved_in_a_checkpoint_file_have_their_occupations(tmp_pat
     assert_same(saved, "density", density, 1e-6)
 
 
+def test_the_homo_of_bond_orbitals_is_that_of_their_occupancies_or_none(tmp_path):
+    """Never that of their order, by which it would be a core or a Rydberg orbital."""
+    mol, coefficients = without_field(False)
+    shuffled = np.random.default_rng(3).permutation(mol.nao)
+    occupations = np.array([1.9999, 1.97, 1.98, 1.99, 1.995, *np.linspace(0.03, 0, mol.nao - 5)])[shuffled]
+    bonds = orbital_file(mol, "NBO", [coefficients], occupations=[occupations])
+    path = put(tmp_path, _31=basis_file(mol), _37=bonds)
+    assert field_of(ob.load(path), "homo").index == list(shuffled).index(1)
+    assert field_of(ob.load(path), "lumo").index == list(shuffled).index(5)
+    whole = np.round(occupations / 2) * 2
+    put(tmp_path, _37=orbital_file(mol, "NLMO", [coefficients], occupations=[whole]))
+    for found in (ob.load(path), ob.load(put(tmp_path, _33=orbital_file(mol, "NAO", [coefficients])))):
+        assert {level.mark for level in levels_of(found)[0]} == {""}
+        with pytest.raises(FieldError, match="mo:1 to mo:"):
+            field_of(found, "lumo")
+
+
 def test_each_component_may_be_a_shell_and_the_header_may_have_four_numbers(tmp_path):
     """As OpenMolcas writes archives, all shells of one component before those of the next, and NBO 7 basis sets."""
     mol, coefficients = without_field(False)

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import ConventionError, FileError
+from orbitile.analysis.information import as_text
+from orbitile.analysis.notes import notes
+from orbitile.errors import ConventionError, FieldError, FileError
+from orbitile.evaluation.requests import field_of
+from orbitile.session.orbitals import levels_of
 from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
 
@@ -148,9 +152,202 @@ def test_a_wrong_order_of_components_is_refused(tmp_path):
         ob.load(edited(tmp_path, "nh3_molden_pure.molden", exchange))
 
 
-def test_pure_functions_called_cartesian_are_refused(tmp_path):
-    with pytest.raises(FileError):
-        ob.load(edited(tmp_path, "nh3_molden_pure.molden", lambda text: text.replace("[5D10F]", "")))
+POINTS = np.random.default_rng(1).normal(size=(20, 3))
+
+
+def assert_same_orbitals(path, sample, orbitals=("mo:1", "mo:4", "mo:9")):
+    found, known = ob.load(path), ob.load(SAMPLES / sample)
+    for name in orbitals:
+        values, expected = (ob.evaluate(one, name, POINTS, precision="double") for one in (found, known))
+        assert np.abs(np.abs(values) - np.abs(expected)).max() < 1e-6
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sample", "edit"),
+    [
+        ("nh3_molden_pure.molden", lambda text: text.replace("[Molden Format]", "[MOLDEN FORMAT]")),
+        ("nh3_molden_pure.molden", lambda text: f"\n written by a program\n{text}"),
+        ("nh3_molden_pure.molden", lambda text: text.replace(" This title was manually added for the tests\n", "")),
+        ("nh3_molden_pure.molden", lambda text: text.replace("[5D10F]", "")),
+        ("nh3_molden_pure.molden", lambda text: text.replace("[5D10F]", "[5D7F9G]")),
+        ("nh3_molden_cart.molden", lambda text: text.replace("[GTO]", "[5D]\n[9G]\n[GTO]")),
+    ],
+)
+def test_headings_of_molden_files_may_be_otherwise_or_missing(tmp_path, sample, edit):
+    """Which functions are pure, the number of coefficients says."""
+    assert_same_orbitals(edited(tmp_path, sample, edit), sample)
+
+
+def contractions(text, change):
+    """A Molden file with other contraction coefficients: `change` takes l, exponents and coefficients of a shell."""
+    lines, n = text.splitlines(), 0
+    while n < len(lines):
+        shell = re.fullmatch(r"\s*([spdfg])\s+(\d+)\s+\S+\s*", lines[n])
+        n += 1
+        if shell:
+            rows = np.array([lines[n + k].replace("D", "E").split()[:2] for k in range(int(shell[2]))], float)
+            for k, value in enumerate(change("spdfg".index(shell[1]), *rows.T)):
+                lines[n + k] = f"{rows[k, 0]:.12E} {value:.12E}"
+            n += len(rows)
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("sample", "change", "repair"),
+    [
+        ("nh3_molden_cart.molden", lambda l, zeta, c: 0.7 * c * zeta ** (l / 2 + 0.75), "norms of primitives"),
+        ("nh3_molden_pure.molden", lambda l, zeta, c: (2 - l / 9) * c * zeta ** (l / 2 + 0.75), "norms of primitives"),
+        ("h2o_ccpvdz_cfour.molden", lambda l, zeta, c: (0.8 + l) * c, "CFOUR errors and unnormalised"),
+    ],
+)
+def test_more_dialects_of_molden_files(tmp_path, sample, change, repair):
+    """NWChem and xtb leave contractions unnormalised that have the norms of their primitives in the coefficients."""
+    path = edited(tmp_path, sample, lambda text: contractions(text, change))
+    assert repair in assert_same_orbitals(path, sample).program
+
+
+def test_energies_of_an_uncontracted_basis_set_may_be_large(tmp_path):
+    path = edited(tmp_path, "nh3_molden_pure.molden", lambda text: re.sub(r"Ene= +2\.\S+", "Ene= 5529080.0", text))
+    assert ob.load(path).alpha.energies.max() == 5529080.0
+    path = edited(tmp_path, "nh3_molden_pure.molden", lambda text: re.sub(r"Ene= +-1\S+", "Ene= -5529080.0", text))
+    with pytest.raises(FileError, match="orbital energies"):
+        ob.load(path)
+
+
+def test_a_method_of_two_words_in_a_checkpoint_file(tmp_path):
+    """As of time-dependent calculations with Gaussian 16."""
+    path = edited(tmp_path, "h2o_sto3g.fchk", lambda text: text.replace(" RHF      ", " RHF TD-FC", 1))
+    assert assert_same_orbitals(path, "h2o_sto3g.fchk", ("homo", "lumo")).method == "RHF-TD-FC/STO-3G"
+
+
+def test_a_periodic_checkpoint_file_is_called_that(tmp_path):
+    def edit(text):
+        return re.sub(r"(Number of translation vectors +I +)0", r"\g<1>3", text)
+
+    with pytest.raises(FileError, match="periodic system"):
+        ob.load(edited(tmp_path, "h2o_sto3g.fchk", edit))
+
+
+def with_energies(text, label, values):
+    """A checkpoint file with other numbers in place of energies."""
+    head = re.search(rf"^{label} Orbital Energies +R   N= +(\d+)\n((?:[ \d.E+-]+\n)+)", text, re.MULTILINE)
+    assert int(head[1]) == len(values)
+    rows = [values[n : n + 5] for n in range(0, len(values), 5)]
+    lines = "".join("".join(f"{value:16.8E}" for value in row) + "\n" for row in rows)
+    return text[: head.start(2)] + lines + text[head.end(2) :]
+
+
+@pytest.mark.parametrize(
+    ("occupations", "homo"),
+    [
+        ([2, 2, 1.98, 1.97, 1.93, 0.09, 0.03], 5),
+        ([0.03, 2, 2, 1.93, 1.98, 1.97, 0.09], 4),
+        ([2.003, 2, 2, 2, 1.999, -0.001, -0.001], 5),
+        ([2, 2, 2, 2, 2, 0, 0], 5),
+    ],
+)
+def test_occupations_in_place_of_energies(tmp_path, occupations, homo):
+    """Gaussian, MOKIT and Multiwfn write those of natural orbitals where a checkpoint file has energies."""
+    path = edited(tmp_path, "h2o_sto3g.fchk", lambda text: with_energies(text, "Alpha", occupations))
+    found = ob.load(path)
+    assert np.allclose(found.alpha.occupations, occupations)
+    assert np.all(np.isnan(found.alpha.energies))
+    assert field_of(found, "homo").index == homo - 1
+    assert [note for note in notes(found) if "kinetic" in note] == []
+    assert "occupations" in "; ".join(notes(found))
+
+
+def test_occupations_of_each_spin_in_place_of_energies(tmp_path):
+    alpha, beta = [1, 1, 1, 0.99, 0.98, 0.02, 0.01, 0], [1, 1, 0.99, 0.98, 0.02, 0.01, 0, 0]
+
+    def edit(text):
+        return with_energies(with_energies(text, "Alpha", alpha), "Beta", beta)
+
+    found = ob.load(edited(tmp_path, "ch3_hf_sto3g.fchk", edit))
+    assert found.kind == "unrestricted natural"
+    assert [field_of(found, f"homo:{spin}").index for spin in ("alpha", "beta")] == [4, 3]
+
+
+@pytest.mark.parametrize("values", [[0] * 7, [0.4, 0.1, 0, 0, 0.4, 0.1, 0], [-1, 1, 0.1, -0.1, 0, 0, 0]])
+def test_neither_energies_nor_occupations_in_a_checkpoint_file(tmp_path, values):
+    """Zeros, eigenvalues of natural transition orbitals, or of a spin density: the density matrix tells the filling."""
+    path = edited(tmp_path, "h2o_sto3g.fchk", lambda text: with_energies(text, "Alpha", values))
+    found = ob.load(path)
+    assert np.all(np.isnan(found.alpha.energies))
+    assert found.alpha.occupations.tolist() == [2, 2, 2, 2, 2, 0, 0]
+    assert "neither energies nor occupations" in "; ".join(notes(found))
+    for name in ("homo", "lumo+1"):
+        with pytest.raises(FieldError, match="no HOMO"):
+            field_of(found, name)
+    assert {level.mark for level in levels_of(found)[0]} == {""}
+    assert "HOMO" not in as_text(found).replace("is the HOMO", "")
+
+
+@pytest.mark.parametrize(
+    "sample", ["hf_sto3g.fchk", "li_h_3-21G_hf_g09.fchk", "monosilicic_acid_hf_lan.fchk", "h_sto3g.fchk"]
+)
+def test_energies_are_no_occupations(sample):
+    assert np.all(np.isfinite(ob.load(SAMPLES / sample).alpha.energies))
+
+
+def test_wfx_files_with_a_banner_and_a_density_of_cores(tmp_path):
+    core = "Additional Electron Density Function (EDF)"
+    part = f"<{core}>\n<Number of EDF Primitives>\n 1\n</Number of EDF Primitives>\n</{core}>\n"
+
+    def edit(text):
+        text = text.replace("<Molecular Orbital Occupation", f"{part}<Molecular Orbital Occupation", 1)
+        text = re.sub(r"\n</Primitive Exponents>", " </Primitive Exponents> ", text)
+        return f"   ####\n   # WFX of a program #\n\nWarning: in test.\n{text}"
+
+    assert_same_orbitals(edited(tmp_path, "water_sto3g_hf.wfx", edit), "water_sto3g_hf.wfx", ("homo", "mo:1"))
+
+
+def test_wfn_files_with_other_columns_and_without_an_energy(tmp_path):
+    def edit(text):
+        text = re.sub(r"^ +(\S+) +(\d+) +(\(CENTRE.*)$", r"\1\2      \2  \3", text, flags=re.MULTILINE)
+        return text[: text.index("END DATA")] + "END DATA\n"
+
+    found = assert_same_orbitals(edited(tmp_path, "h2o_sto3g.wfn", edit), "h2o_sto3g.wfn", ("homo", "mo:1"))
+    assert np.allclose(found.positions, ob.load(SAMPLES / "h2o_sto3g.wfn").positions)
+
+
+def test_a_wfn_file_within_what_gamess_punches(tmp_path):
+    line = "----- {} INPUT FILE FOR BADER'S AIMPAC PROGRAM -----\n"
+    path = edited(
+        tmp_path, "h2o_sto3g.wfn", lambda text: " $DATA\nwater\n" + line.format("TOP OF") + text + line.format("END OF")
+    )
+    assert_same_orbitals(path, "h2o_sto3g.wfn", ("homo", "mo:1"))
+
+
+def test_spins_of_a_wfn_file_whatever_the_numbers_of_its_orbitals(tmp_path):
+    """Some number those of spin beta on from where they like; their overlaps with those of spin alpha tell."""
+    path = edited(
+        tmp_path,
+        "o2_uhf.wfn",
+        lambda text: re.sub(r"^MO +(\d+)", lambda n: f"MO{2 * int(n[1]) % 97:5d}", text, flags=re.MULTILINE),
+    )
+    found, known = ob.load(path), ob.load(SAMPLES / "o2_uhf.wfn")
+    assert (len(found.alpha), len(found.beta)) == (len(known.alpha), len(known.beta)) == (9, 7)
+
+
+def test_a_wfn_file_of_an_atom_averaged_over_its_spins(tmp_path):
+    """Orbitals that overlap, and together make the density of a neutral atom; no HOMO among them."""
+    text = (SAMPLES / "li_sp_orbital.wfn").read_text()
+    head, *orbitals = re.split(r"^(?=MO )", text[: text.index("END DATA")], flags=re.MULTILINE)
+    averaged = "".join(
+        re.sub(r"OCC NO = +\S+", f"OCC NO =    {occupation:.7f}", orbitals[0]) for occupation in (1.4, 1.0, 0.6)
+    )
+    path = tmp_path / "atom.wfn"
+    path.write_text(re.sub(r"\d+ MOL", "3 MOL", head) + averaged + text[text.index("END DATA") :])
+    found = ob.load(path)
+    assert found.n_electrons == pytest.approx(3)
+    assert "overlap" in "; ".join(notes(found))
+    with pytest.raises(FieldError, match="no HOMO"):
+        field_of(found, "homo")
+    path.write_text(path.read_text().replace("1.4000000", "1.3000000"))  # no neutral atom
+    with pytest.raises(ConventionError):
+        ob.load(path)
 
 
 def test_scaled_coefficients_are_refused(tmp_path):
@@ -223,11 +420,11 @@ def test_our_overlap_stands_in_for_that_of_iodata(monkeypatch):
     """And only while a file is read."""
     from iodata.formats import molden
 
-    from orbitile.readers import iodata
+    from orbitile.readers import _dialects
 
     calls = []
     original = molden._is_normalized_properly
-    monkeypatch.setattr(iodata, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
+    monkeypatch.setattr(_dialects, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
     monkeypatch.setattr(molden, "compute_overlap", lambda *arguments: pytest.fail("the slow overlap was computed"))
     with pytest.raises(ConventionError):  # as written it is not normalised, and our stand-in said that it was
         ob.load(SAMPLES / "nh3_orca.molden")

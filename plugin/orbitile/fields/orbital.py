@@ -26,7 +26,7 @@ from ..model.lattice import Lattice
 from ..model.wavefunction import Spin, Wavefunction
 from ._degenerate import degenerate_with
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
-from ._frontier import frontier_order
+from ._frontier import frontier_order, why_no_frontier
 
 PRIORITY = 100
 GROUP = "Orbitals"
@@ -316,6 +316,8 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
             )
         return numbered(wavefunction, spin, index)
     named = spin if spin_letter else None
+    if reason := why_no_frontier(wavefunction):
+        raise FieldError(f"field {name!r}: {reason}; choose an orbital by its number, mo:1 to mo:{len(orbitals)}")
     occupied, unoccupied = frontier_order(wavefunction, spin, named)
     order = occupied + unoccupied
     base = len(occupied) - 1 if frontier == "homo" else len(occupied)
@@ -376,6 +378,8 @@ def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
     occupied, unoccupied = frontier_order(wavefunction, "alpha")
     of_spin = " alpha" if wavefunction.beta is not None else ""
     reasons: dict[str, str] = {}
+    if reason := why_no_frontier(wavefunction):
+        return dict.fromkeys(("homo", "homo-N", "lumo", "lumo+N"), reason)
     if not occupied:
         reasons |= dict.fromkeys(("homo", "homo-N"), f"the file holds no occupied{of_spin} orbitals")
     if not unoccupied:

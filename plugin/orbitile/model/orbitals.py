@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import OrbitileError
 
-DEEPEST = 1e6
-"""Largest energy of an orbital in hartree; the 1s orbital of the heaviest element has some thousands."""
+ENERGIES = (-1e6, 1e12)
+"""Range of the energies of orbitals in hartree: the 1s orbital of the heaviest element has some thousands, an empty one
+of an uncontracted basis set one and a half times the largest exponent."""
 
 
 def frozen(
@@ -78,9 +79,11 @@ class Orbitals:
         set_(self, "occupations", frozen(self.occupations, np.float64, (n,), "orbital occupations"))
         energies = self.energies if len(self.energies) else np.full(n, np.nan)
         set_(self, "energies", frozen(energies, np.float64, (n,), "orbital energies", unknown=True))
-        if np.any(np.abs(self.energies) > DEEPEST):
-            worst = self.energies[int(np.nanargmax(np.abs(self.energies)))]
-            raise OrbitileError(f"orbital energies: expected numbers up to {DEEPEST:g} hartree, got {worst:g}")
+        lowest, highest = ENERGIES
+        if len(outside := self.energies[(self.energies < lowest) | (self.energies > highest)]):
+            raise OrbitileError(
+                f"orbital energies: expected numbers from {lowest:g} to {highest:g} hartree, got {outside[0]:g}"
+            )
         for name, what in (("irreps", "orbital symmetry labels"), ("labels", "names of orbitals")):
             texts = tuple(str(text) for text in getattr(self, name)) or ("",) * n
             set_(self, name, texts)

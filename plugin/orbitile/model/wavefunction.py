@@ -204,6 +204,9 @@ class Wavefunction(Displayed):
         Scheme by which the orbitals were localised, if they were.
     overlapping : bool
         True where orbitals overlap by design, as pre-orthogonal natural bond orbitals do.
+    unordered : bool
+        True where the orbitals stand in no order of energies, as bonds and lone pairs, localised ones, and those whose
+        energies a file does not give: which of them is the HOMO only energies or occupations could say.
     density_missing : str
         Why there is no density: a sentence, where the occupations of the orbitals do not make it and no matrix is
         there.
@@ -238,6 +241,7 @@ class Wavefunction(Displayed):
     remarks: tuple[str, ...] = ()
     promolecule: bool = False
     overlapping: bool = False
+    unordered: bool = False
     density_missing: str = ""
     cell: NDArray[np.float64] = field(default_factory=nothing)
 

@@ -7,6 +7,7 @@ of one spin.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -129,22 +130,76 @@ def _spins(data: bytes, sections: list[tuple[str, int, int]]) -> set[bytes]:
     return {letter for letters in found for letter in letters}
 
 
-_PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh"}
+PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh", "5d7f9g": "dfgh", "5d7f9g11h": "dfgh"}
 """Sections that say which functions are pure, and letters of these."""
 
 _SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)
 
 
-def n_functions_of(data: bytes, sections: list[tuple[str, int, int]]) -> int:
-    """Number of basis functions."""
-    pure = "".join(_PURE.get(name, "") for name, _, _ in sections)
-    total = 0
-    for name, start, end in sections:
-        if name == "gto":
-            for found in _SHELL.finditer(data, start, end):
-                for letter in found[1].decode().lower():
-                    total += n_components("spdfghi".index(letter), letter in pure)
-    return total
+@dataclass(frozen=True)
+class Functions:
+    """The basis functions of a file.
+
+    Attributes
+    ----------
+    shells : str
+        Letters of all shells; those of a shell `sp` one after the other.
+    pure : str
+        Letters of those with pure functions.
+    headings : bytes or None
+        What says so in the words of qc-iodata, in place of what the file says; None where it will do.
+    """
+
+    shells: str
+    pure: str
+    headings: bytes | None
+
+    @property
+    def number(self) -> int:
+        """Number of basis functions."""
+        return _n_functions(self.shells, self.pure)
+
+
+def functions_of(data: bytes, sections: list[tuple[str, int, int]]) -> Functions:
+    """The basis functions as the orbitals have them.
+
+    Some programs leave out which functions are pure, or say so of Cartesian ones too. Where all orbitals have as many
+    coefficients as there would be with all functions pure, or all Cartesian, and not as many as the file says, that is
+    taken; whether it was right, the overlap of the orbitals shows.
+    """
+    shells = "".join(
+        found[1].decode().lower()
+        for name, start, end in sections
+        if name == "gto"
+        for found in _SHELL.finditer(data, start, end)
+    )
+    said = [name for name, _, _ in sections if name in PURE]
+    declared = "".join(PURE[name] for name in said)
+    pure = declared
+    if set(shells) & set("dfgh"):
+        n = _n_coefficients(data, sections)
+        fitting = (letters for letters in (declared, "dfgh", "") if n == _n_functions(shells, letters))
+        pure = next(fitting, declared)
+    if pure == declared and not any("d7f9g" in name for name in said):
+        return Functions(shells, pure, None)
+    return Functions(shells, pure, b"[5D]\n[9G]\n" if pure else b"")
+
+
+def _n_functions(shells: str, pure: str) -> int:
+    return sum(shells.count(letter) * n_components(l, letter in pure) for l, letter in enumerate("spdfghi"))
+
+
+def _n_coefficients(data: bytes, sections: list[tuple[str, int, int]]) -> int | None:
+    """Coefficients of each orbital; None where they have different numbers of them."""
+    text = next((data[start:end] for name, start, end in sections if name == "mo"), b"").rstrip()
+    filled = without_empty_lines(text)
+    text = text if filled is None else filled.rstrip()
+    n_orbitals = len(_OCCUPATION.findall(text))
+    n_lines = text.count(b"\n") + 1 - text.count(b"=")
+    return n_lines // n_orbitals if n_orbitals and n_lines % n_orbitals == 0 else None
+
+
+_OCCUPATION = re.compile(rb"^[ \t]*occup[ \t]*=", re.MULTILINE | re.IGNORECASE)
 
 
 def filled_up(text: bytes, n_functions: int) -> bytes | None:
@@ -158,7 +213,7 @@ def filled_up(text: bytes, n_functions: int) -> bytes | None:
         When the number of a coefficient is not that of a basis function.
     """
     n_lines, n_keys = text.count(b"\n") + (not text.endswith(b"\n")), text.count(b"=")
-    n_orbitals = len(re.findall(rb"^[ \t]*occup[ \t]*=", text, re.MULTILINE | re.IGNORECASE))
+    n_orbitals = len(_OCCUPATION.findall(text))
     if n_lines - n_keys >= n_orbitals * n_functions:
         return None
     if n_orbitals * n_functions > _MOST_COEFFICIENTS:

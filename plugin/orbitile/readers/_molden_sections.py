@@ -1,8 +1,8 @@
 """Parts of Molden files that qc-iodata does not understand: cells, ghosts, core potentials, shells `sp` and others.
 
-The others are units, empty lines, exponents with a small d, coefficients that are left out, and files one after another
-in one. All are looked at before it reads the file; where they are there, it is given a copy that it understands. What
-the parts say of the atoms is kept.
+The others are headings, units, empty lines, exponents with a small d, coefficients that are left out, and files one
+after another in one. All are looked at before it reads the file; where they are there, it is given a copy that it
+understands. What the parts say of the atoms is kept.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from ..model.geometry import FARTHEST
 from ..model.units import angstrom
 from ..model.wavefunction import SMALLEST_CELL
 from ._molden_orbitals import (
+    PURE,
     filled_up,
+    functions_of,
     is_of_cp2k,
-    n_functions_of,
     of_both_spins,
     orbitals,
     sections_of,
@@ -90,16 +91,26 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     column: list[float] = []
     stated: dict[int, float] = {}
     cells: tuple[NDArray[np.float64], ...] = ()
-    for name, start, end in sections:
+    functions = functions_of(data, sections)
+    for n, (name, start, end) in enumerate(sections):
+        heading = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
+        if n == 0 and name == "molden format" and data[:start].strip() != _HEADER:
+            changes.append((0, start, _HEADER + b"\n"))
+        elif name == "title" and start == end:
+            changes.append((start, end, b"\n"))
+        elif name in PURE and functions.headings is not None:
+            changes.append((heading, start, b""))
+        elif name == "gto" and functions.headings is not None:
+            changes.append((heading, heading, functions.headings))
         if name == "cell":
             cells = _cells(data[data.rfind(b"[", 0, start) : start], data[start:end])
         elif name == "atoms":
             names, column, text = _atoms(data[start:end])
             if text is not None:
                 changes.append((start, end, text))
-        elif name == "gto" and (above := _heading_above(data, start)) is not None:
-            changes.append((above, start, b"[GTO]\n"))
-        if name == "mo" and (filled := filled_up(data[start:end], n_functions_of(data, sections))) is not None:
+        elif name == "gto" and re.fullmatch(rb"\[gto\]\s+\(?au\)?", data[heading:start].strip().lower()):
+            changes.append((heading, start, b"[GTO]\n"))
+        if name == "mo" and (filled := filled_up(data[start:end], functions.number)) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
@@ -134,6 +145,10 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     return copy, Nuclei(numbers, tuple(charges), cells)
 
 
+_HEADER = b"[Molden Format]"
+"""First line as qc-iodata wants it; some programs write it in capital letters, or something above it."""
+
+
 def _cells(heading: bytes, text: bytes) -> tuple[NDArray[np.float64], ...]:
     """Vectors of a cell: in the unit of the heading, as CP2K writes it, or else in Angstrom, as Multiwfn asks for.
 
@@ -158,12 +173,6 @@ def _cells(heading: bytes, text: bytes) -> tuple[NDArray[np.float64], ...]:
     if unit:
         raise FileError(f"[Cell]: expected the unit AU or Angs, got {unit.decode('latin-1')!r}")
     return vectors * angstrom, vectors
-
-
-def _heading_above(data: bytes, start: int) -> int | None:
-    """Where the line `[GTO] (AU)` above a place begins; None of another, as `[GTO]` alone."""
-    begin = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
-    return begin if re.fullmatch(rb"\[gto\]\s+\(?au\)?", data[begin:start].strip().lower()) else None
 
 
 def _number(name: str) -> int:

@@ -137,10 +137,29 @@ def _fchk(data: bytes) -> Statements:
                 f"it is of an unrestricted calculation ({method.decode('latin-1')}), but its beta orbitals are "
                 "missing: cut off, or their heading is damaged"
             )
+    if values.get("Number of translation vectors", 0) > 0:
+        raise OrbitileError(
+            f"it is of a periodic system ({values['Number of translation vectors']:g} translation vectors); of such "
+            "only Molden and TREXIO files of CP2K are read"
+        )
     independent = values.get("Number of independent functions", values.get("Number of independant functions"))
     kinetic = _kinetic(*map(values.get, _OF_VIRIAL))
     stated = Stated(charge, _whole(multiplicity), alpha, beta, _whole(independent), kinetic=kinetic)
-    return Statements(stated, remarks=_places_of_shells(arrays))
+    return Statements(stated, copy=_with_plain_method(data), remarks=_places_of_shells(arrays))
+
+
+def _with_plain_method(data: bytes) -> bytes | None:
+    """The file with method and basis set in one word each, or None where they are: `RHF TD-FC` is two words.
+
+    The second line has 10 characters for the type of the job, 30 for the method and 30 for the basis set.
+    """
+    start = data.find(b"\n") + 1
+    end = data.find(b"\n", start)
+    line = data[start:end].rstrip()
+    parts = [b"-".join(part.split()) for part in (line[:10], line[10:40], line[40:])]
+    if len(line.split()) < 4 or not all(parts):
+        return None
+    return data[:start] + b" ".join(parts) + data[end:]
 
 
 _APART = 1e-5
@@ -232,6 +251,16 @@ def _block(data: bytes, heading: bytes) -> list[bytes]:
 _WFN_ATOM = re.compile(rb"^([ \t]*)(\S+)(.*\(CENTRE.*CHARGE *=[ ]*)([-+.\dEe]+)[ \t]*\r?$", re.MULTILINE)
 
 
+_NO_ENERGY = b"\n TOTAL ENERGY =%20s THE VIRIAL(-V/T)=%13s\n" % (b"nan", b"nan")
+"""Last line of a wfn file, which some programs leave out."""
+
+_NUMBER = re.compile(rb"[-+]?\d*\.\d*(?:[EeDd][-+]?\d+)?")
+
+_AIMPAC = re.compile(
+    rb"^-+ TOP OF INPUT FILE FOR BADER'S AIMPAC PROGRAM -+\s*?\n(.*?)^-+ END OF", re.MULTILINE | re.DOTALL
+)
+"""A wfn file within the file .dat that GAMESS punches."""
+
 _WFN_ENERGY = re.compile(
     rb"(?:HF|SCF|TOTAL)\s+ENERGY\s*=\s*([-+.\dEeDd]+)\s+(?:THE\s+)?VIRIAL\s*\(-V/T\)\s*=\s*([-+.\dEeDd]+)"
 )
@@ -239,6 +268,8 @@ _WFN_ENERGY = re.compile(
 
 
 def _wfn(data: bytes) -> Statements:
+    within = _AIMPAC.search(data)
+    data = data if within is None else within[1]
     end = data.find(b"CENTRE ASSIGNMENTS")
     head = data[: max(end, 0)]
     atoms = list(_WFN_ATOM.finditer(head))
@@ -246,15 +277,26 @@ def _wfn(data: bytes) -> Statements:
         return Statements()
     charges = np.array([float(atom[4]) for atom in atoms])
     parts, at = [], 0
-    for atom, charge in zip(atoms, charges.tolist(), strict=True):
-        if charge == 0:  # whatever it is called: a name that is no element's cannot be read, and nothing needs it
-            parts += [head[at : atom.start(2)], b"H".ljust(len(atom[2]))]
-            at = atom.end(2)
-    copy = b"".join([*parts, data[at:]]) if parts else None
+    for n, (atom, charge) in enumerate(zip(atoms, charges.tolist(), strict=True), 1):
+        line, numbers = atom[0].rstrip(), atom[3].partition(b")")[2].split()[:3]
+        columns = [line[first : first + 12].strip() for first in (24, 36, 48)]
+        # the name of a ghost is no element's, and nothing needs it; some programs write other columns
+        if charge == 0 or (len(numbers) == 3 and columns != numbers and all(map(_NUMBER.fullmatch, numbers))):
+            name = b"H" if charge == 0 else atom[2]
+            row = b"%8b    (CENTRE%3d) %12b%12b%12b" % (b"%-4b%4d" % (name[:4], n), n, *(numbers or columns))
+            parts += [head[at : atom.start()], row, b"  CHARGE = ", atom[4]]
+            at = atom.end(4)
+    last_line = data[data.rfind(b"END DATA") :]
+    if last_line.startswith(b"END DATA") and b"ENERGY" not in last_line:
+        parts, at = [*parts, data[at:].rstrip(), _NO_ENERGY], len(data)
+    copy = b"".join([*parts, data[at:]]) if parts or within else None
     last = _WFN_ENERGY.search(data, max(len(data) - 4096, 0))
     numbers = (None, None) if last is None else (float(word.replace(b"D", b"E")) for word in last.groups())
     return Statements(Stated(kinetic=_kinetic(*numbers)), charges=(charges,), copy=copy)
 
+
+_END_BEHIND = re.compile(rb"^([^<\n]*[^<\s])[ \t]*(</[^>\n]+>)", re.MULTILINE)
+"""The end of a section of a wfx file in the line of its last numbers."""
 
 _EMPTY_BETWEEN = re.compile(rb"(</[^>\n]*>[ \t]*\r?\n)\s+")
 """Empty lines below the end of a section of a wfx file."""
@@ -264,7 +306,9 @@ def _wfx(data: bytes) -> Statements:
     def value(tag: bytes) -> float | None:
         return _number_after(b"<" + tag + b">", data)
 
-    plain = _EMPTY_BETWEEN.sub(rb"\1", data)
+    begin = data.find(b"<")  # ORCA writes a banner above
+    plain = _END_BEHIND.sub(rb"\1\n\2", _CORE_DENSITY.sub(b"", data[max(begin, 0) :]))
+    plain = _EMPTY_BETWEEN.sub(rb"\1", plain)
     found = re.search(rb"<Nuclear Charges>([^<]*)<", data)
     charges = () if found is None else (np.array([float(word) for word in found[1].split()]),)
     return Statements(
@@ -278,6 +322,13 @@ def _wfx(data: bytes) -> Statements:
         charges=charges,
         copy=plain if plain != data else None,
     )
+
+
+_CORE_DENSITY = re.compile(
+    rb"^<Additional Electron Density Function \(EDF\)>.*?^</Additional Electron Density Function \(EDF\)>[^\n]*\n?",
+    re.MULTILINE | re.DOTALL,
+)
+"""Section of a wfx file with the density of the electrons in core potentials, which are those of no orbital."""
 
 
 _MWFN_GHOST = re.compile(rb"^([ \t]*\d+[ \t]+)(\S+[ \t]+)0([ \t]+0*\.0*[ \t])", re.MULTILINE)

@@ -1,15 +1,12 @@
 """Wavefunction files through qc-iodata: Molden in all its dialects, fchk, mkl, wfn, wfx and mwfn.
 
-The parsers and the repairs of known mistakes are qc-iodata's. Its test of whether a file needs a repair rests on an
-overlap matrix computed in nested Python loops, which takes seconds for a medium-sized molecule; ours stands in for it
-while a file is read.
+The parsers and the repairs of known mistakes are qc-iodata's; more of those are in `_dialects`.
 """
 
 from __future__ import annotations
 
 import re
 import tempfile
-import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConventionError, FileError, OrbitileError
-from ..gaussians.overlap import contraction_norms, orbital_norms
-from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
+from ..gaussians.overlap import shell_overlap
 from ..model.core_potentials import named_ghosts, settled_charges
-from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ..model.wavefunction import Orbitals, Wavefunction, are_natural
+from ._dialects import Attempts, dialects_of_iodata, shells_and_order
+from ._energies import NEITHER, OCCUPATIONS, are_energies, are_occupations
 from ._molden_orbitals import why_not_normalised
 from ._saved_orbitals import REMARK, saved_orbitals
 from ._statements import Statements, statements
@@ -70,19 +68,20 @@ def read(path: Path) -> Wavefunction:
     format_name = _format_of(head, path.name)
     if format_name is None:
         raise FileError(f"{path.name}: none of the formats {', '.join(FORMATS)} (its beginning fits none of them)")
+    attempts = Attempts()
     content = path.read_bytes()  # which may take its time, and is not to hold up who reads other files
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             found = statements(format_name, content)
             with _plain(path, found.copy) as file:
-                data, cell = _first_that_fits(file, format_name, found.cells or (_NO_CELL,))
+                data, cell = _first_that_fits(file, format_name, found.cells or (_NO_CELL,), attempts)
         except FileError as error:
             raise FileError(f"{path.name}: damaged or incomplete {format_name} file ({error})") from error
         except OrbitileError as error:  # of a cell that its functions do not fit
             raise FileError(f"{path.name}: {error}") from error
         except (LoadError, FileFormatError) as error:
-            raise _translated(error, path, format_name, content) from error
+            raise _translated(error, path, format_name, content, attempts) from error
         except (
             ValueError,
             TypeError,
@@ -100,7 +99,7 @@ def read(path: Path) -> Wavefunction:
         raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
 
 
-def _first_that_fits(file: Path, format_name: str, cells: tuple[Reals, ...]) -> tuple[Any, Reals]:
+def _first_that_fits(file: Path, format_name: str, cells: tuple[Reals, ...], attempts: Attempts) -> tuple[Any, Reals]:
     """What qc-iodata reads, and the first of the cells with which the orbitals are normalised.
 
     Raises
@@ -113,11 +112,11 @@ def _first_that_fits(file: Path, format_name: str, cells: tuple[Reals, ...]) -> 
 
     for cell in cells[:-1]:
         try:
-            with fast_normalisation_test(cell):
+            with dialects_of_iodata(cell, attempts):
                 return load_one(str(file), fmt=format_name), cell
         except (LoadError, OrbitileError):  # a cell may also be too small to be one
             continue
-    with fast_normalisation_test(cells[-1]):
+    with dialects_of_iodata(cells[-1], attempts):
         return load_one(str(file), fmt=format_name), cells[-1]
 
 
@@ -144,7 +143,7 @@ def _format_of(head: str, name: str) -> str | None:
     return None
 
 
-def _translated(error: Exception, path: Path, format_name: str, content: bytes) -> OrbitileError:
+def _translated(error: Exception, path: Path, format_name: str, content: bytes, attempts: Attempts) -> OrbitileError:
     text = str(next(iter(error.args), error)).split("\n")[0]  # without the path, which may be that of a copy
     if "contains errors" in text:
         return ConventionError(
@@ -189,8 +188,14 @@ def _wavefunction(
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
+    whole, unordered = found.whole, False
     remarked, density, spin_density = _other_density(data), np.empty(0), np.empty(0)
-    if remarked:
+    numbers = data.atnums if found.numbers is None else found.numbers
+    sets = [slice(None)] if mo.kind == "restricted" else [slice(0, mo.norba), slice(mo.norba, None)]
+    if format_name == "fchk" and are_occupations([energies[s] for s in sets], [occupations[s].sum() for s in sets]):
+        occupations, energies, remarked = energies, np.empty(0), (OCCUPATIONS,)
+        whole = replace(whole, kinetic=None)  # that of the self-consistent field
+    elif remarked:
         density, spin_density = (_density(data, name, order, signs) for name in ("scf", "scf_spin"))
         parts = [coefficients] if mo.kind == "restricted" else np.split(coefficients, [mo.norba], axis=1)
         spins = spin_density if spin_density.size else None
@@ -199,36 +204,41 @@ def _wavefunction(
             density = spin_density = np.empty(0)
         else:
             occupations, remarked = saved.occupations, (REMARK,)
-            energies = energies if saved.are_energies else np.empty(0)
+            energies, unordered = (energies, False) if saved.are_energies else (np.empty(0), True)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
-    numbers = data.atnums if found.numbers is None else found.numbers
     if set(labels) == {"X"} and mo.kind == "restricted" and _are_of_one_spin(occupations, numbers):
         occupations = 2 * occupations
         remarks = (*remarks, "each orbital is stated to hold one electron: two are taken, one of each spin")
     charges, assumed = settled_charges(
         numbers, found.charges or (data.atcorenums,), float(occupations.sum()), found.whole.charge
     )
-    if mo.kind == "restricted":
-        alpha, beta = Orbitals(coefficients, occupations, energies, labels), None
-    else:
-        alpha, beta = (
-            Orbitals(
-                coefficients[:, part],
-                occupations[part],
-                energies[part],
-                labels[part],
-            )
-            for part in (slice(0, mo.norba), slice(mo.norba, None))
-        )
+    density_missing = ""
+    if format_name == "fchk" and len(energies):
+        if not are_energies(energies, numbers, charges, found.whole.charge or 0.0):
+            remarks, unordered = (*remarks, NEITHER), True
+            if np.any(energies) and (remarked or "scf" not in (data.one_rdms or {})):
+                occupations, density_missing = np.zeros(len(occupations)), "the occupations of its orbitals are unknown"
+            energies = np.empty(0)
+    elif len(energies) and np.any(energies) and np.array_equal(energies, occupations):
+        energies, remarks = np.empty(0), (*remarks, OCCUPATIONS)
+    overlapping = False
+    if format_name == "wfn" and (len(sets) > 1 or len(numbers) == 1):  # whose overlaps the gate will look at again
+        overlap = shell_overlap(shells, data.atcoords, shells, data.atcoords)
+        gram = coefficients.T @ (overlap @ coefficients)
+        sets, overlapping = _sets_of_wfn(gram, occupations, sets, charges)
+        if overlapping:
+            energies, remarks, unordered = np.empty(0), (*remarks, AVERAGED), True
+            whole = replace(whole, kinetic=None)  # that of one of the states
+    orbitals = [Orbitals(coefficients[:, s], occupations[s], energies[s], labels[s]) for s in sets]
     energy = None if data.energy is None else float(data.energy)
     return Wavefunction(
         atomic_numbers=numbers,
         positions=data.atcoords,
         core_charges=charges,
         shells=shells,
-        alpha=alpha,
-        beta=beta,
-        natural=are_natural(occupations),
+        alpha=orbitals[0],
+        beta=orbitals[1] if len(orbitals) > 1 else None,
+        natural=overlapping or are_natural(occupations),
         title=(data.title or "").strip(),
         source=str(path),
         program="; ".join([format_name, *repairs]),
@@ -236,7 +246,10 @@ def _wavefunction(
         spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
         geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
-        stated=replace(found.whole, energy=energy if energy is not None and np.isfinite(energy) else None),
+        overlapping=overlapping,
+        unordered=unordered,
+        density_missing=density_missing,
+        stated=replace(whole, energy=energy if energy is not None and np.isfinite(energy) else None),
         remarks=(
             *named_ghosts(np.where(numbers > 0, data.atnums, 0), charges),
             *assumed,
@@ -246,6 +259,46 @@ def _wavefunction(
         ),
         cell=cell,
     )
+
+
+_ORTHONORMAL = 1e-4
+"""Largest deviation of an element of C^T S C from the unit matrix within a set of orbitals."""
+
+AVERAGED = (
+    "the orbitals of this atom overlap, since those of both spins or of several states are in one list: together they "
+    "make its density, and there is no HOMO"
+)
+
+
+def _sets_of_wfn(gram: Reals, occupations: Reals, sets: list[slice], charges: Reals) -> tuple[list[slice], bool]:
+    """Orbitals of each spin in a wfn file, which does not tell where those of spin beta begin; whether they overlap.
+
+    Those of an atom may be averaged over its states and spins: then they make a density with as many electrons as the
+    nucleus has charge, and overlap.
+
+    Parameters
+    ----------
+    gram
+        C^T S C of all orbitals.
+    occupations, charges
+        Of the orbitals, and of the nuclei in e.
+    sets
+        What qc-iodata makes of the order of energies and numbers.
+    """
+
+    def fit(those: list[slice]) -> bool:
+        return all(np.abs(gram[s, s] - np.eye(len(gram[s, s]))).max(initial=0) <= _ORTHONORMAL for s in those)
+
+    if fit(sets):
+        return sets, False
+    again = np.flatnonzero(np.abs(np.triu(gram, 1)).max(axis=0) > 0.5)  # the first of spin beta is like one of alpha
+    if len(again) and occupations.max() <= 1:
+        by_overlap = [slice(0, int(again[0])), slice(int(again[0]), None)]
+        if fit(by_overlap):
+            return by_overlap, False
+    neutral = len(charges) == 1 and abs(float(occupations.sum() - charges.sum())) < 0.01
+    is_density = neutral and np.abs(np.diag(gram) - 1).max() <= _ORTHONORMAL
+    return ([slice(None)], True) if is_density else (sets, False)
 
 
 def _are_of_one_spin(occupations: Reals, numbers: NDArray[np.int64]) -> bool:
@@ -298,58 +351,3 @@ def _geometries(path: Path) -> NDArray[np.float64]:
     except damaged:  # which takes nothing from the orbitals
         return np.empty(0)
     return geometries if np.all(np.isfinite(geometries)) else np.empty(0)
-
-
-def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
-    """Shells of a basis of qc-iodata, and the order and signs that take its coefficients to our conventions."""
-    shells: list[Shell] = []
-    order: list[int] = []
-    signs: list[float] = []
-    for general in basis.shells:
-        for momentum, kind, column in zip(general.angmoms, general.kinds, general.coeffs.T, strict=True):
-            l, pure = int(momentum), kind == "p"
-            shells.append(Shell(general.icenter, l, pure, general.exponents, column))
-            try:
-                theirs = list(basis.conventions[l, str(kind)])
-            except KeyError as error:
-                letter = ANGULAR_MOMENTUM_LETTERS[l]
-                form = "pure" if pure else "Cartesian"
-                raise FileError(f"{form} {letter} functions have no defined order in this file format") from error
-            place = {name.lstrip("-"): n for n, name in enumerate(theirs)}
-            first = len(order)
-            for name in component_names(l, pure):
-                n = place[name]
-                order.append(first + n)
-                signs.append(-1.0 if theirs[n].startswith("-") else 1.0)
-    return tuple(shells), np.array(order, np.intp), np.array(signs)
-
-
-_NORMALISED = 1e-3
-"""Largest deviation of the norm of a contraction from 1, from digits that a file leaves out."""
-
-_patching = threading.Lock()
-
-
-@contextmanager
-def fast_normalisation_test(cell: Reals = _NO_CELL) -> Iterator[None]:
-    """Our overlap in place of qc-iodata's slow one, while a file is read; the periodic one where there is a cell."""
-    from iodata.formats import molden
-
-    def is_normalized(
-        basis: Any, positions: NDArray[np.float64], alpha: NDArray[np.float64], beta: Any, threshold: float = 1e-4
-    ) -> bool:
-        shells, order, signs = shells_and_order(basis)
-        # with images an overlap takes seconds, and dialects differ in norms first
-        if len(cell) and np.any(np.abs(contraction_norms(shells) - 1) > _NORMALISED):
-            return False
-        coefficients = alpha if beta is None else np.hstack([alpha, beta])
-        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None], cell)
-        return bool(np.all(np.abs(norms - 1) <= threshold))
-
-    with _patching:
-        original = molden._is_normalized_properly
-        molden._is_normalized_properly = is_normalized
-        try:
-            yield
-        finally:
-            molden._is_normalized_properly = original

@@ -341,6 +341,7 @@ def _wavefunction(
         density_matrix=total if kept else np.empty(0),
         spin_density_matrix=densities[0] - densities[1] if kept and len(densities) > 1 else np.empty(0),
         overlapping=overlapping,
+        unordered=kind not in ("MO", "NO"),
         density_missing="" if enough or kept or (whole and kind in ("MO", "NO", "NLMO")) else _WITHOUT_DENSITY,
         remarks=(*assumed, *remarks),
     )

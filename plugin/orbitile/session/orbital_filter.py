@@ -57,7 +57,7 @@ def _condition(word: str, unit: EnergyUnit) -> Condition:
         return partial(_is_between, _energy_of, _energy(low, unit), _energy(high, unit))
     place, numbers = _place(word), _NUMBERS.fullmatch(word)
     if place is not None:
-        return lambda level: level.place == place and not level.scheme
+        return lambda level: level.place == place and level.counted
     if numbers:
         first, last = int(numbers[1]), int(numbers[2] or 1e9)
         return lambda level: first <= level.index + 1 <= last

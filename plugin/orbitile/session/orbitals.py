@@ -58,10 +58,13 @@ class Level:
         Empty where the file gives none.
     place : int
         In the order in which `homo` and `lumo` count: 0 the HOMO, -1 the one below it, 1 the LUMO, 2 the one above.
+        Where there is no HOMO, that of the file.
     scheme : str
         What it was localised by; empty for an orbital as the file has it.
     label : str
         What the file calls it; empty where it does not.
+    counted : bool
+        Whether it is counted from HOMO and LUMO: not where it is localised, or the orbitals have no order.
     """
 
     spin: Spin
@@ -72,16 +75,17 @@ class Level:
     place: int
     scheme: str = ""
     label: str = ""
+    counted: bool = True
 
     @property
     def mark(self) -> str:
         """HOMO, LUMO or empty."""
-        return "" if self.scheme else {0: "HOMO", 1: "LUMO"}.get(self.place, "")
+        return {0: "HOMO", 1: "LUMO"}.get(self.place, "") if self.counted else ""
 
     @property
     def frontier_name(self) -> str:
-        """As counted from the HOMO or the LUMO: HOMO, HOMO-1, LUMO+2; empty for localised orbitals."""
-        return "" if self.scheme else frontier_name(self.place)
+        """As counted from the HOMO or the LUMO: HOMO, HOMO-1, LUMO+2; empty where it is not."""
+        return frontier_name(self.place) if self.counted else ""
 
     @property
     def occupied(self) -> bool:
@@ -137,7 +141,8 @@ def levels_of(wavefunction: Wavefunction) -> Levels:
 def _levels_of_spin(wavefunction: Wavefunction, spin: Spin) -> list[Level]:
     orbitals = wavefunction.orbitals(spin)
     occupied, unoccupied = frontier_order(wavefunction, spin)
-    places = {index: place for place, index in enumerate(occupied + unoccupied, 1 - len(occupied))}
+    order = occupied + unoccupied
+    places = {index: place for place, index in enumerate(order or range(len(orbitals)), 1 - len(occupied))}
     irreps = orbitals.irreps or [""] * len(orbitals)
     return [
         Level(
@@ -148,6 +153,7 @@ def _levels_of_spin(wavefunction: Wavefunction, spin: Spin) -> list[Level]:
             irreps[index] or "",
             places[index],
             label=orbitals.labels[index],
+            counted=bool(order),
         )
         for index in range(len(orbitals))
     ]
@@ -163,7 +169,7 @@ def localised_levels_of(wavefunction: Wavefunction, made: Wavefunction, scheme: 
         listed = zip(orbitals.energies.tolist(), orbitals.occupations.tolist(), orbitals.irreps, strict=True)
         levels.append(
             [
-                Level(spin, index, energy, occupation, name, index + 1 - occupied, scheme)
+                Level(spin, index, energy, occupation, name, index + 1 - occupied, scheme, counted=False)
                 for index, (energy, occupation, name) in enumerate(listed)
             ]
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..arguments import alternatives
 from ..errors import OrbitileError
 from ..fields import unavailable
-from ..fields._frontier import frontier_order
+from ..fields._frontier import frontier_order, why_no_frontier
 from ..fields.localised import localised_name
 from ..localised.localisation import count_of
 from ..localised.localisation import why_not as why_not_localised
@@ -156,6 +156,8 @@ def why_not(preset: Preset, wavefunction: Wavefunction) -> str:
     if preset.name in SCHEMES:
         return why_not_localised(wavefunction, next(one for one in SCHEMES if one == preset.name))
     if not preset.surfaces:
+        if reason := why_no_frontier(wavefunction):
+            return reason
         found = [surface.field for surface in _frontier(wavefunction)]
         for frontier, what in (("homo", "occupied"), ("lumo", "unoccupied")):
             if not any(name.startswith(frontier) for name in found):
