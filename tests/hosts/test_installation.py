@@ -118,3 +118,110 @@ def test_hosts_are_found_without_the_programs():
     environment = {**os.environ, "PYTHONPATH": ROOTS}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# ---- PyMOL without a window
+
+START_UP_FILES = [(), (".pymolrc",), ("pymolrc", "pymolrc.py"), (".pymolrc.pml", ".pymolrc-more.py", "pymolrc.py")]
+"""Files of a user, of which PyMOL reads those of one kind: the names with a dot, where there are any."""
+
+
+def pymol(home: Path, *arguments: str, timeout: float = 120.0) -> subprocess.CompletedProcess[str]:
+    """PyMOL without a window, in a folder of the user's home."""
+    pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"HOME": str(home), "ORBITILE_DEVICE": "cpu"}
+    (home / "work").mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-m", "pymol", "-cq", *arguments],
+        cwd=home / "work",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def read_by_pymol(home: Path) -> tuple[list[str], bool]:
+    """Names of the start-up files that PyMOL reads, in order, and whether there are commands of ours."""
+    done = pymol(home, "-d", "/print('commands:', 'orb_load' in cmd.keyword)")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    return [line[6:] for line in lines if line.startswith("read: ")], "commands: True" in lines
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    "names", [pytest.param(names, marks=pytest.mark.slow if n != 2 else ()) for n, names in enumerate(START_UP_FILES)]
+)
+def test_scripts_have_commands_and_start_up_files_of_the_user_are_read_as_before(home, names):
+    for name in names:
+        text = f"print('read: {name}')\n" if name.endswith(".py") else f"print 'read: {name}'\n"
+        (home / name).write_text(text)
+    before = read_by_pymol(home)
+    assert not before[1]
+    for line in installation_of("pymol").install_for_scripts():
+        assert str(home) in line
+    assert read_by_pymol(home) == (before[0], True)
+    assert installation_of("pymol").uninstall() == [f"removed {home / '.pymolrc_orbitile.py'}"]
+    assert sorted(path.name for path in home.iterdir()) == sorted([*names, "work"])
+
+
+@pytest.mark.linux
+def test_start_up_files_that_come_later_are_read_and_without_orbitile_too(home):
+    installation_of("pymol").install_for_scripts()
+    ours = home / ".pymolrc_orbitile.py"
+    ours.write_text(ours.read_text().replace("from orbitile.hosts", "from orbitile_that_was.hosts"))
+    (home / "pymolrc").write_text("print 'read: pymolrc'\n")
+    assert read_by_pymol(home) == (["pymolrc"], False)
+
+
+SCRIPTS = {
+    "a_file_that_is_not_there.pml": "orb_load none.molden\nprint 'went on'\n",
+    "another_spelling.pml": "orb_laod benzene.molden\nprint 'went on'\n",
+    "an_unknown_argument.pml": "orb_iso 0.1, isovale=2\nprint 'went on'\n",
+    "loaded_by_pymol.pml": "load none.molden\nprint 'went on'\n",
+    "a_block.pml": "python\ncmd.orb_mo('none')\npython end\nprint 'went on'\n",
+    "in_python.py": "from pymol import cmd\ncmd.orb_load('none.molden')\nprint('went on')\n",
+    "by_do.py": "from pymol import cmd\ncmd.do('orb_load none.molden')\nprint('went on')\n",
+}
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if n not in (0, 5) else ()) for n, name in enumerate(SCRIPTS)]
+)
+def test_a_script_ends_at_an_error_with_a_status(home, name):
+    installation_of("pymol").install_for_scripts()
+    (home / name).write_text(SCRIPTS[name])
+    done = pymol(home, str(home / name))
+    assert done.returncode == 1, done.stdout
+    assert "the script ends here" in done.stdout
+    assert "went on" not in [line.strip() for line in done.stdout.splitlines()]
+
+
+@pytest.mark.linux
+def test_errors_that_a_script_catches_or_pymol_makes_do_not_end_it(home):
+    installation_of("pymol").install_for_scripts()
+    (home / "caught.py").write_text(
+        "from pymol import cmd, CmdException\ntry:\n    cmd.orb_mo('none')\nexcept CmdException:\n    print('caught')\n"
+    )
+    (home / "other.pml").write_text("zoom none\nprint 'went on'\n")
+    done = pymol(home, str(home / "caught.py"), str(home / "other.pml"))
+    assert done.returncode == 0
+    assert {"caught", "went on"} <= {line.strip() for line in done.stdout.splitlines()}
+
+
+@pytest.mark.slow
+@pytest.mark.linux
+@pytest.mark.parametrize("begin", ["", "pymol.finish_launching(['pymol', '-cq'])"])
+def test_a_program_that_has_launched_pymol_ends_with_a_status(home, begin):
+    pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
+    program = f"import pymol\n{begin}\nimport orbitile.hosts.pymol\npymol.cmd.orb_load('none.molden')\n"
+    environment = {**os.environ, "PYTHONPATH": ROOTS, "HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    assert "none.molden: no such file" in done.stderr

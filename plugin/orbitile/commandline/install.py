@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 
 from ._arguments import CommandParser
@@ -27,12 +28,18 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument_of_formats("host", metavar="HOST", nargs="?", help=_help)
     parser.add_argument("--uninstall", action="store_true", help="remove it again")
     parser.add_argument("--python", metavar="PATH", help="Python to compute with, where that of the host lacks Taichi")
+    parser.add_argument(
+        "--no-scripts",
+        action="store_true",
+        help="leave out the start-up file by which scripts without a window have the commands (PyMOL; at a terminal it "
+        "is asked for)",
+    )
     parser.add_argument("--no-kernels", action="store_true", help="compile them when they are first needed")
 
 
 def run(options: argparse.Namespace) -> None:
     """Write to the start-up files of the host, or take away what was written, print what was done, and compile."""
-    from ..hosts import installable_hosts, installation_of
+    from ..hosts import hosts, installable_hosts, installation_of
 
     if options.host is None:
         for name, title in installable_hosts().items():
@@ -42,10 +49,30 @@ def run(options: argparse.Namespace) -> None:
             print(f"{name}  {title}, {f'found at {found}' if found else 'not found on the path'}; {installed}")
     else:
         installation = installation_of(options.host)
-        for line in installation.uninstall() if options.uninstall else installation.install(options.python):
-            print(line)
+        _tell(installation.uninstall() if options.uninstall else installation.install(options.python))
+        for_scripts = getattr(installation, "install_for_scripts", None)
+        if for_scripts and not (options.uninstall or options.no_scripts) and _agreed(hosts()[options.host].TITLE):
+            _tell(for_scripts(options.python))
     if not (options.uninstall or options.no_kernels):
         _compile(options)
+
+
+def _tell(lines: list[str]) -> None:
+    """Print at once, also into a pipe."""
+    for line in lines:
+        print(line, flush=True)
+
+
+def _agreed(title: str) -> bool:
+    """Whether whoever sits at a terminal wants a start-up file for scripts; elsewhere the option says."""
+    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    try:
+        answer = input(f"Add a start-up file, so that {title} has the commands in scripts without a window? [Y/n] ")
+    except EOFError:
+        print()
+        return False
+    return answer.strip().lower() in ("", "y", "yes")
 
 
 def _compile(options: argparse.Namespace) -> None:
@@ -59,12 +86,15 @@ def _compile(options: argparse.Namespace) -> None:
     preparing = Preparing(worker.run, "auto")
     try:
         with stoppable() as stopped, progress_bar(options, PREPARING) as progress:
+            told = ""
             while not (preparing.is_over or stopped()):
                 preparing.look(True)
-                if progress is not None:
-                    progress(_PICTURES * preparing.share)
+                if preparing.text not in (told, ""):
+                    told = _step(options, preparing.text)
+                progress(_PICTURES * preparing.share)
                 time.sleep(_EVERY)
             if preparing.is_over and preparing.error is None:
+                _step(options, "preparing self-consistent fields of live molecules")
                 fields = worker.run(rehearse, "auto")
                 while not (fields.done() or stopped()):
                     time.sleep(_EVERY)
@@ -74,6 +104,13 @@ def _compile(options: argparse.Namespace) -> None:
         tell(f"kernels were not compiled: {preparing.error}")
     elif preparing.is_over:
         print("kernels are ready")
+
+
+def _step(options: argparse.Namespace, text: str) -> str:
+    """Tell what is done where no bar does; gives the text."""
+    if not (options.quiet or sys.stderr.isatty()):
+        tell(text)
+    return text
 
 
 def _help() -> str:

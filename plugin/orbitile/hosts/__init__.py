@@ -25,7 +25,11 @@ class Host(Protocol):
 
 
 class Installation(Protocol):
-    """What a host that can be installed offers; all texts are for people, a line each."""
+    """What a host that can be installed offers; all texts are for people, a line each.
+
+    A host that starts no plugins in scripts may also have `install_for_scripts`, with the argument and the result of
+    `install`; what it writes is taken away by `uninstall`.
+    """
 
     def find(self) -> str:
         """Where the program is on this machine; empty where it is not found."""

@@ -5,6 +5,7 @@ No Qt here: they work in `pymol -c` and `pymol2` as at the prompt.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,8 @@ from .drawings import SAVED as DRAWINGS
 from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
+_failures: list[str] = []
+"""Commands that have raised an error, the last one only."""
 _SOON = 100
 """Milliseconds after which it is looked whether a script that loads a molecule goes on."""
 
@@ -97,7 +100,11 @@ def _in_pymol(command: Command) -> Callable[..., Any]:
             ]  # PyMOL's word for what is left out: "orb_mo , lumo"
             answer = command.run(state_of(cmd), given)
         except OrbitileError as error:
+            _failures[:] = [command.name]
             raise CmdException(str(error)) from error
+        except Exception:
+            _failures[:] = [command.name]
+            raise
         if answer.text and not int(quiet):
             print(answer.text if "\n" in answer.text else f" Orbitile: {answer.text}")
         return answer.value
@@ -169,6 +176,7 @@ def register(cmd: Any = global_cmd) -> None:
 
     for name, function in PYMOL_COMMANDS.items():
         cmd.extend(name, function)
+        setattr(global_cmd, name, function)  # cmd.orb_mo(...), as PyMOL's own; the cmd of an instance takes it there
     for command in COMMANDS:
         for position, argument in enumerate(command.arguments):
             if argument.has_words:
@@ -180,12 +188,57 @@ def register(cmd: Any = global_cmd) -> None:
                     ", " if position < 1 else "",
                 ]
     add_formats(_load)
+    _end_scripts_at_errors(cmd)
     _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))
     for task, where in tasks:
         listed = getattr(cmd._pymol, where, None) or getattr(pymol, where)
         if task not in listed:
             listed.append(task)
+
+
+def _end_scripts_at_errors(cmd: Any) -> None:
+    """Have `pymol -c` end with status 1 where a line of a script, or a script of Python, fails in one of our commands.
+
+    PyMOL would go on with the next line and end with 0. Errors of its own commands are left to its option -y. So does
+    it where a program that has launched it (`pymol.finish_launching`) ends by an exception.
+    """
+    options = cmd._pymol.invocation.options
+    if options.no_gui and cmd.reaper is threading.main_thread() and not hasattr(sys.excepthook, "_orbitile"):
+        sys.excepthook = _leaving(sys.excepthook, cmd)
+    is_prompt = options.read_stdin and sys.stdin is not None and sys.stdin.isatty()
+    if not options.no_gui or options.keep_thread_alive or is_prompt:
+        return
+    parser = type(cmd._parser)
+    parse = parser.parse
+    if hasattr(parse, "_orbitile"):
+        return
+
+    @wraps(parse)
+    def ending(self: Any, line: str, secure: int = 0) -> Any:
+        _failures.clear()
+        result = parse(self, line, secure)
+        if result == 0 and (_failures or line.split("#")[0].strip().startswith("orb_")):
+            print(" Orbitile: a command has failed, so the script ends here")
+            self.cmd.quit(1)
+        return result
+
+    vars(ending)["_orbitile"] = True
+    parser.parse = ending
+
+
+def _leaving(tell: Callable[..., Any], cmd: Any) -> Callable[..., Any]:
+    """What tells of the exception by which a program ends, and has PyMOL end with status 1 if it is one of ours."""
+
+    @wraps(tell)
+    def leaving(kind: Any, error: Any, trace: Any) -> None:
+        tell(kind, error, trace)
+        if isinstance(error.__cause__, OrbitileError) and not hasattr(sys, "ps1"):
+            cmd.reaper = None  # quitting would wait for this thread
+            cmd.quit(1)
+
+    vars(leaving)["_orbitile"] = True
+    return leaving
 
 
 def _follow_objects(cmd: Any) -> None:

@@ -1,4 +1,7 @@
-"""Installing Orbitile into PyMOL: a stub in the user's start-up folder; `orbitile.hosts.Installation` says more."""
+"""Installing Orbitile into PyMOL: a plugin in the user's start-up folder, and a file that PyMOL reads without a window.
+
+`orbitile.hosts.Installation` says more.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from ...files.writing import read_settings, replace_settings
 from ...imports import isolated, program, safe_environment
 
 STUB = "orbitile_plugin.py"
+STARTUP = ".pymolrc_orbitile.py"
+"""Name of the file in the home folder that adds the commands: PyMOL starts no plugins where it has no window."""
 
 _TEXT = """\
 # Version: {version}
@@ -41,6 +46,49 @@ def __init_plugin__(app=None):
 """
 
 
+_STARTUP_TEXT = """\
+\"\"\"Orbitile's commands in PyMOL without a window.
+
+Written by `orbitile install pymol`, removed by `orbitile install pymol --uninstall`. PyMOL reads start-up files of one
+folder and one kind only (.pymolrc* or pymolrc*): those that it would read without this file are read here.
+\"\"\"
+
+
+def _start():
+    import glob
+    import os
+    import sys
+    import types
+
+    from pymol import cmd, invocation
+
+{settings}    for folder in {folders!a}:
+        if folder not in sys.path:
+            sys.path.append(folder)  # at the end: what PyMOL's own Python has goes first
+    try:
+        from orbitile.hosts import pymol as host
+
+        host.register_commands()
+    except ImportError as error:
+        print(" Orbitile is not there (%s): install it again, or delete ~/{name}" % error)
+
+    def others(pattern):
+        return [file for file in glob.glob(pattern) if os.path.basename(file) != {name!a}]
+
+    found = invocation.get_user_config
+    elsewhere = dict(vars(invocation), glob=types.SimpleNamespace(glob=others))
+    wanted = types.FunctionType(found.__code__, elsewhere)()  # what PyMOL would find without this file
+    read = found()
+    invocation.options.pymolrc = wanted
+    for file in wanted:
+        if file not in read:
+            cmd._parser.parse(("@" if invocation.script_re.search(file) else "run ") + file)
+
+
+_start()
+del _start
+"""
+
 _REGISTRATION = """\
 # The user's start-up folder; added by `orbitile install pymol`. PyMOL writes this file anew when a preference changes.
 import pymol.plugins
@@ -58,9 +106,13 @@ def find() -> str:
 
 
 def status() -> str:
-    """The stub, if it is there; otherwise empty."""
-    path = startup_folder() / STUB
-    return str(path) if path.exists() else ""
+    """The files of ours that are there; empty where none is."""
+    return " and ".join(str(path) for path in (startup_folder() / STUB, startup_file()) if path.exists())
+
+
+def startup_file() -> Path:
+    """The file that adds the commands where PyMOL has no window."""
+    return Path.home() / STARTUP
 
 
 def startup_folder() -> Path:
@@ -72,14 +124,10 @@ def startup_folder() -> Path:
 
 def install(python: str | None = None) -> list[str]:
     """Write the stub, and have PyMOL look for it; see `Installation`."""
-    settings, notes = "", []
+    notes = []
     if python is not None:
         _require_taichi(python)
-        settings = f'os.environ.setdefault("ORBITILE_PYTHON", {python!a})\n'
         notes.append(f"the worker process will run with {python}")
-    package = Path(__file__).parents[2]
-    kernels = next((root for root in package.parents[:2] if (root / "taichi_kernels").is_dir()), package.parent)
-    folders = list(dict.fromkeys([str(package.parent), str(kernels)]))
     path = startup_folder() / STUB
     preferences = Path.home() / ".pymolpluginsrc.py"
     present = read_settings(preferences)
@@ -87,7 +135,7 @@ def install(python: str | None = None) -> list[str]:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OrbitileError(f"{error.filename or path} cannot be written: {error.strerror}") from error
-    replace_settings(path, _TEXT.format(version=__version__, settings=settings, folders=folders))
+    replace_settings(path, _TEXT.format(version=__version__, settings=_settings(python), folders=_folders()))
     if ascii(str(path.parent)) not in present:  # PyMOL looks into the folder only when it is named there
         registration = _REGISTRATION.format(folder=str(path.parent))
         replace_settings(preferences, f"{present}\n{registration}".lstrip("\n"))
@@ -95,16 +143,37 @@ def install(python: str | None = None) -> list[str]:
     return [f"wrote {path}", *notes, "start PyMOL again: Plugin > Orbitile, and commands that begin with orb_"]
 
 
+def install_for_scripts(python: str | None = None) -> list[str]:
+    """Write the file that PyMOL reads without a window too; see `Installation`."""
+    path = startup_file()
+    settings = f"    {_settings(python)}" if python is not None else ""
+    replace_settings(path, _STARTUP_TEXT.format(settings=settings, folders=_folders(), name=STARTUP))
+    return [f"wrote {path}: scripts without a window have the commands (pymol -cq script.pml)"]
+
+
 def uninstall() -> list[str]:
-    """Remove the stub; see `Installation`."""
-    path = startup_folder() / STUB
-    if not path.exists():
-        return [f"nothing to remove: there is no {path}"]
-    try:
-        path.unlink()
-    except OSError as error:
-        raise OrbitileError(f"{path} cannot be removed: {error.strerror}") from error
-    return [f"removed {path}"]
+    """Remove the stub and the start-up file; see `Installation`."""
+    paths = [path for path in (startup_folder() / STUB, startup_file()) if path.exists()]
+    if not paths:
+        return [f"nothing to remove: there is no {startup_folder() / STUB}"]
+    for path in paths:
+        try:
+            path.unlink()
+        except OSError as error:
+            raise OrbitileError(f"{path} cannot be removed: {error.strerror}") from error
+    return [f"removed {path}" for path in paths]
+
+
+def _folders() -> list[str]:
+    """Folders in which `orbitile` and `taichi_kernels` lie."""
+    package = Path(__file__).parents[2]
+    kernels = next((root for root in package.parents[:2] if (root / "taichi_kernels").is_dir()), package.parent)
+    return list(dict.fromkeys([str(package.parent), str(kernels)]))
+
+
+def _settings(python: str | None) -> str:
+    """A line of Python by which the worker process runs with an interpreter; empty where none is named."""
+    return f'os.environ.setdefault("ORBITILE_PYTHON", {python!a})\n' if python is not None else ""
 
 
 def _require_taichi(python: str) -> None:
