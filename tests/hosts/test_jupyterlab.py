@@ -188,6 +188,10 @@ def test_what_is_saved_still_turns(browser, server, folder, how):
             gone = urllib.request.Request(f"{server}/api/sessions/{session['id']}", method="DELETE")
             urllib.request.urlopen(gone).close()
         page = opened(browser, server)
+        page.wait_for_function("() => document.body.textContent.includes('model not found')", timeout=30000)
+        assert not page.get_by_text("model not found").first.is_visible(), (
+            "JupyterLab's complaint stands below the page"
+        )
     frame = page.locator("iframe[data-orbitile]").first
     frame.scroll_into_view_if_needed()
     frame.content_frame.locator("[data-ready]").wait_for(timeout=30000)
@@ -196,3 +200,23 @@ def test_what_is_saved_still_turns(browser, server, folder, how):
     drag(page, frame.content_frame.locator("canvas"))
     assert difference(before, pixels(frame)) > 0.1
     page.close()
+
+
+def test_what_is_executed_without_a_browser_shows_what_was_asked_for_last(folder):
+    import html
+    import re
+
+    import nbformat
+
+    from tests.web.unpacking import document_in
+
+    file = repr(ob.__path__[0] + "/data/benzene.molden")
+    sources = ["import orbitile as ob", f"view = ob.view({file}, quality='coarse', device='cpu')\nview", CELLS["lumo"]]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, folder / "b.ipynb")
+    command = [sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace", str(folder / "b.ipynb")]
+    subprocess.run(command, check=True, capture_output=True, timeout=180)
+    saved = nbformat.read(folder / "b.ipynb", 4).cells[1].outputs[0]["data"]["text/html"]
+    document = document_in(html.unescape(re.search('srcdoc="([^"]*)"', saved)[1]))
+    assert [slide["field"] for slide in document["slides"]] == ["mo:22", "mo:21"]

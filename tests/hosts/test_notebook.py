@@ -151,6 +151,17 @@ def test_traits_say_what_is_shown(view):
     assert view.isovalue not in (None, 0.05), "another field has its own isovalue"
 
 
+def test_a_view_has_its_document_when_browsers_hear_of_it(benzene, monkeypatch):
+    """They may draw it at once, before anything else is told."""
+    needs_anywidget()
+    from orbitile.hosts.notebook.widget import View
+
+    opened = []
+    monkeypatch.setattr(View, "open", lambda self: opened.append(unpacked(self.get_state()["_document"])))
+    ob.view(benzene, quality=COARSE, device="cpu").close()
+    assert [len(document["atoms"]) for document in opened] == [12]
+
+
 def test_what_is_chosen_in_the_browser_can_be_read(view):
     asked(view, field="mo:20", isovalue=None)
     assert (view.field, slide(view)["field"]) == ("mo:20", "mo:20")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from orbitile.errors import OrbitileError
 from orbitile.model.core_potentials import usual_cores
@@ -19,7 +20,7 @@ def test_electrons_and_density_are_positive(number):
         assert atom.electrons.sum() == pytest.approx(number - core, abs=1e-6)
         density = atom.density(RADII)
         assert density.min() > -1e-11
-        assert 4 * np.pi * np.trapezoid(density * RADII**2, RADII) == pytest.approx(number - core, abs=0.02 * number)
+        assert 4 * np.pi * trapezoid(density * RADII**2, RADII) == pytest.approx(number - core, abs=0.02 * number)
 
 
 def test_hydrogen_is_that_of_pbe():

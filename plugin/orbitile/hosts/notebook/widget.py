@@ -39,6 +39,12 @@ _PAUSE = 1.0
 _KEPT = 12
 """Pictures that this page has: those seen last."""
 
+_HIDING = (
+    "<style>.jp-OutputArea-child:has(iframe[data-orbitile]) + .jp-OutputArea-child"
+    " > .jupyter-widgets:not(:has(*)) { display: none }</style>"
+)
+"""Hides what JupyterLab says where a widget would be whose kernel is gone (a line of text): the page is above it."""
+
 _PRESETS = (
     Choice("density", "esp", title="density coloured by electrostatic potential"),
     Choice("density", title="electron density"),
@@ -90,6 +96,7 @@ class View(anywidget.AnyWidget):
     _failed = traitlets.Bool(False).tag(sync=True)
     _asked = traitlets.Dict().tag(sync=True)
     _name = traitlets.Unicode("").tag(sync=True)
+    _seen = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -116,9 +123,9 @@ class View(anywidget.AnyWidget):
         self._base: Document = replace(base, slides=(), choices=choices)
         if first.promolecule:
             traits.setdefault("field", "density")
-        super().__init__(_name=uuid.uuid4().hex, **traits)
+        # with its document: a browser may draw the view as soon as the widget is made
+        super().__init__(_name=uuid.uuid4().hex, _document=packed(self._base), **traits)
         self._listed = {(choice.field, choice.color_by) for choice in choices}
-        self._document = packed(self._base)
         self._is_quiet = False
         self._compute()
 
@@ -271,20 +278,34 @@ class View(anywidget.AnyWidget):
             temporary.write_text(page(self.document()), encoding="utf-8")
 
     def _static(self) -> dict[str, str]:
-        return {"text/html": iframe(self.document(), self._name), "text/plain": self._base.title}
+        return {"text/html": _HIDING + iframe(self.document(), self._name), "text/plain": self._base.title}
 
     def _renew(self) -> None:
-        self._due = None
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
         if self._beside is not None:
             self._beside.update(self._static(), raw=True)
+
+    def _end_cell(self) -> None:
+        """Have the page beside the view show what a cell has asked for, where no browser does (`nbconvert --execute`)."""
+        if not self._seen and self._beside is not None:
+            self.wait(_PATIENCE)
+            if self._due is not None:  # there is a picture that the page does not have
+                self._renew()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         from IPython import get_ipython
         from IPython.display import display
 
         self.wait(_PATIENCE)
-        if get_ipython() is not None:
+        shell = get_ipython()
+        if shell is not None:
             self._beside = display(self._static(), raw=True, display_id=self._name)
+            _displayed.add(self)
+            with suppress(ValueError):  # it is not registered yet
+                shell.events.unregister("post_run_cell", _end_cell)
+            shell.events.register("post_run_cell", _end_cell)
         return super()._repr_mimebundle_(**kwargs)
 
     def close(self) -> None:
@@ -293,6 +314,14 @@ class View(anywidget.AnyWidget):
         if self._due is not None:
             self._due.cancel()
         super().close()
+
+
+_displayed: weakref.WeakSet[View] = weakref.WeakSet()
+
+
+def _end_cell(result: Any) -> None:
+    for view in list(_displayed):
+        view._end_cell()
 
 
 def _advance(view: weakref.ref[View], field: str, share: float) -> None:

@@ -46,6 +46,8 @@ function render({ model, el }) {
   slide();
   look();
   status();
+  model.set("_seen", true); // whoever runs cells need not wait for the page beside it
+  model.save_changes();
   model.on("change:_slide", slide);
   model.on("change:_status", status);
   model.on("change:_failed", status);
