@@ -1,7 +1,4 @@
 # A film of an orbital along a trajectory, without a window: pymol -cq film.pml
-python
-import orbitile.hosts.pymol
-python end
 bg_color white
 viewport 320, 240
 orb_load path.h5

@@ -2,17 +2,16 @@
 
 import pymol2
 
-from orbitile.hosts.pymol import commands
+import orbitile.hosts.pymol  # noqa: F401 - adds the commands
 
 with pymol2.PyMOL() as pymol:
     cmd = pymol.cmd
-    commands.register(cmd)
     cmd.bg_color("white")
-    cmd.do("orb_load benzene.molden, quiet=1", echo=0)
+    cmd.orb_load("benzene.molden")
     cmd.orient("benzene")
     cmd.turn("x", -55)
-    commands.orb_mo("benzene", "homo", 0.04, "coarse", _self=cmd)
-    commands.orb_mo("benzene", "lumo", 0.04, "coarse", _self=cmd)
-    commands.orb_color("marine", "orange", 0.5, _self=cmd)
+    cmd.orb_mo("benzene", "homo", 0.04, "coarse")
+    cmd.orb_mo("benzene", "lumo", 0.04, "coarse")
+    cmd.orb_color("marine", "orange", 0.5)
     cmd.ray(320, 240)
     cmd.png("homo-and-lumo.png")

@@ -1,7 +1,4 @@
 # Pictures of the frontier orbitals, without a window: pymol -cq walk.pml
-python
-import orbitile.hosts.pymol
-python end
 bg_color white
 orb_load benzene.molden
 orient benzene

@@ -1,9 +1,12 @@
 """Start-up files of other programs: what is in them stays, whatever happens."""
 
 import os
+import re
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -199,6 +202,26 @@ def test_a_script_ends_at_an_error_with_a_status(home, name):
     assert done.returncode == 1, done.stdout
     assert "the script ends here" in done.stdout
     assert "went on" not in [line.strip() for line in done.stdout.splitlines()]
+
+
+@pytest.mark.linux
+@pytest.mark.slow
+def test_the_first_examples_of_the_manual(home):
+    """`orbitile install pymol` in a pipe, then scripts as they stand there, of PyMOL and of Python, and a program."""
+    section = (Path(__file__).parents[2] / "docs" / "pymol.md").read_text().partition("\n## Without a window\n")[2]
+    blocks = [dedent(block) for block in re.findall(r"\n\n((?:    .*\n|\n(?=    ))+)", section)[:3]]
+    command = [sys.executable, "-m", "orbitile", "install", "pymol", "--no-kernels"]
+    subprocess.run(command, env={**os.environ, "HOME": str(home)}, stdin=subprocess.DEVNULL, check=True)
+    (home / "work").mkdir()
+    (home / "work" / "benzene.molden").write_bytes((files("orbitile") / "data" / "benzene.molden").read_bytes())
+    for name, block in zip(("homo.pml", "homo.py"), blocks, strict=False):
+        (home / "work" / name).write_text(block)
+        done = pymol(home, name)
+        assert done.returncode == 0, done.stdout
+        (home / "work" / "homo.png").unlink()
+    program = f"{blocks[2]}    pymol.cmd.do('orb_mo benzene, lumo, quality=coarse')\n    print(pymol.cmd.get_names())\n"
+    done = subprocess.run([sys.executable, "-c", program], cwd=home / "work", capture_output=True, text=True)
+    assert "benzene_lumo" in done.stdout, done.stderr
 
 
 @pytest.mark.linux

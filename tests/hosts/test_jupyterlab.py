@@ -189,9 +189,7 @@ def test_what_is_saved_still_turns(browser, server, folder, how):
             urllib.request.urlopen(gone).close()
         page = opened(browser, server)
         page.wait_for_function("() => document.body.textContent.includes('model not found')", timeout=30000)
-        assert not page.get_by_text("model not found").first.is_visible(), (
-            "JupyterLab's complaint stands below the page"
-        )
+        assert not page.get_by_text("model not found").first.is_visible(), "JupyterLab complains below it"
     frame = page.locator("iframe[data-orbitile]").first
     frame.scroll_into_view_if_needed()
     frame.content_frame.locator("[data-ready]").wait_for(timeout=30000)

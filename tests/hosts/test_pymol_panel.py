@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orbitile.hosts import installation_of
 from tests.conftest import SAMPLES
 from tests.pictures import shares_of_colours
 
@@ -207,7 +208,9 @@ def test_a_python_that_lacks_something_is_told_so(tmp_path):
     ("name", "pictures"),
     [("walk.pml", {"homo-1.png", "homo.png"}), ("two_orbitals.py", {"homo-and-lumo.png"})],
 )
-def test_the_examples_run(tmp_path, name, pictures):
+def test_the_examples_run(tmp_path, monkeypatch, name, pictures):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    installation_of("pymol").install_for_scripts()
     example = ROOT / "docs" / "examples" / name
     shutil.copy(BENZENE, tmp_path / "benzene.molden")
     command = ["-m", "pymol", "-cq", str(example)] if name.endswith(".pml") else [str(example)]

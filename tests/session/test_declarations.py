@@ -88,6 +88,20 @@ def test_examples_are_as_they_are_typed_in_each_viewer():
         assert all(ours in one.help(PYTHON) for ours in map(PYTHON.line, ours))
 
 
+def test_help_lists_all_commands_by_topic_and_explains_each(tmp_path):
+    session = Session(ServedViewer(lambda message: None, tmp_path))
+    (ours,) = [one for one in COMMANDS if one.name == "orb_help"]
+    text = ours.run(session).text
+    assert [line.split()[0] for line in text.splitlines() if line.startswith("  ")] == [one.name for one in COMMANDS]
+    assert max(map(len, text.splitlines())) < 160
+    for one in COMMANDS:
+        for name in (one.name, one.name.removeprefix("orb_").upper()):
+            assert ours.run(session, [name]).text == one.help(TCL)
+    assert "orb_settle" in ours.run(session, ["live molecules"]).text
+    with pytest.raises(OrbitileError, match="got 'orb_modes'; nearest match: orb_mo"):
+        ours.run(session, ["orb_modes"])
+
+
 def test_pymol_has_the_declared_arguments():
     pytest.importorskip("pymol", reason="PyMOL (extra pymol) is not installed")
     from orbitile.hosts.pymol.commands import PYMOL_COMMANDS

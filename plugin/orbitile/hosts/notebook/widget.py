@@ -288,7 +288,7 @@ class View(anywidget.AnyWidget):
             self._beside.update(self._static(), raw=True)
 
     def _end_cell(self) -> None:
-        """Have the page beside the view show what a cell has asked for, where no browser does (`nbconvert --execute`)."""
+        """Have the page show what a cell has asked for, where no browser shows the view (`nbconvert --execute`)."""
         if not self._seen and self._beside is not None:
             self.wait(_PATIENCE)
             if self._due is not None:  # there is a picture that the page does not have

@@ -38,6 +38,8 @@ def state_of(cmd: Any) -> Session:
         session is None or _host_of(session).cmd._pymol is not owner
     ):  # an instance starts with a copy of the first one's
         session = owner._orbitile = Session(PyMOLViewer(cmd))
+        if "orb_load" not in cmd.keyword:  # an instance of pymol2, whose first command comes from Python
+            register(cmd)
     return session
 
 

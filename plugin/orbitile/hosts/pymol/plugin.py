@@ -9,7 +9,7 @@ from typing import Any
 
 from .._requirements import COMPILER, absent
 
-_COMMANDS = ("orb_load", "orb_info", "orb_mo", "orb_field", "orb_panel")
+_COMMANDS = ("orb_load", "orb_info", "orb_mo", "orb_field", "orb_help", "orb_panel")
 _OFFERED = "orbitile_offered"
 """Preference of PyMOL in which it is kept that what is missing was offered; later on it is by the menu only."""
 _menu_added = False
