@@ -26,11 +26,7 @@ def orb_help(session: Session, name: str) -> Answer:
     for one in (one for commands in TOPICS.values() for one in commands):
         if wanted in (one.name, one.name.removeprefix("orb_")):
             return Answer(None, one.help(session.host.syntax))
-    topics = {
-        topic: commands
-        for topic, commands in TOPICS.items()
-        if any(part.startswith(wanted) for part in (topic, *topic.split()))
-    }
+    topics = {topic: commands for topic, commands in TOPICS.items() if wanted in topic}
     if not topics:
         known = [one.name for commands in TOPICS.values() for one in commands]
         close = get_close_matches(wanted if wanted.startswith("orb_") else f"orb_{wanted}", known, 1)
