@@ -126,6 +126,49 @@ def test_amplitudes_with_deexcitations(responding, tmp_path):
     assert sum(share for share, *_ in pairs) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("program", ["GAMESS", "ORCA"])
+def test_deexcitations_of_other_programs(responding, tmp_path, program):
+    """Tables with X and Y in a row, of which cclib keeps X, and with arrows, of which cclib reads one direction."""
+    wavefunction, states, number = responding
+    x, y = (np.sqrt(2) * part for part in states.xy[number])
+    n_occupied, pairs = len(x), list(np.ndindex(x.shape))
+    if program == "GAMESS":
+        lines = [
+            " STATE #   1  ENERGY =    6.000000 EV",
+            " OSCILLATOR STRENGTH =    0.500000",
+            "     ---     ---   --------",
+        ]
+        lines += [f"{i + 1:7d}{n_occupied + a + 1:8d}{x[i, a]:12.6f}{y[i, a]:15.6f}" for i, a in pairs]
+    else:
+        lines = ["STATE  1:  E=   0.220000 au      6.000 eV    48393.3 cm**-1 <S**2> =   0.000000"]
+        for arrow, block in (("->", x), ("<-", y)):
+            lines += [
+                f"{i:6d}a {arrow} {n_occupied + a:3d}a  : {block[i, a] ** 2:12.6f} (c= {block[i, a]:.8f})"
+                for i, a in pairs
+            ]
+        lines += ["     Symmetry: Bu"]
+    log = tmp_path / "job.log"
+    log.write_text("\n".join([*lines, "", "    36      37   -1.000000  0.500000", ""]))
+    of_cclib = [[(i, 0), (n_occupied + a, 0), x[i, a]] for i, a in pairs]
+    if program == "ORCA":
+        of_cclib += [[(i, 0), (n_occupied + a, 0), y[i, a]] for i, a in pairs]
+    data = SimpleNamespace(
+        etsecs=[of_cclib], etenergies=[states.e[number] / 4.556335252912e-6], homos=[n_occupied - 1], etoscs=[0.5]
+    )
+    kept = [np.ones(len(wavefunction.alpha), bool)]
+    (whole,) = excitations_of(with_deexcitations(data, PROGRAMS[program], log), kept)
+    back = whole.source > whole.target
+    assert back.sum() == x.size
+    np.testing.assert_allclose(whole.amplitudes[~back].reshape(x.shape), x, atol=1e-5)
+    np.testing.assert_allclose(whole.amplitudes[back].reshape(x.shape), y, atol=1e-5)
+
+
+def test_states_whose_amplitudes_are_not_printed():
+    """ORCA's full TDDFT may print weights only: such a state is left out, and none is shown that is no number."""
+    data = SimpleNamespace(etsecs=[[[(0, 0), (1, 0), np.nan]]], etenergies=[4e4])
+    assert excitations_of(data, [np.ones(2, bool)]) == ()
+
+
 def test_names(excited, benzene):
     _, _, wavefunction = excited
     for wrong, message in (

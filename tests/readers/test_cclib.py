@@ -86,7 +86,7 @@ def test_electrons_and_energies_of_logs(logs, name):
     assert w.kind == "restricted"
     assert w.alpha.energies[homo] == pytest.approx(energy, abs=0.6 * unit)
     assert len(w.alpha) == w.n_basis == 60
-    assert "STO-3G" in w.method.upper()
+    assert w.method.upper() == ("HF" if "hf" in name else "B3LYP") + "/STO-3G"
     if "molpro" not in name:
         assert w.alpha.irreps[homo].lower() == "bg"
 
@@ -385,6 +385,28 @@ def test_core_potentials_that_the_parser_does_not_know():
     assert (w.core_charges.tolist(), w.n_electrons, w.charge) == ([2], 2, 0)
     assert "core potentials on Zn (28 electrons) are assumed" in w.remarks[0]
     np.testing.assert_array_equal(w.alpha.occupations, [2, 0, 0, 0])
+
+
+def test_an_energy_of_zero_is_none():
+    """GAMESS prints it where the iterations did not converge."""
+    assert convert(helium(scfenergies=[0.0])).stated.energy is None
+
+
+def test_gamess_orbitals_over_orthogonal_functions_are_passed_over():
+    """NPRINT=9 prints them below the orbitals, under the same heading between dashes."""
+    from orbitile.readers._logs.parsing import _orthogonal_basis
+
+    parser, dashes = SimpleNamespace(), 10 * " " + 41 * "-"
+    lines = [
+        "          ------------",
+        "          EIGENVECTORS",
+        "          ------------",
+        "",
+        dashes,
+        "          EIGENVECTORS",
+        dashes,
+    ]
+    assert [n for n, line in enumerate(lines) if _orthogonal_basis(parser, line)] == [5]
 
 
 def test_natural_orbitals():

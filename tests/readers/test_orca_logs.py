@@ -17,6 +17,7 @@ TD-DFT/TDA EXCITED STATES (SINGLETS)
 STATE  1:  E=   0.300000 au      8.163 eV    65842.4 cm**-1 <S**2> =   0.000000 Sym: Bu Mult 1
      3a ->   5a  :     0.640000 (c=  0.80000000)
      4a ->   6a  :     0.360000 (c= -0.60000000)
+     4a <-   6a  :     0.010000 (c= -0.10000000)
 
 STATE  2:  E=   0.400000 au     10.885 eV    87789.9 cm**-1 <S**2> =   0.000000 Mult 1
      3a <-   5a  :     0.640000 (c=  0.80000000)
@@ -77,11 +78,11 @@ def test_orbitals_of_logs_are_those_of_pyscf(tmp_path, atoms, basis, spins, ecp)
 def test_excited_states(tmp_path):
     made = sample("O 0 0 0.1; H 0.1 0.8 -0.5; H 0 -0.7 -0.55", "sto-3g")
     wavefunction = load(tmp_path, log_text(made, states=ITERATIONS + STATES))
-    first, second = wavefunction.excitations  # that with a de-excitation is left out
+    first, second = wavefunction.excitations  # that with nothing but a de-excitation is left out
     assert (first.label, second.label) == ("Singlet-Bu", "Triplet-Ag")
     assert first.energy == pytest.approx(0.3)
-    assert (first.source.tolist(), first.target.tolist()) == ([3, 4], [5, 6])
-    np.testing.assert_allclose(first.amplitudes, [0.8, -0.6])
+    assert (first.source.tolist(), first.target.tolist()) == ([3, 4, 6], [5, 6, 4])
+    np.testing.assert_allclose(first.amplitudes, np.array([0.8, -0.6, -0.1]) / 0.99**0.5)
     assert second.energy / wavenumber == pytest.approx(43894.9, abs=0.1)
 
 

@@ -105,7 +105,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     ]
     metadata = getattr(data, "metadata", {})
     version = str(metadata.get("package_version", "")).partition("+")[0].rpartition("!")[2]
-    method = str(metadata.get("functional") or next(iter(metadata.get("methods", ())), ""))
+    method = str(metadata.get("method", ""))
     step_note = f"geometry {step + 1} of {len(geometries)}" if step + 1 < len(geometries) else ""
     remarks = [f"{program.name} {version}".strip() + " log", choice.name, step_note, note]
     return Wavefunction(
@@ -139,7 +139,7 @@ def _stated(data: Any, step: int, n_steps: int) -> Stated:
     return Stated(
         None if charge is None else float(charge),
         None if multiplicity is None else int(multiplicity),
-        energy=float(energy) if np.isfinite(energy) else None,
+        energy=float(energy) if np.isfinite(energy) and energy else None,  # GAMESS prints 0 where it did not converge
     )
 
 

@@ -14,27 +14,48 @@ from ...model.units import wavenumber
 from ...model.wavefunction import Excitation
 from .programs import Program
 
-_DEEXCITATION = re.compile(r"\s+(\d+)([AB]?)\s*<-\s*(\d+)([AB]?)\s+(-?\d*\.\d+)\s*$")
+_ROWS = {
+    "Gaussian": re.compile(r"\s+(\d+)([AB]?)\s*(<-)\s*(\d+)([AB]?)\s+(-?\d*\.\d+)\s*$"),
+    "ORCA": re.compile(r"\s*(\d+)([ab])\s+(->|<-)\s+(\d+)([ab])\s+:\s+\d+\.\d+ \(c=\s*(-?\d+\.\d+)\)\s*$"),
+    "GAMESS": re.compile(r"\s+(\d+)()\s+()(\d+)()\s+-?\d+\.\d+\s+(-?\d+\.\d+)\s*$"),
+}
+"""Lines of excited states: an occupied orbital and its spin, the direction, an unoccupied one, the amplitude."""
+
+_STATES = {
+    "Gaussian": re.compile(r" Excited State\s+(\d+)"),
+    "ORCA": re.compile(r"STATE\s+(\d+):"),
+    "GAMESS": re.compile(r" STATE #\s*(\d+)  ENERGY"),
+}
+"""Lines above them."""
 
 
 def with_deexcitations(data: Any, program: Program, path: Path) -> Any:
-    """Excited states as Gaussian prints them, with the de-excitations that cclib leaves out of them."""
-    if program.name != "Gaussian" or not getattr(data, "etsecs", ()):
+    """Excited states with the de-excitations that cclib leaves out (Gaussian, GAMESS) or turns round (ORCA)."""
+    if program.name not in _STATES or not getattr(data, "etsecs", ()):
         return data
+    heading, row = _STATES[program.name], _ROWS[program.name]
+    first = 0 if program.name == "ORCA" else 1  # which counts orbitals from 0
     states: list[list[Any]] = []
-    number = 0
-    factor = np.sqrt(2) if len(data.homos) == 1 else 1.0  # as cclib scales the others where spins share orbitals
+    number, table = 0, False
+    # Gaussian's and ours differ where spins share orbitals, as cclib knows of the others
+    factor = np.sqrt(2) if program.name == "Gaussian" and len(data.homos) == 1 else 1.0
     for raw in complete_lines(path, 0):
         line = raw.decode("latin-1")
-        if line.startswith(" Excited State"):
-            before, number = number, int(float(line.split()[2].rstrip(":")))
-            states = [*(states if number > before else []), []]
-        elif states and "<-" in line and (match := _DEEXCITATION.match(line)):
-            low, low_spin, high, high_spin, amplitude = match.groups()
-            occupied, unoccupied = (int(low) - 1, int(low_spin == "B")), (int(high) - 1, int(high_spin == "B"))
-            states[-1].append([unoccupied, occupied, factor * float(amplitude)])
+        if state := heading.match(line):
+            before, number = number, int(state[1])
+            again = number <= before and not (program.name == "ORCA" and len(states) < len(data.etsecs))
+            states, table = [*([] if again else states), []], True
+        elif table and (match := row.match(line)):
+            low, low_spin, direction, high, high_spin, amplitude = match.groups()
+            occupied = int(low) - first, int(low_spin in ("B", "b"))
+            unoccupied = int(high) - first, int(high_spin in ("B", "b"))
+            ends = (occupied, unoccupied) if direction == "->" else (unoccupied, occupied)
+            states[-1].append([*ends, factor * float(amplitude)])
+        elif program.name != "Gaussian" and not line.strip():
+            table = False
     if len(states) == len(data.etsecs):
-        data.etsecs = [[*first, *more] for first, more in zip(data.etsecs, states, strict=True)]
+        own = program.name == "ORCA"
+        data.etsecs = [more if own else [*given, *more] for given, more in zip(data.etsecs, states, strict=True)]
     return data
 
 
@@ -51,7 +72,7 @@ def excitations_of(data: Any, kept: list[NDArray[np.bool_]]) -> tuple[Excitation
         source, target, spins, amplitudes = (np.array(column) for column in zip(*mapped, strict=True))
         # X^2 - Y^2: eigenvectors of the response equations are normalised so (occupied orbitals stand first in a log)
         square = float(np.sum(np.where(source < target, 1, -1) * amplitudes**2))
-        if square <= 0 or n >= len(getattr(data, "etenergies", ())):
+        if not square > 0 or n >= len(getattr(data, "etenergies", ())):
             continue
         strengths, labels = getattr(data, "etoscs", ()), getattr(data, "etsyms", ())
         result.append(

@@ -26,7 +26,7 @@ _ATOM = re.compile(r"\s*\d+ ([A-Z][a-z]?):?\s+(-?\d+\.\d+)\*?\s+-?\d+\s+\d+\.\d+
 _ORBITAL_ENERGY = re.compile(r"\s*(\d+)\s+\d\.\d+\s+(-?\d+\.\d+)\s+-?\d+\.\d+(?:\s+\d+-(\S+))?")
 _COEFFICIENTS = re.compile(r"\s*(\d+)([A-Z][a-z]?):?\s+(\d+\S+)\s+(-?\d+\.\d{6}.*)")
 _STATE = re.compile(r"STATE\s+\d+:\s+E=\s+(-?\d+\.\d+) au.*?(?:Sym:\s+(\S+)\s*)?(?:Mult\s+(\d+))?$")
-_EXCITATION = re.compile(r"\s*(\d+)([ab])\s+->\s+(\d+)([ab])\s+:\s+\d+\.\d+ \(c=\s*(-?\d+\.\d+)\)")
+_EXCITATION = re.compile(r"\s*(\d+)([ab])\s+(->|<-)\s+(\d+)([ab])\s+:\s+\d+\.\d+ \(c=\s*(-?\d+\.\d+)\)")
 
 _SPINS = {"1": "Singlet", "2": "Doublet", "3": "Triplet", "4": "Quartet", "5": "Quintet"}
 """What cclib calls multiplicities."""
@@ -89,6 +89,10 @@ class _Log:
             self.found["charge"] = int(words[-1])
         elif words[:2] == ["Multiplicity", "Mult"]:
             self.found["mult"] = int(words[-1])
+        elif line.startswith("Total Energy  ") and words[2] == ":" and words[4] == "Eh":
+            self.found.setdefault("scfenergies", []).append(float(words[3]) * ELECTRONVOLT)
+        elif words[:5] == ["Your", "calculation", "utilizes", "the", "basis:"]:
+            self.found["metadata"]["basis_set"] = " ".join(words[5:])
         elif "ORCA TERMINATED NORMALLY" in line:
             self.found["metadata"]["success"] = True
 
@@ -225,11 +229,13 @@ class _Log:
         if state is None or "etsecs" not in self.found:
             return
         rows = [_EXCITATION.match(line) for line in self._block()]
-        whole = all(row is not None for row in rows)  # de-excitations are printed otherwise
+        whole = all(row is not None for row in rows)  # weights without amplitudes are no state that can be shown
         spin = {"a": 0, "b": 1}
-        excitations = [
-            ((int(row[1]), spin[row[2]]), (int(row[3]), spin[row[4]]), float(row[5])) for row in rows if row is not None
-        ]
+        excitations = []
+        for row in rows:
+            if row is not None:
+                ends = (int(row[1]), spin[row[2]]), (int(row[4]), spin[row[5]])
+                excitations.append((*(ends if row[3] == "->" else ends[::-1]), float(row[6])))
         self.found["etenergies"].append(float(state[1]) / wavenumber)
         self.found["etsyms"].append("-".join(part for part in (_SPINS.get(state[3], ""), state[2]) if part))
         self.found["etsecs"].append(excitations if whole else [])

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import FileError, OrbitileError
 from .._isolation import OutOfTime, isolated
+from .methods import method_of
 from .orca import attributes_of_log
 from .programs import INSTEAD, OTHERS, PROGRAMS, Program
 
@@ -35,7 +36,16 @@ def parse_log(path: Path, *, part: bool = False) -> tuple[Any, Program]:
 
 
 def attributes_of(name: str, part: bool) -> tuple[dict[str, Any], str]:
-    """Attributes of cclib's data of a log, or of part of one, and the name of the program in cclib.
+    """Attributes of cclib's data of a log, or of part of one, with the method, and the program by its name in cclib."""
+    attributes, program = _parsed(name, part)
+    text = Path(name).read_bytes().decode("latin-1")
+    metadata = attributes.setdefault("metadata", {})
+    metadata["method"] = method_of(text, program, metadata)
+    return attributes, program
+
+
+def _parsed(name: str, part: bool) -> tuple[dict[str, Any], str]:
+    """What a parser finds.
 
     A damaged number may send its parsers into loops of millions of turns, so they run in a process of their own.
     """
@@ -123,6 +133,8 @@ def _extract(parser: Any, stream: Any, line: str) -> None:
     """What cclib's parser does with a line; but orbitals that are cut off are an error, and not left incomplete."""
     from packaging.version import InvalidVersion, Version
 
+    if _orthogonal_basis(parser, line):
+        return
     heading = getattr(parser, "electronorbitals", "") or line  # that of the other spin, which Molpro's parser has seen
     try:
         type(parser).extract(parser, stream, line)
@@ -132,6 +144,12 @@ def _extract(parser: Any, stream: Any, line: str) -> None:
         raise
     except InvalidVersion:  # Psi4 as Debian builds it names no branch, and cclib then makes up 1.3.2.dev+-zzzzzzz
         parser.package_version = Version(parser.metadata["legacy_package_version"])
+
+
+def _orthogonal_basis(parser: Any, line: str) -> bool:
+    """Whether a table of GAMESS has coefficients over Loewdin's functions (NPRINT=9): its heading is between dashes."""
+    above, parser.line_above = getattr(parser, "line_above", ""), line.strip()
+    return line.strip() == "EIGENVECTORS" and len(above) > 30 and set(above) == {"-"}
 
 
 def _extract_part(parser: Any, stream: Any, line: str) -> None:
