@@ -596,6 +596,15 @@ def test_banners(head, program):
     assert any(banner in head for banner in PROGRAMS[program].banner)
 
 
+def test_another_program_named_in_a_log(tmp_path):
+    """In the echo of the input above the banner, as the name of a basis set, and far below it."""
+    log = Path(__file__).parents[1] / "trajectories" / "logs" / "nwchem_water.out"
+    text = log.read_text().replace("argument  1 = water.nw", "argument  1 = turbomole.nw", 1)
+    path = tmp_path / "job.out"
+    path.write_text(text.replace("sto-3g", "Turbomole TZV", 1) + "\n Converted for TURBOMOLE and Gaussian, Inc.\n")
+    assert ob.load(path).program.startswith("NWChem 7")
+
+
 def test_programs_whose_orbitals_are_elsewhere(tmp_path):
     (tmp_path / "dscf.out").write_text("                              TURBOMOLE V7.5\n   text\n" * 3)
     with pytest.raises(FileError, match="a log of Turbomole; its orbitals are in the folder of the calculation"):

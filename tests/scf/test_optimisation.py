@@ -209,8 +209,6 @@ def test_refusals(tmp_path):
         (path, {"steps": 0}, "steps: expected 1 or more, got 0"),
         (path, {"calculation": ob.Calculation("hf", "sto-3g", 1)}, "there are 9 electrons, so an odd"),
         (path, {"calculation": ob.Calculation("hf", "no-such-set")}, "basis set 'no-such-set'"),
-        (path, {"calculation": ob.Calculation("b3lyp-d3bj")}, "forces would lack it"),
-        (path, {"calculation": ob.Calculation("wb97x-d")}, "forces would lack it"),
         (path, {"engine": "psi4"}, "engine: expected auto, .* got 'psi4'"),
         (two, {}, "two.xyz: holds 2 geometries; choose one with --frame"),
         (two, {"frame": 2}, "has 2 frames; there is no frame 3"),

@@ -217,7 +217,7 @@ def test_effective_core_potentials_count_once(tmp_path, basis, core):
         ("rob3lyp", 1, ("ro", "b3lyp")),
         ("pbe0", 1, ("u", "pbe0")),
         ("rpbe", 0, ("r", "rpbe")),
-        ("wb97x-d", 0, ("r", "HYB_GGA_XC_WB97X_D")),
+        ("hyb_gga_xc_wb97x_d", 0, ("r", "hyb_gga_xc_wb97x_d")),
     ],
 )
 def test_names_of_methods(name, unpaired, expected):
@@ -228,9 +228,6 @@ def test_names_of_methods(name, unpaired, expected):
     ("name", "message"),
     [
         ("b3ylp", "did you mean b3lyp"),
-        ("b3lyp-d3bj", "leaves the orbitals as they are; leave out '-d3bj'$"),
-        ("rob3lyp-gd3bj", "leave out '-gd3bj'$"),
-        ("pbeh-3c", "expected a functional"),
         ("mp2", "expected hf, or a functional"),
         ("ro-pbe", "expected hf, or a functional"),
         ("1", "expected hf, or a functional"),
@@ -239,11 +236,6 @@ def test_names_of_methods(name, unpaired, expected):
 def test_names_that_are_no_methods(name, message):
     with pytest.raises(OrbitileError, match=message):
         functional(Calculation(name))
-
-
-def test_the_functional_of_wb97x_d_without_its_energy_of_dispersion(tmp_path):
-    (w,) = compute_series(write_water(tmp_path / "w.xyz", 1), tmp_path / "w.h5", Calculation("wb97x-d", "sto-3g"))
-    assert w.n_electrons == 10
 
 
 def test_an_augmented_basis_set_has_the_core_potential_of_the_plain_one(tmp_path):

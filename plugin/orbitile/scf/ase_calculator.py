@@ -15,7 +15,7 @@ from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from .calculation import Calculation
 from .engines import AUTO, Engine, engine_of
-from .forces import check_forces, require_ase
+from .forces import require_ase
 from .frames import HISTORY, sound
 
 require_ase()
@@ -50,8 +50,8 @@ class AseCalculator(Calculator):
     Raises
     ------
     OrbitileError
-        When the method has a correction for dispersion. When energies are asked for: as `orbitile.compute_series` does,
-        when the self-consistent field does not converge, and when the atoms are periodic or at one place.
+        When energies are asked for: as `orbitile.compute_series` does, when the self-consistent field does not
+        converge, and when the atoms are periodic or at one place.
     """
 
     implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012 - as ASE declares it
@@ -65,7 +65,6 @@ class AseCalculator(Calculator):
         precision: str = "single",
     ) -> None:
         calculation = calculation or Calculation("pbe")
-        check_forces(calculation)
         super().__init__()  # type: ignore[no-untyped-call]  # ASE has no types
         self.calculation = calculation
         self._engine, self._device, self._precision = engine, device, precision

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import OrbitileError
+from ..integrals.method_names import check_name
 from ..model.wavefunction import Wavefunction
 from .diis import Response
 
@@ -32,7 +33,8 @@ class Calculation:
     Raises
     ------
     OrbitileError
-        When method or basis set have no name, or the number of unpaired electrons is negative.
+        When method or basis set have no name, the method has a part that is not computed, such as a dispersion
+        correction, or the number of unpaired electrons is negative.
     """
 
     method: str = "hf"
@@ -45,6 +47,7 @@ class Calculation:
         for what, name in (("method", self.method), ("basis set", self.basis)):
             if not name.strip():
                 raise OrbitileError(f"{what}: expected a name, got none")
+        check_name(self.method)
         if self.unpaired < 0:
             raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
 

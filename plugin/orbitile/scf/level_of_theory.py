@@ -132,10 +132,6 @@ def _unknown_basis(name: str, symbol: str, known: Iterable[str]) -> str:
     return f"basis set {name!r}: expected one that PySCF knows{hint}"
 
 
-DISPERSION = re.compile(r"(.+?)[-_](gd\d.*|d|d\d.*)")
-"""Names of functionals with an empirical dispersion correction."""
-
-
 def functional(calculation: Calculation) -> tuple[str, str]:
     """Kind of orbitals, "r", "u" or "ro", and functional, by its name in PySCF or "hf".
 
@@ -158,27 +154,9 @@ def functional(calculation: Calculation) -> tuple[str, str]:
 
 
 def _name_in_pyscf(name: str, libxc: Any) -> str:
-    """The functional of a name, empty where it is none.
-
-    A dispersion correction is a function of the positions, so it has no bearing on orbitals: where libxc has parameters
-    made to go with one, as for wb97x-d, the functional is taken by its full name, without the correction.
-    """
+    """The functional of a name, empty where it is none."""
     if name.startswith("-") or not re.search("[a-z]", name):
         return ""
-    corrected = DISPERSION.fullmatch(name)
-    if corrected and name.upper() not in libxc.XC_CODES:
-        ending = "_XC_" + name.upper().replace("-", "_")
-        full = [code for code in libxc.XC_CODES if code.endswith(ending)]
-        if not full and _name_in_pyscf(corrected[1], libxc):
-            correction = name[corrected.end(1) :]
-            raise OrbitileError(
-                f"method: a dispersion correction leaves the orbitals as they are; leave out {correction!r}"
-            )
-        return full[0] if full else ""
-    if name.endswith("-3c"):
-        raise OrbitileError(
-            f"method {name!r}: expected a functional; corrections as those of 3c leave the orbitals alone"
-        )
     try:
         libxc.parse_xc(name)
     except (KeyError, ValueError, IndexError, NotImplementedError):  # what PySCF raises of a text that is no functional

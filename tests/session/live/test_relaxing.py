@@ -274,10 +274,6 @@ def test_refusals(monkeypatch):
     assert not session.live.status.relaxes
     session.end_live()
     monkeypatch.undo()
-    session = live_session("H 0 0 0; H 0 0 0.74", ob.Calculation("b3lyp-d3bj", "sto-3g"))
-    with pytest.raises(OrbitileError, match="forces would lack it"):
-        session.live.relax(0.5)
-    session.end_live()
 
 
 def test_commands_say_what_is_missing(tmp_path):

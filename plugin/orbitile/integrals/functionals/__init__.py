@@ -21,6 +21,7 @@ from taichi_kernels.target import Target
 from ...errors import OrbitileError
 from ...registry import modules_of
 from ...watch import watcher
+from ..method_names import check_name
 from . import _libxc
 from ._density import SpinDensity
 
@@ -96,10 +97,12 @@ def functional(name: str, semilocal_only: bool = False) -> Functional:
     Raises
     ------
     OrbitileError
-        When there is no such functional, it takes PySCF which is not installed, or more than density and gradient.
+        When there is no such functional, it takes PySCF which is not installed, or more than density and gradient, as
+        a dispersion correction does.
     """
     from taichi_kernels.functionals import uses_gradient
 
+    check_name(name, "functional")
     key = name.lower().replace(" ", "")
     if not key.strip(","):
         raise OrbitileError(f"functional {name!r}: expected one of PySCF's names, such as pbe or lda,vwn")

@@ -40,7 +40,7 @@ def needs_gradient(name: str, known: list[str], semilocal_only: bool) -> bool:
         ) from error
     try:
         kind, hybrid, nonlocal_ = libxc.xc_type(name), libxc.is_hybrid_xc(name), libxc.is_nlc(name)
-    except (KeyError, ValueError, IndexError) as error:
+    except (KeyError, ValueError, IndexError, NotImplementedError) as error:
         raise OrbitileError(f"functional {name!r}: expected one of PySCF's names, such as pbe or lda,vwn") from error
     if kind not in ("LDA", "GGA"):
         raise OrbitileError(

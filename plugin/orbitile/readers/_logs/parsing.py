@@ -52,6 +52,7 @@ def _parsed(name: str, part: bool) -> tuple[dict[str, Any], str]:
     from importlib.metadata import version
 
     from cclib.io.ccio import ccopen
+    from cclib.parser.logfilewrapper import FileWrapper
 
     path = Path(name)
     with path.open("rb") as stream:
@@ -61,7 +62,12 @@ def _parsed(name: str, part: bool) -> tuple[dict[str, Any], str]:
     with _silence():
         parser = None
         try:
-            parser = ccopen(str(path.resolve()), loglevel=logging.CRITICAL + 1, quiet=True)
+            source, loglevel = str(path.resolve()), logging.CRITICAL + 1
+            named = _named_by_banner(path)
+            if named is None:
+                parser = ccopen(source, loglevel=loglevel, quiet=True)
+            else:
+                parser = named(FileWrapper(source), loglevel=loglevel)
             program = type(parser).__name__
             if program in PROGRAMS:
                 parser.extract = MethodType(_extract_part if part else _extract, parser)
@@ -93,6 +99,22 @@ def _parsed(name: str, part: bool) -> tuple[dict[str, Any], str]:
         known = ", ".join(p.name for p in PROGRAMS.values())
         raise FileError(f"{path.name}: {found}; {other or INSTEAD.get(program, f'expected one of {known}')}")
     return vars(data), program
+
+
+def _named_by_banner(path: Path) -> Any:
+    """cclib's parser for the program whose banner comes first, None where there is none.
+
+    cclib takes the program that is named last or most, be it in the name of a basis set or of a file.
+    """
+    from cclib.io import ccio
+
+    content = path.read_bytes()
+    places = {
+        name: min(place for banner in program.banner if (place := content.find(banner.encode())) >= 0)
+        for name, program in PROGRAMS.items()
+        if any(banner.encode() in content for banner in program.banner)
+    }
+    return getattr(ccio, min(places, key=places.__getitem__)) if places else None
 
 
 _HEAD = 1 << 14

@@ -134,7 +134,7 @@ PROGRAMS = {
     ),
     "Molpro": Program(
         "Molpro",
-        ("PROGRAM SYSTEM MOLPRO",),
+        ("PROGRAM SYSTEM MOLPRO", "1PROGRAM * "),
         "gprint,basis",
         "gprint,orbitals",
         ("ATOMIC COORDINATES",),

@@ -21,7 +21,6 @@ from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ...scf.calculation import Calculation, NotConverged, Solution
 from ...scf.diis import Response
 from ...scf.engines import engine_of
-from ...scf.forces import check_forces
 from ...scf.frames import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
 from ...trajectories.tracking import followed
@@ -160,7 +159,6 @@ def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxati
 
 def _forces(known: _Known, order: Order, found: Converged) -> Forces:
     level, calculation = order.level, order.level.calculation
-    check_forces(calculation)
     geometry = Geometry(order.atomic_numbers, order.positions)
     engine = engine_of(level.engine, geometry, calculation)
     if known.solved is None or known.solved[0] != found.source:  # another process has found it

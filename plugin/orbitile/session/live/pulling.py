@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import OrbitileError
 from ...scf.calculation import Calculation
-from ...scf.forces import check_forces, require_ase
+from ...scf.forces import require_ase
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
 from ..host import Viewer
 from .order import Converged, Order, Positions, Relaxation
@@ -50,13 +50,11 @@ class Pulling:
         Raises
         ------
         OrbitileError
-            When hardness is another number, forces of the calculation lack a part, ASE is missing, or the viewer cannot
-            be told where atoms are.
+            When hardness is another number, ASE is missing, or the viewer cannot be told where atoms are.
         """
         if not 0 <= hardness <= 1:
             raise OrbitileError(f"hardness: expected 0 to 1, got {hardness:g}")
         if not self.is_on:
-            check_forces(calculation)
             if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
                 require_ase()
             self._viewer.move(molecule, positions)

@@ -1,0 +1,38 @@
+"""Names of methods that ask for what is not computed, at every door where a method is named."""
+
+import pytest
+
+import orbitile as ob
+from orbitile.errors import OrbitileError
+from orbitile.integrals.functionals import functional
+from orbitile.integrals.method_names import check_name
+
+REFUSED = {
+    "dispersion": "pbe-d3 b97-d b97d PBE-D3(BJ) pbe-d4 b3lyp-d3bj rob3lyp-gd3bj "
+    "b3lypd3 pbe+d3 pbe-ts pbe-mbd pbe-xdm b3lyp-nl"
+    " wb97x-d wb97xd uwb97xd wb97x-d3 pw6b95d3 pbe-d3(bj)-abc b3lyp_d3 apfd m06-2x-d3 ub97-d b3lyp-d",
+    "composite": "b97-3c r2scan-3c hf-3c PBEh-3c",
+    "double hybrid": "b2plyp b2-plyp dsd-pbep86 revdsd-pbep86-d4 xyg3 pbe0-dh wb97x-2 mpw2plyp pwpb95 b2plyp-d3",
+    "solvent": "b3lyp-cpcm pbe(water) hf/pcm b3lyp_smd pbe,cosmo",
+    "basis set": "pbe/def2-svp b3lyp/6-31g*",
+}
+TAKEN = """
+    hf uhf rohf pbe b3lyp b3lyp/g wb97x-v wb97m-v lda,vwn ,pw b97-1 b97-3 m06-2x m11-l cam-b3lyp hse06 rpbe revpbe scan
+    r2scan sogga11-x mn15-l vv10 gga_xc_b97_d HYB_GGA_XC_WB97X_D .2*hf+.8*b88,lyp bp86 edf1 pbe0 rob3lyp lc_wpbe n12-sx
+"""
+
+
+@pytest.mark.parametrize(("reason", "name"), [(why, name) for why, names in REFUSED.items() for name in names.split()])
+def test_what_would_be_missing_is_refused(reason, name):
+    with pytest.raises(OrbitileError, match=reason) as caught:
+        check_name(name)
+    assert repr(name) in str(caught.value)
+    with pytest.raises(OrbitileError, match=reason):
+        ob.Calculation(name)
+    with pytest.raises(OrbitileError, match=reason):
+        functional(name)
+
+
+@pytest.mark.parametrize("name", TAKEN.split())
+def test_other_names_are_taken(name):
+    check_name(name)
