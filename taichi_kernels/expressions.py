@@ -177,11 +177,16 @@ def at_most(x: Value, limit: Value | Number) -> Value:
     return x.on.add("at_most", (x.step, x._with(limit).step))
 
 
-def above(x: Value, limit: Number) -> Value:
+def above(x: Value, limit: Value | Number) -> Value:
     """1 where a number, or each of an array, is above a limit, 0 elsewhere."""
     if not isinstance(x, Expression):
         return (x > limit).astype(x.dtype)
     return x.on.add("above", (x.step, x._with(limit).step))
+
+
+def taken_at_least(x: Expression, limit: Number) -> Expression:
+    """The larger one of a number and a limit, whose derivative is 1 below the limit too: it is taken there instead."""
+    return x.on.add("taken_at_least", (x.step, x._with(limit).step))
 
 
 # What becomes of them ----------------------------------------------------------------------------------------------
@@ -214,6 +219,8 @@ def _partial(operation: str, result: Expression, a: Expression, b: Expression | 
             "/": lambda: [1.0 / b, -(result / b)],
             "at_least": lambda: [a.on.add("above", (a.step, b.step))],
             "at_most": lambda: [a.on.add("above", (b.step, a.step))],
+            "above": lambda: [a.on.constant(0.0)],
+            "taken_at_least": lambda: [one],
         }[operation]()
     return [
         {
@@ -237,6 +244,7 @@ _TEXT = {
     "sqrt": "ti.sqrt({0})",
     "saturated": "{0} / (1.0 + {0})",
     "at_least": "ti.max({0}, {1})",
+    "taken_at_least": "ti.max({0}, {1})",
     "at_most": "ti.min({0}, {1})",
     "above": "ti.select({0} > {1}, real(1.0), real(0.0))",
 }

@@ -19,12 +19,12 @@ from .launching import launch
 from .pace import Checkpoint, Pace
 from .target import Target
 
-Formula = Callable[[list[Expression], list[Expression]], Expression]
+Formula = Callable[[list[Expression], list[Expression], Expression], Expression]
 """Takes densities and products of gradients to the energy per volume: the density and the square of its gradient; or
-those of both spins, and alpha alpha, alpha beta, beta beta."""
+those of both spins, and alpha alpha, alpha beta, beta beta; and the density up to which a spin has no exchange."""
 
-EMPTY, NO_SPIN = 1e-15, 1e-25
-"""Density in bohr^-3 below which there is no energy; and what the density of a spin counts as at least."""
+EMPTY = 1e-15
+"""Density in bohr^-3 below which there is no energy, and what that of a spin counts as at least, as in libxc."""
 
 _RUN = 1 << 12
 """Points that stay together when the work is done in pieces."""
@@ -43,6 +43,7 @@ def functional_at_points(
     potential: Any,
     target: Target,
     checkpoint: Checkpoint | None = None,
+    noise: float = 0.0,
 ) -> None:
     """Evaluate a functional at points.
 
@@ -63,13 +64,16 @@ def functional_at_points(
     checkpoint
         Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
+    noise
+        What densities and gradients of a spin may be off by, as a share of the whole density. Up to that they are not
+        known, nor is their quotient, so the spin has no exchange there.
     """
     n_spins, n_columns, n = density.shape
     kernel = _kernel(formula, n_spins, n_columns == 4, Target(target.device, "double"))
 
     def piece(first: int, last: int) -> None:
         some = min(first * _RUN, n), min(last * _RUN, n)
-        launch(kernel, *some, density, weights, energy, potential)
+        launch(kernel, *some, noise, density, weights, energy, potential)
 
     _pace(target).run(np.full(-(-n // _RUN), float(_RUN)), piece, checkpoint)
 
@@ -89,7 +93,7 @@ def _sources(formula: Formula, n_spins: int) -> tuple[str, ...]:
     steps = Steps()
     densities = [steps.variable("rho" + spin) for spin in _SPINS[n_spins]]
     products = [steps.variable("sigma" + pair) for pair in _PRODUCTS[n_spins]]
-    energy = formula(densities, products)
+    energy = formula(densities, products, steps.variable("limit"))
     slopes = derivatives(energy, [*densities, *products])
     names = [f"v_rho{spin}" for spin in _SPINS[n_spins]] + [f"v_sigma{pair}" for pair in _PRODUCTS[n_spins]]
     return tuple(written_out({"energy": energy, **dict(zip(names, slopes, strict=True))}))
@@ -109,7 +113,7 @@ def _kernel(formula: Formula, n_spins: int, has_gradient: bool, target: Target) 
 
 def _source(formula: Formula, n_spins: int, has_gradient: bool) -> str:
     spins = _SPINS[n_spins]
-    loads = [f"rho{spin} = ti.max(density[{s}, 0, i], real({NO_SPIN}))" for s, spin in enumerate(spins)]
+    loads = [f"rho{spin} = ti.max(density[{s}, 0, i], real({EMPTY}))" for s, spin in enumerate(spins)]
     zeros = [f"v_rho{spin} = real(0.0)" for spin in spins] + [f"v_sigma{p} = real(0.0)" for p in _PRODUCTS[n_spins]]
     stores = [f"potential[{s}, 0, i] = weight * v_rho{spin}" for s, spin in enumerate(spins)]
     if has_gradient:
@@ -126,12 +130,15 @@ def _source(formula: Formula, n_spins: int, has_gradient: bool) -> str:
     else:
         loads += [f"sigma{pair} = real(0.0)" for pair in _PRODUCTS[n_spins]]
     total = " + ".join(f"density[{s}, 0, i]" for s in range(n_spins))
+    loads += [f"total = {total}", f"limit = ti.max(noise * total, real({EMPTY}))"]
     return (
         "@ti.kernel\n"
-        "def kernel(first: ti.i32, last: ti.i32, density: F3, weights: F1, energies: F1, potential: F3):\n"
+        "def kernel(\n"
+        "    first: ti.i32, last: ti.i32, noise: real, density: F3, weights: F1, energies: F1, potential: F3\n"
+        "):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for i in range(first, last):\n"
-        + _block(["weight = weights[i]", "energy = real(0.0)", *zeros, *loads, f"if {total} > real({EMPTY}):"], 2)
+        + _block(["weight = weights[i]", "energy = real(0.0)", *zeros, *loads, f"if total > real({EMPTY}):"], 2)
         + _block(list(_sources(formula, n_spins)), 3)
         + _block(["energies[i] = weight * energy", *stores], 2)
     )

@@ -14,6 +14,7 @@ import pytest
 import orbitile as ob
 from orbitile.errors import FileError, OrbitileError
 from orbitile.model.geometry import Geometry
+from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import engine_of, engines, orbitile, pyscf
 from orbitile.scf.series import compute_series
@@ -144,8 +145,8 @@ def test_refusals_come_before_anything_long(monkeypatch):
 
 
 def test_what_does_not_converge_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 2, 2))
-    with pytest.raises(NotConverged, match="did not converge in 6 iterations"):
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 4))
+    with pytest.raises(NotConverged, match="did not converge in 10 iterations"):
         orbitile.solve(WATER, LDA, device="cpu")
     told = []
     with pytest.raises(OrbitileError, match="no frame could be computed"):
@@ -191,3 +192,26 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path):
     assert len(expected) == len(found) == 12
     for a, b in zip(expected, found, strict=True):
         assert_same(a, b)
+
+
+def torn(first: int, second: int, distance: float) -> Geometry:
+    return Geometry(np.array([first, second]), np.array([[0, 0, 0], [0, 0, distance * angstrom]]))
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_a_torn_molecule(precision):
+    """Energies, those of empty orbitals too, are PySCF's from a start of broken symmetry."""
+    b88 = orbitile.solve(torn(1, 1, 3.0), Calculation("ublyp", "cc-pvdz"), device="cpu", precision=precision)
+    assert b88.energy == pytest.approx(-0.9941956892, abs=1e-8)
+    pbe = orbitile.solve(torn(1, 1, 4.0), Calculation("upbe", "cc-pvdz"), device="cpu", precision=precision)
+    assert pbe.energy == pytest.approx(-0.9972888169, abs=1e-8)
+    expected = [-0.274869, 0.199310, 0.383661, 1.148071]
+    for orbitals in (pbe.wavefunction.alpha, pbe.wavefunction.beta):
+        np.testing.assert_allclose(orbitals.energies[:4], expected, atol=3e-5)
+
+
+@pytest.mark.slow
+def test_what_extrapolation_does_not_converge_goes_down_in_energy():
+    found = orbitile.solve(torn(3, 1, 5.0), Calculation("ublyp", "6-31g*"), device="cpu", precision="double")
+    assert found.energy == pytest.approx(-7.9781384995, abs=1e-8)
+    assert found.n_iterations < 60

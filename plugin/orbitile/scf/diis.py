@@ -90,6 +90,10 @@ class Diis:
         result: Reals = last - np.tensordot(factors, all_changes, 1)
         return result
 
+    def restart(self, matrices: Reals, densities: Reals) -> None:
+        """Forget what was taken, and take others."""
+        self._matrices, self._densities = [matrices], [densities]
+
     def shift(self, change: Reals) -> None:
         """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
         self._matrices = [matrices + change for matrices in self._matrices]

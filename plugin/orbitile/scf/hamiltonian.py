@@ -96,25 +96,26 @@ class Hamiltonian:
         self._quadrature = quadrature_of(self._pairs, self._grid, self._target)
         self._hermite: Reals | None = None
 
-    def fock(self, densities: Reals) -> Fock:
+    def fock(self, densities: Reals, exact: bool = False) -> Fock:
         """Energy and Fock matrices.
 
         What is linear in the density, its potential and its values at the points, is computed of the change since the
-        last densities; of the first ones, where the fine grid serves, in double precision: what single precision makes
-        of the changes is as small as they are.
+        last densities. Of the first ones, where the fine grid serves, and of `exact` ones it is computed in double
+        precision: what single precision makes of the changes is as small as they are.
         """
         hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
         total, gradient = hermite.sum(axis=0), self._functional.needs_gradient
-        if self._hermite is None:
-            exact = self._level == LEVEL
+        quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
+        if exact or self._hermite is None:
+            exact = exact or self._level == LEVEL
             self._coulomb = self._coulomb_values(self._pairs.list, total, self._exact if exact else self._target)
-            density = self._quadrature.densities(list(hermite), gradient, exact=exact)
+            density = quadrature.densities(list(hermite), gradient, exact=exact)
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
-            density = self._quadrature.densities(list(change), gradient, further=True)
+            density = quadrature.densities(list(change), gradient, further=True)
         self._hermite = hermite
-        of_grid = of_densities(self._quadrature, density, self._functional)
+        of_grid = of_densities(quadrature, density, self._functional, exact=exact and self._exact.precision == "double")
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
         matrices = [to_matrix(self._pairs, self._coulomb + values, self._target) for values in of_grid.values]
         return Fock(float(energy) + of_grid.energy, np.array(matrices) + self._core)

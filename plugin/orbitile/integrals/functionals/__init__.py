@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.expressions import Expression, at_least
+from taichi_kernels.expressions import Expression, above
 from taichi_kernels.target import Target
 
 from ...errors import OrbitileError
@@ -23,14 +23,11 @@ from ...registry import modules_of
 from ...watch import watcher
 from ..method_names import check_name
 from . import _libxc
-from ._density import SpinDensity
+from ._density import SpinDensity, of_equal_spins, of_spins
 
 Reals = NDArray[np.float64]
 Exchange = Callable[[Expression, Expression], Expression]
 Correlation = Callable[[SpinDensity], Expression]
-
-_LEAST = 1e-15
-"""1 + zeta and 1 - zeta are no less: PBE's potential has no bound there."""
 
 
 class Formulas(Protocol):
@@ -65,22 +62,21 @@ class Functional:
         """Whether there is a kernel of it."""
         return self.exchange is not None or self.correlation is not None
 
-    def __call__(self, densities: list[Expression], products: list[Expression]) -> Expression:
+    def __call__(self, densities: list[Expression], products: list[Expression], limit: Expression) -> Expression:
         """Energy per volume of densities by spin, or of all electrons; see `taichi_kernels.functionals.Formula`."""
         if len(densities) == 1:
-            (total,), (sigma,) = densities, products
-            half, quarter = 0.5 * total, 0.25 * sigma
-            one = total.on.constant(1.0)
-            spins = SpinDensity(total, one, one, sigma, quarter, quarter, polarised=False)
-            exchange = 2 * self.exchange(half, quarter) if self.exchange else None
+            spins = of_equal_spins(densities[0], products[0])
         else:
-            (alpha, beta), (aa, ab, bb) = densities, products
-            total = alpha + beta
-            up, down = (at_least(2 * density / total, _LEAST) for density in densities)
-            spins = SpinDensity(total, up, down, aa + 2 * ab + bb, aa, bb, polarised=True)
-            exchange = self.exchange(alpha, aa) + self.exchange(beta, bb) if self.exchange else None
+            spins = of_spins(*densities, *products)
+        exchange = None
+        if self.exchange:
+            exchange = above(spins.alpha, limit) * self.exchange(spins.alpha, spins.sigma_alpha)
+            if spins.polarised:
+                exchange += above(spins.beta, limit) * self.exchange(spins.beta, spins.sigma_beta)
+            else:
+                exchange *= 2
         parts = [exchange, self.correlation(spins) if self.correlation else None]
-        return sum((part for part in parts if part is not None), total.on.constant(0.0))
+        return sum((part for part in parts if part is not None), limit.on.constant(0.0))
 
 
 @lru_cache(maxsize=64)
@@ -160,14 +156,23 @@ def evaluate(
     return energy, potential[:, 0], potential[:, 1:] if functional.needs_gradient else None
 
 
-def at_points(functional: Functional, columns: Reals, target: Target) -> tuple[Reals, Reals]:
-    """The same for density and gradient in one array, shape (n_spins, 1 or 4, n_points): as Quadrature has them."""
+def at_points(functional: Functional, columns: Reals, target: Target, noise: float = 0.0) -> tuple[Reals, Reals]:
+    """The same for density and gradient in one array, shape (n_spins, 1 or 4, n_points): as Quadrature has them.
+
+    What spins have up to `noise` times the whole density has no exchange; see `functional_at_points`.
+    """
     from taichi_kernels.devices import probe
     from taichi_kernels.functionals import functional_at_points
 
     if not functional.by_kernel or not probe(target.device).double:
-        return _libxc.at_points(functional.name, columns)
+        return _libxc.at_points(functional.name, _without_noise(columns, noise))
     energy, potential = np.empty(columns.shape[-1]), np.empty_like(columns)
     ones = np.ones(columns.shape[-1])
-    functional_at_points(functional, columns, ones, energy, potential, target, watcher())
+    functional_at_points(functional, columns, ones, energy, potential, target, watcher(), noise)
     return energy, potential
+
+
+def _without_noise(columns: Reals, noise: float) -> Reals:
+    """Nothing in place of what spins have up to some part of the whole density."""
+    known: NDArray[np.bool_] = columns[:, 0] > noise * columns[:, 0].sum(axis=0)
+    return np.where(known[:, None], columns, 0.0) if noise else columns

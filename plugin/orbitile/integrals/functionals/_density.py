@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taichi_kernels.expressions import Expression
+from taichi_kernels.expressions import Expression, at_least, taken_at_least
+
+_LEAST = 2.0**-52
+"""1 + zeta and 1 - zeta are no less, as in libxc: PBE's potential has no bound there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,6 +18,8 @@ class SpinDensity:
     ----------
     total : Expression
         Density of all electrons, in bohr^-3.
+    alpha, beta : Expression
+        Those of each spin.
     up, down : Expression
         1 + zeta and 1 - zeta, zeta being the density of alpha less that of beta over the total.
     sigma, sigma_alpha, sigma_beta : Expression
@@ -24,9 +29,35 @@ class SpinDensity:
     """
 
     total: Expression
+    alpha: Expression
+    beta: Expression
     up: Expression
     down: Expression
     sigma: Expression
     sigma_alpha: Expression
     sigma_beta: Expression
     polarised: bool
+
+    def with_at_least(self, least: float) -> SpinDensity:
+        """The same, with no less than some density of each spin where these differ."""
+        if not self.polarised:
+            return self
+        alpha, beta = (taken_at_least(density, least) for density in (self.alpha, self.beta))
+        return _polarised(alpha, beta, self.sigma, self.sigma_alpha, self.sigma_beta)
+
+
+def of_equal_spins(total: Expression, sigma: Expression) -> SpinDensity:
+    """That of a density and the square of its gradient."""
+    half, quarter, one = 0.5 * total, 0.25 * sigma, total.on.constant(1.0)
+    return SpinDensity(total, half, half, one, one, sigma, quarter, quarter, polarised=False)
+
+
+def of_spins(alpha: Expression, beta: Expression, aa: Expression, ab: Expression, bb: Expression) -> SpinDensity:
+    """That of the densities of both spins and the products of their gradients."""
+    return _polarised(alpha, beta, aa + 2 * ab + bb, aa, bb)
+
+
+def _polarised(alpha: Expression, beta: Expression, sigma: Expression, aa: Expression, bb: Expression) -> SpinDensity:
+    total = alpha + beta
+    up, down = (at_least(2 * density / total, _LEAST) for density in (alpha, beta))
+    return SpinDensity(total, alpha, beta, up, down, sigma, aa, bb, polarised=True)

@@ -33,5 +33,5 @@ def interpolated(
         return equal
     up, down = density.up, density.down
     f = (up * cbrt(up) + down * cbrt(down) - 2) / (2 * 2 ** (1 / 3) - 2)
-    zeta4 = (0.5 * (up - down)) ** 4
+    zeta4 = ((density.alpha - density.beta) / density.total) ** 4  # 1 + zeta and 1 - zeta have bounds
     return equal + (stiffness / curvature) * part(2) * f * (1 - zeta4) + (part(1) - equal) * f * zeta4

@@ -19,7 +19,7 @@ _KINETIC: float = 2 ** (11 / 3) * 0.3 * (3 * pi**2) ** (2 / 3)
 def correlation(density: SpinDensity) -> Expression:
     """Energy per volume."""
     total = density.total
-    alpha, beta = 0.5 * density.up * total, 0.5 * density.down * total
+    alpha, beta = density.alpha, density.beta
     inverse_root = 1 / cbrt(total)
     screened = 1 / (1 + _D * inverse_root)
     delta = inverse_root * (_C + _D * screened)

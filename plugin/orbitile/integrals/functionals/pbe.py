@@ -24,7 +24,7 @@ from collections.abc import Callable
 from functools import partial
 from math import log, pi
 
-from taichi_kernels.expressions import Expression, at_most, cbrt, expm1, log1p, saturated
+from taichi_kernels.expressions import Expression, above, at_most, cbrt, expm1, log1p, saturated
 
 from . import slater
 from ._density import SpinDensity
@@ -45,8 +45,14 @@ def _enhanced(kappa: float, mu: float, exponential: bool, density: Expression, s
     return slater.exchange(density, sigma) * (1 + kappa * saturated(step))
 
 
+_LEAST = 1e-12
+"""Density in bohr^-3 below which there is no correlation, and what that of a spin counts as at least, as in libxc: the
+potential of a spin without electrons grows with the inverse third power of this."""
+
+
 def _correlation(beta: float, density: SpinDensity) -> Expression:
     """Correlation energy per volume."""
+    is_enough, density = above(density.total, _LEAST), density.with_at_least(_LEAST)
     uniform = with_more_digits(density)
     total = density.total
     # t^2 = sigma / (4 ks^2 phi^2 rho^2), ks^2 = 4 kF / pi, kF = (3 pi^2 rho)^(1/3)
@@ -58,7 +64,7 @@ def _correlation(beta: float, density: SpinDensity) -> Expression:
         scale = _GAMMA * phi**3
     e = expm1(-uniform / scale)
     y = (beta / _GAMMA) * square / e
-    return total * (uniform + scale * log1p(e * saturated(y + y * y)))
+    return is_enough * total * (uniform + scale * log1p(e * saturated(y + y * y)))
 
 
 EXCHANGE: dict[str, Callable[[Expression, Expression], Expression]] = {

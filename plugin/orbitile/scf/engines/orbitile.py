@@ -42,7 +42,7 @@ _HIGHEST = 8
 _CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
 
-_ROUGH = Criteria(1e-5, 3e-4)
+_ROUGH = Criteria(1e-5, 3e-4, settled=False)
 """Where the atoms are about to be elsewhere."""
 
 _LIGHT = 18
