@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AseCalculator": "scf.ase_calculator",
     "Calculation": "scf.calculation",
+    "calculation_for": "scf.from_file",
     "Camera": "renderer",
     "Excitation": "model.wavefunction",
     "Geometry": "model.geometry",

@@ -55,6 +55,7 @@ from .scenes import Scene as Scene
 from .scenes import scene_of as scene_of
 from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
+from .scf.from_file import calculation_for as calculation_for
 from .scf.optimisation import optimise as optimise
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface

@@ -139,3 +139,57 @@ def test_an_object_that_was_made_of_two_alike(cmd, host):
     assert [label for _, label, _ in marks(cmd, "pair")] == [f"{value:.2f}" for value in values]
     host.put_drawings("pair", "charges", ())
     assert marks(cmd, "pair") == before
+
+
+def _drawn(cmd):
+    """Drawings that are there, and whether atoms of benzene are labelled."""
+    objects = {name for name in cmd.get_names("objects", enabled_only=1) if "_charges" in name or "_topology" in name}
+    return objects, any(label for _, label, _ in marks(cmd)) if "benzene" in cmd.get_names("objects") else False
+
+
+def test_drawings_stay_over_no_other_molecule_field_or_geometry(cmd, host, tmp_path):
+    from orbitile.hosts.pymol.commands import PYMOL_COMMANDS, state_of
+    from orbitile.session.analysing import order_of
+    from tests.conftest import SAMPLES
+
+    session = state_of(cmd)
+
+    def load(path, **more):
+        PYMOL_COMMANDS["orb_load"](str(path), _self=cmd, **more)
+
+    def analyse():
+        for name, drawn in (("charges", drawings()[2:]), ("topology", drawings()[:2])):
+            session.draw("benzene", order_of(host, name, "benzene", {}, "cpu"), drawn)
+        assert _drawn(cmd)[1]
+        assert len(_drawn(cmd)[0]) > 3
+
+    analyse()
+    load(SAMPLES / "h2o_sto3g.fchk")  # the next file
+    assert _drawn(cmd) == (set(), False)
+    cmd.enable("benzene")  # which the user shows again
+    session.look()
+    assert _drawn(cmd)[1]
+    load(BENZENE)  # the same file again
+    assert _drawn(cmd) == (set(), False)
+    analyse()
+    PYMOL_COMMANDS["orb_mo"]("benzene", "homo", quality="coarse", _self=cmd)  # colours and their scale make room
+    assert not _drawn(cmd)[1]
+    assert not [name for name in _drawn(cmd)[0] if "_charges" in name]
+    assert [name for name in _drawn(cmd)[0] if "_topology" in name]
+    analyse()
+    cmd.translate([1, 0, 0], "benzene", camera=0)
+    session.look()
+    assert _drawn(cmd) == (set(), False)
+    cmd.translate([-1, 0, 0], "benzene", camera=0)
+    session.look()
+    assert _drawn(cmd)[1]
+    cmd.save(str(tmp_path / "one.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "one.pse"))  # in which they are
+    assert _drawn(cmd)[1]
+    load(SAMPLES / "h2o_sto3g.fchk")
+    assert _drawn(cmd) == (set(), False)
+    load(BENZENE)
+    analyse()
+    cmd.delete("benzene")
+    assert _drawn(cmd) == (set(), False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import OrbitileError
@@ -184,20 +185,22 @@ def add_calculation(parser: CommandParser, method: str) -> None:
     """Add a level of theory, with a method that is the default, and what computes it."""
     parser.add_argument(
         "--method",
-        default=method,
         metavar="NAME",
         help="hf, or a functional such as pbe or b3lyp; unrestricted for unpaired electrons, or restricted open-shell "
-        "with ro in front: rohf, rob3lyp (default: %(default)s)",
+        f"with ro in front: rohf, rob3lyp (default: that of the file, else {method})",
     )
     parser.add_argument(
-        "--basis", default="def2-svp", metavar="NAME", help="by its name: '6-31g*', cc-pvtz (default: def2-svp)"
+        "--basis", metavar="NAME", help="by its name: '6-31g*', cc-pvtz (default: that of the file, else def2-svp)"
     )
     parser.add_argument(
-        "--cartesian", action="store_true", help="Cartesian d and f functions, as for 6-31G* in Gaussian"
+        "--cartesian", action="store_true", default=None, help="Cartesian d and f functions, as for 6-31G* in Gaussian"
     )
-    parser.add_argument("--charge", type=int, default=0, metavar="Q", help="of the molecule (default: 0)")
+    parser.add_argument("--charge", type=int, metavar="Q", help="of the molecule (default: that of the file, else 0)")
     parser.add_argument(
-        "--unpaired", type=int, default=0, metavar="N", help="unpaired electrons, multiplicity less one (default: 0)"
+        "--unpaired",
+        type=int,
+        metavar="N",
+        help="unpaired electrons, multiplicity less one (default: those of the file, else 0)",
     )
     parser.add_argument(
         "--engine",
@@ -269,8 +272,19 @@ def read_atoms(option: str, text: str) -> list[int]:
     return [int(part) - 1 for part in parts]
 
 
-def read_calculation(options: argparse.Namespace) -> Calculation:
-    """The level of theory that was asked for."""
-    from ..scf.calculation import Calculation
+def read_calculation(options: argparse.Namespace, method: str) -> Calculation:
+    """The level of theory that was asked for; what was not is that of the file, and what differs is told."""
+    from dataclasses import fields
 
-    return Calculation(options.method, options.basis, options.charge, options.unpaired, options.cartesian)
+    from ..scf.calculation import Calculation
+    from ..scf.from_file import calculation_of_file
+    from ._console import tell
+
+    named = {part.name: getattr(options, part.name) for part in fields(Calculation)}
+    given = {name: value for name, value in named.items() if value is not None}
+    calculation, remarks = calculation_of_file(
+        options.geometries, given, Calculation(method), options.topology, options.engine
+    )
+    for remark in remarks:
+        tell(f"{Path(options.geometries).name}: {remark}")
+    return calculation

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     from ..model.units import angstrom, electronvolt
     from ..scf.optimisation import optimise
 
-    calculation = read_calculation(options)
+    calculation = read_calculation(options, "pbe")
     try:
         with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
             trajectory = optimise(
@@ -57,4 +57,4 @@ def run(options: argparse.Namespace) -> None:
         if Path(options.output).expanduser().exists():
             tell(f"{options.output} keeps the steps that were taken; the same command goes on from there")
         raise
-    print(f"{options.output}: {len(trajectory)} steps to the minimum, by {trajectory[0].program}")
+    print(f"{options.output}: {len(trajectory)} steps to the minimum, {calculation}, by {trajectory[0].program}")

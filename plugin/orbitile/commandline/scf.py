@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     from ..scf.parts import folder_of_parts
     from ..scf.series import compute_series
 
-    calculation = read_calculation(options)
+    calculation = read_calculation(options, "hf")
     try:
         with (
             stoppable() as cancelled,
@@ -60,4 +60,4 @@ def run(options: argparse.Namespace) -> None:
         if output.exists() or folder_of_parts(output).exists():
             tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
         raise
-    print(f"{options.output}: {len(trajectory)} frames, by {trajectory[0].program}")
+    print(f"{options.output}: {len(trajectory)} frames, {calculation}, by {trajectory[0].program}")

@@ -18,7 +18,7 @@ from ..files.archives import Entry
 from ..files.plain import PlainFile, beginning
 from ..files.reading import user_path
 from ..gaussians.orthonormality import checked
-from ..model.geometry import Geometries
+from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
 from ._formats import (
@@ -236,12 +236,13 @@ _held: WeakKeyDictionary[Frames, Place] = WeakKeyDictionary()
 
 
 def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | None = None) -> Geometries:
-    """Open a trajectory of geometries without orbitals.
+    """Open a trajectory of geometries, without their orbitals.
 
     Parameters
     ----------
     path
-        An xyz or extended xyz file; with a topology DCD, XTC, TRR, NetCDF; PDB, GRO.
+        An xyz or extended xyz file; with a topology DCD, XTC, TRR, NetCDF; PDB, GRO. Or whatever `load` or
+        `load_trajectory` reads, of a log the geometry that its orbitals belong to.
     topology
         File that names the elements, where `path` does not.
 
@@ -253,9 +254,43 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
     file = checked_path(path)
     reader = by_name(file, "geometries")
     if reader is None:
-        raise FileError(f"{file.name}: not a trajectory of geometries by its name. Known: {known('geometries')}")
+        try:
+            return WavefunctionGeometries(file)
+        except FileError as error:
+            raise FileError(
+                f"{file.name}: not a trajectory of geometries by its name. Known: {known('geometries')}; and no "
+                f"wavefunction: {error}"
+            ) from error
     geometries: Geometries = reader.read(file, None if topology is None else checked_path(topology))
     return geometries
+
+
+class WavefunctionGeometries:
+    """`Geometries` of a file of wavefunctions.
+
+    Attributes
+    ----------
+    wavefunction : Wavefunction
+        The first one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from .cclib_frames import LogFrames
+
+        opened = load_trajectory(path)
+        if len(opened) == 1 or isinstance(opened.source, LogFrames):
+            self.wavefunction = load(path)
+            self._geometries = self.wavefunction.positions[None]
+        else:
+            self.wavefunction, self._geometries = opened[0], opened.geometries()
+        self.name = path.name
+
+    def __len__(self) -> int:
+        return len(self._geometries)
+
+    def read(self, index: int) -> Geometry:
+        """Read one frame."""
+        return Geometry(self.wavefunction.atomic_numbers, self._geometries[index])
 
 
 def natural_order(path: str | PathLike[str]) -> list[tuple[int, int | str]]:

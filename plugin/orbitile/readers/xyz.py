@@ -23,6 +23,12 @@ _DIGITS = 10
 
 _PROPERTIES = re.compile(r"""Properties\s*=\s*["']?([A-Za-z0-9_:]+)""")
 
+_STATED = {
+    "charge": re.compile(r"""(?:^|\s)(?:total_)?charge\s*=\s*["']?([-+]?\d{1,3})(?:\.0*)?(?![\d.])""", re.IGNORECASE),
+    "multiplicity": re.compile(r"""(?:^|\s)(?:spin_)?mult(?:iplicity)?\s*=\s*["']?(\d{1,3})(?![\d.])""", re.IGNORECASE),
+}
+"""What a comment states of a molecule."""
+
 
 def read(path: Path, topology: Path | None = None) -> XyzGeometries:
     """Frames of an xyz file, found by their places in it; it names its elements."""
@@ -64,6 +70,19 @@ class XyzGeometries:
 
     def __len__(self) -> int:
         return len(self._places)
+
+    @property
+    def stated(self) -> dict[str, int]:
+        """Charge and unpaired electrons as the comment of the first frame states them, in extended xyz."""
+        place, _, _ = self._places[0]
+        with self._file.path.open("rb") as stream:
+            stream.seek(place)
+            stream.readline()
+            comment = stream.readline().decode("utf-8", errors="replace")
+        found = {name: pattern.search(comment) for name, pattern in _STATED.items()}
+        numbers = {name: int(match[1]) for name, match in found.items() if match is not None}
+        unpaired = numbers.pop("multiplicity", 1) - 1
+        return {**numbers, **({"unpaired": unpaired} if unpaired > 0 else {})}
 
     def read(self, index: int) -> Geometry:
         """Read one frame."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,9 @@ class AseCalculator(Calculator):
     Parameters
     ----------
     calculation
-        Method, basis set, charge and unpaired electrons; PBE in def2-SVP where nothing is said. Charges and magnetic
-        moments of ASE's atoms are not looked at.
+        Method, basis set, charge and unpaired electrons. Where nothing is said, PBE in def2-SVP, with the charge and
+        the unpaired electrons to which the initial charges and magnetic moments of ASE's atoms add up.
+        `orbitile.calculation_for` has those of a file.
     engine, device, precision
         As for `orbitile.compute_series`.
 
@@ -50,8 +52,9 @@ class AseCalculator(Calculator):
     Raises
     ------
     OrbitileError
-        When energies are asked for: as `orbitile.compute_series` does, when the self-consistent field does not
-        converge, and when the atoms are periodic or at one place.
+        When the charges or magnetic moments of the atoms are other than those of the calculation. When energies are
+        asked for: as `orbitile.compute_series` does, when the self-consistent field does not converge, and when the
+        atoms are periodic or at one place.
     """
 
     implemented_properties = ["energy", "free_energy", "forces"]  # noqa: RUF012 - as ASE declares it
@@ -64,6 +67,7 @@ class AseCalculator(Calculator):
         device: str | None = None,
         precision: str = "single",
     ) -> None:
+        self._is_given = calculation is not None
         calculation = calculation or Calculation("pbe")
         super().__init__()  # type: ignore[no-untyped-call]  # ASE has no types
         self.calculation = calculation
@@ -101,6 +105,7 @@ class AseCalculator(Calculator):
         if system_changes:
             self.results = {}
         geometry = sound(geometry_of(self.atoms))
+        self._take_electrons()
         self._forget_others(geometry.atomic_numbers)
         if self._solver is None:
             self._solver = engine_of(self._engine, geometry, self.calculation)
@@ -112,6 +117,24 @@ class AseCalculator(Calculator):
             self.results.update(energy=energy, free_energy=energy)
         if "forces" in properties:
             self.results["forces"] = self._solver.gradient(self._recent[-1], *how) * (-angstrom / electronvolt)
+
+    def _take_electrons(self) -> None:
+        """Have as many electrons as the atoms of ASE say, where nothing else is given."""
+        atoms: Any = self.atoms
+        charge = round(float(atoms.get_initial_charges().sum()))
+        unpaired = abs(round(float(atoms.get_initial_magnetic_moments().sum())))
+        now = replace(self.calculation, charge=charge, unpaired=unpaired)
+        if now == self.calculation:
+            return
+        if not self._is_given:
+            self.calculation = now
+            self._recent.clear()
+            self._solver = None
+        elif (charge and charge != self.calculation.charge) or (unpaired and unpaired != self.calculation.unpaired):
+            raise OrbitileError(
+                f"atoms of ASE: their initial charges and magnetic moments make a charge of {charge:+d} and {unpaired} "
+                f"unpaired electrons, the calculation is {self.calculation}; have both say the same"
+            )
 
     def _forget_others(self, atomic_numbers: NDArray[np.int64]) -> None:
         """Drop what belongs to other atoms."""

@@ -48,6 +48,11 @@ def core_electrons(geometry: Geometry, calculation: Calculation) -> int:
     return sum(_element(calculation.basis, number)[1] for number in geometry.atomic_numbers.tolist() if number)
 
 
+def contractions(name: str, number: int) -> tuple[Contraction, ...]:
+    """Contractions of an element, by its atomic number; errors as of `shells_of`."""
+    return _element(name, number)[0]
+
+
 def _element(name: str, number: int) -> tuple[tuple[Contraction, ...], int]:
     """Contractions of an element, by angular momentum, and electrons that its core potential replaces."""
     if not find_spec("pyscf"):

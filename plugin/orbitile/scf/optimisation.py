@@ -24,6 +24,7 @@ from ..watch import tell, watched
 from .calculation import Calculation, NotConverged
 from .engines import AUTO
 from .frames import engine_of_series, sound
+from .from_file import calculation_of_file
 
 LARGEST_FORCE = 4e-4
 """Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""
@@ -59,11 +60,12 @@ def optimise(
     Parameters
     ----------
     source
-        A file of geometries.
+        A file of geometries, or of wavefunctions.
     path
         The series file. One that is there is continued if it began from the same geometry in the same way.
     calculation
-        Method, basis set, charge, unpaired electrons, kind of basis functions; PBE in def2-SVP by default.
+        Method, basis set, charge, unpaired electrons, kind of basis functions. By default those of the file, where it
+        tells (`orbitile.calculation_for`), otherwise PBE in def2-SVP; `report` is told what differs.
     frame
         Of the source, from 0; needed where it has several.
     topology
@@ -102,7 +104,10 @@ def optimise(
         raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
     if steps < 1:
         raise OrbitileError(f"steps: expected 1 or more, got {steps}")
-    calculation = calculation or Calculation("pbe")
+    if calculation is None:
+        calculation, remarks = calculation_of_file(source, {}, Calculation("pbe"), topology, engine)
+        for remark in remarks:
+            (report or (lambda line: None))(f"{Path(source).name}: {remark}")
     settings = f"optimisation, {calculation}"
     start = _one_geometry(source, frame, topology)
     refuse_inputs(path, [source] if topology is None else [source, topology])

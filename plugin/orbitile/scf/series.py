@@ -21,6 +21,7 @@ from ..workers import local_workers
 from .calculation import Calculation, NotConverged
 from .engines import AUTO, engine_of
 from .frames import HISTORY, engine_of_series, last_frames, sound
+from .from_file import calculation_of_geometries
 from .parts import length_in, settings_of
 from .rows import ROW, Means, compute_rows
 
@@ -49,11 +50,12 @@ def compute_series(
     Parameters
     ----------
     source
-        Geometries: xyz or extended xyz; DCD, XTC and others with a topology.
+        Geometries: xyz or extended xyz; DCD, XTC and others with a topology; any file of wavefunctions.
     path
         The series file. One that is there is continued if it was computed from the same geometries in the same way.
     calculation
-        Method, basis set, charge, unpaired electrons, kind of basis functions.
+        Method, basis set, charge, unpaired electrons, kind of basis functions. By default those of the file, where it
+        tells (`orbitile.calculation_for`), otherwise HF in def2-SVP; `report` is told what differs.
     topology
         File that names the elements, where `source` does not.
     engine
@@ -94,7 +96,11 @@ def compute_series(
     """
     geometries = load_geometries(source, topology)
     refuse_inputs(path, [source] if topology is None else [source, topology])
-    means = Means(calculation or Calculation(), engine, device, precision)
+    if calculation is None:
+        calculation, remarks = calculation_of_geometries(geometries, {}, Calculation(), engine)
+        for remark in remarks:
+            (report or (lambda line: None))(f"{geometries.name}: {remark}")
+    means = Means(calculation, engine, device, precision)
     with watched(progress, cancelled):
         return continue_series(geometries, path, means, report, executor=executor, row=row)
 

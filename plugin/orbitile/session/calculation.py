@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,23 @@ from ..readers._any_series import open_series
 from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob
+from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
+
+
+def answer_calculation(
+    source: str, given: dict[str, Any], otherwise: Calculation, engine: str
+) -> tuple[Calculation, tuple[str, ...]]:
+    """The calculation that a wavefunction came from, in a worker; see `orbitile.calculation_for`."""
+    return calculation_of_source(WORKER_WAVEFUNCTIONS, source, given, otherwise, engine)
+
+
+def calculation_of_source(
+    wavefunctions: WavefunctionCache, source: str, given: dict[str, Any], otherwise: Calculation, engine: str
+) -> tuple[Calculation, tuple[str, ...]]:
+    """The same in this process."""
+    from ..scf.from_file import calculation_for
+
+    return calculation_for(wavefunctions.get(source), given, otherwise, engine)
 
 
 def check_calculation(molecule: str, atomic_numbers: NDArray[np.int64], calculation: Calculation) -> None:

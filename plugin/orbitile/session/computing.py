@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -14,9 +14,11 @@ from ..errors import Cancelled, DeviceError
 from ..evaluation.preparation import PREPARING, is_first_use
 from ..model.report import Report
 from ..readers import holds_volumes
+from ..scf.calculation import Calculation
 from ..watch import checkpoint, watched
 from ..workers import WorkerError
 from .analysing import AnalysisOrder, ReportCache, analysed, answer_analysis
+from .calculation import answer_calculation, calculation_of_source
 from .host import Viewer
 from .request import MOST_FACES, Request, Sample
 from .sample_worker import SampleWorker
@@ -151,6 +153,15 @@ class Computing:
         job = self.worker.run(answer_analysis, order)
         vars(job)["progress"] = progress
         return job
+
+    def calculation(
+        self, source: str, given: Mapping[str, Any], otherwise: Calculation, engine: str
+    ) -> tuple[Calculation, tuple[str, ...]]:
+        """The calculation that a wavefunction came from, as far as an engine has it; see `calculation_for`."""
+        what = source, dict(given), otherwise, engine
+        if self._uses_worker():
+            return self._waited(self.worker.run(answer_calculation, *what))
+        return calculation_of_source(self.wavefunctions, *what)
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""

@@ -200,6 +200,10 @@ class Viewer(ABC):
             "this viewer cannot hand over atoms: save them as xyz, and orbitile scf computes orbitals from the file"
         )
 
+    def formal_charge(self, molecule: str) -> int:
+        """Charge of a molecule that has no wavefunction, as its own file told the program; by default none."""
+        return 0
+
     def positions(self, molecule: str) -> NDArray[np.float64] | None:
         """Where the atoms of a molecule are now, shape (n_atoms, 3) in bohr; None where the program does not say.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,10 +37,23 @@ class LiveBrowsing(Browsing):
 
     # ---- what the user does
 
-    def start_live(self, molecule: str, basis: str, method: str, charge: int, unpaired: int) -> str:
-        """Have the electrons of an object of the viewer follow its atoms; gives what is in the way, empty for none."""
-        self.remember(live={"basis": basis, "method": method})
-        return self._run(commands.orb_live, [molecule, basis, method, charge, unpaired])
+    def start_live(self, molecule: str, basis: str, method: str, charge: int | None, unpaired: int | None) -> str:
+        """Have the electrons of an object of the viewer follow its atoms; gives what is in the way, empty for none.
+
+        What is empty, or None, is as in the file of the molecule.
+        """
+        if basis and method:
+            self.remember(live={"basis": basis, "method": method})
+        given = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired}
+        return self._run(
+            commands.orb_live, [molecule], {key: value for key, value in given.items() if value is not None}
+        )
+
+    def electrons(self) -> tuple[int, int] | None:
+        """Charge and unpaired electrons of the molecule that is listed; None where nothing tells."""
+        from ..scf.from_file import electrons_of  # which needs what a window need not wait for when it opens
+
+        return None if self.wavefunction is None or self.wavefunction.promolecule else electrons_of(self.wavefunction)
 
     def end_live(self) -> str:
         """Have nothing follow any atoms; what is shown stays."""
@@ -69,10 +82,10 @@ class LiveBrowsing(Browsing):
             return ""
         return self._run(commands.orb_scan_to, [status.scan.values[index]])
 
-    def _run(self, command: Command, arguments: Sequence[Any]) -> str:
+    def _run(self, command: Command, arguments: Sequence[Any], named: Mapping[str, Any] | None = None) -> str:
         """Run a command; gives what was wrong, empty for nothing."""
         try:
-            answer = command.run(self.session, arguments)
+            answer = command.run(self.session, arguments, named)
         except Exception as error:
             return of_error(error)
         self.view.say(answer.text.partition("\n")[0])

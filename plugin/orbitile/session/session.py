@@ -96,6 +96,7 @@ class Session(LiveMolecule):
             When there is none.
         """
         self.shelf.follow()
+        self.drawn.follow()
         shown = self.shelf.present()
         if not shown:
             raise OrbitileError("no orbital is shown: orb_mo shows one")
@@ -112,6 +113,7 @@ class Session(LiveMolecule):
             When there is none, or more than one to choose from.
         """
         self.shelf.follow()
+        self.drawn.follow()
         known = list(self.host.molecules())
         if not known:
             raise OrbitileError("no molecule with orbitals is loaded: orb_load loads one")
@@ -327,6 +329,8 @@ class Session(LiveMolecule):
             raise OrbitileError(f"{molecule} was deleted or loaded anew meanwhile: nothing is shown")
         shown = replace(shown, molecule=molecule, quantity=found.volume.quantity, unit=found.volume.unit)
         base = base or self.shelf.name_of(molecule, shown.request.field)
+        if base not in self.shelf or self.shelf[base].request.field != shown.request.field:
+            self.drawn.make_room(molecule)
         if shown.request.frame is not None:
             if shown.isovalue != found.isovalue:  # the other frames are to have this one too
                 shown = replace(shown, request=replace(shown.request, isovalue=shown.isovalue))
@@ -351,7 +355,7 @@ class Session(LiveMolecule):
     def look(self) -> None:
         """Follow what the user has just done in the viewer."""
         self.shelf.look()
-        self.drawn.look()
+        self.drawn.follow()
 
     def draw(self, molecule: str, order: AnalysisOrder, drawings: Sequence[Drawing]) -> None:
         """Have the host draw what an analysis found at a molecule, in place of what it found before; see `drawn`."""

@@ -146,6 +146,12 @@ class Showing:
         current = self.current()
         return self.session.shelf[current] if current else None
 
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the surface that the controls act on has the field's own isovalue; of none, whether the next has."""
+        shown = self.shown()
+        return self.choices.automatic if shown is None else self._has_default(shown)
+
     def _listing(self) -> None:
         current = self.current()
         rows = [self._titled(row) for row in listed(self.session)]
@@ -158,7 +164,10 @@ class Showing:
         if shown is not None and not (drawing or self.view.is_sliding() or self.view.is_typing()):
             self.isovalue = shown.isovalue
             if names_orbital(shown.request.field):
-                self.choices = replace(self.choices, isovalue=shown.isovalue)
+                live = self.session.live
+                follows = live is not None and live.molecule == self.molecule  # there isovalues stay as atoms move
+                automatic = self.choices.automatic if follows else self._has_default(shown)
+                self.choices = replace(self.choices, isovalue=shown.isovalue, automatic=automatic)
         self._fit_range(current, shown)
         self.view.show_surfaces(rows, current)
         self.view.show_choices()
@@ -241,8 +250,8 @@ class Showing:
 
     def _has_default(self, shown: Shown) -> bool:
         """Whether nobody has changed the isovalue of a surface."""
-        held = self._held()
-        return shown.request.isovalue is None and (held is None or held[2].isovalue == shown.isovalue)
+        found = self.session.computing.samples.known(shown.request)
+        return shown.request.isovalue is None and (found is None or found.isovalue == shown.isovalue)
 
     def _giving_way(self) -> tuple[str, ...]:
         """Surfaces of the molecule that the next one takes the place of."""

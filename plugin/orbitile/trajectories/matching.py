@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import OrbitileError
 from ..gaussians.alignment import rotation_onto, turned_functions
-from ..gaussians.overlap import inverse_root, own_overlap
+from ..gaussians.overlap import inverse_root, overlap_matrix, own_overlap
 from ..localised.localisation import shares_on_atoms
 from ..model.basis import same_basis
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
@@ -123,6 +123,38 @@ def step_to(before: Reference | None, index: int, wavefunction: Wavefunction, de
         {spin: match.occupations for spin, match in matches.items()},
     )
     return Step(FrameMatch(matches["alpha"], matches.get("beta")), mixed, reference)
+
+
+def with_phases_of(like: Wavefunction, wavefunction: Wavefunction) -> Wavefunction:
+    """Orbitals in their own order, with the phases of others and degenerate ones turned to look as those do.
+
+    Parameters
+    ----------
+    like
+        A wavefunction of the same atoms where they are, in whatever basis set.
+    wavefunction
+        What is changed.
+
+    Returns
+    -------
+    Wavefunction
+    """
+    parts: list[Orbitals] = []
+    across = overlap_matrix(like, wavefunction)
+    for spin, orbitals in _sets(wavefunction):
+        overlaps = like.orbitals(spin).coefficients.T @ (across @ orbitals.coefficients)
+        turn = np.zeros((len(orbitals), len(orbitals)))
+        for members in _sets_free_to_turn(wavefunction, spin, DEGENERACY):
+            weights = (overlaps[:, members] ** 2).sum(axis=1)
+            nearest = np.sort(np.argsort(-weights, kind="stable")[: len(members)])
+            left, _, right = np.linalg.svd(overlaps[np.ix_(nearest, members)].T, full_matrices=False)
+            turned = left @ right
+            if len(nearest) < len(members):  # there are fewer orbitals than these
+                turned = np.eye(len(members))
+            turn[np.ix_(members, members)] = turned
+        energies, occupations = (turn**2).T @ orbitals.energies, (turn**2).T @ orbitals.occupations
+        parts.append(Orbitals(orbitals.coefficients @ turn, occupations, energies, orbitals.irreps))
+    return replace(wavefunction, alpha=parts[0], beta=parts[1] if len(parts) > 1 else None)
 
 
 def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:

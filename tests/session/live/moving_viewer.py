@@ -82,6 +82,7 @@ class MovingViewer(Viewer):
 
     def add_molecule(self, name, atoms, geometry):
         self.atoms[name] = atoms.atomic_numbers, atoms.positions
+        self.adopt(name, atoms.source)
 
     def objects(self):
         return {*self.atoms, *self.surfaces}

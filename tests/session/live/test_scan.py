@@ -373,7 +373,7 @@ def test_commands_say_what_is_missing():
             commands.orb_scan_save.run(session, ["a.h5"])
         with pytest.raises(OrbitileError, match="knows no atom called 'pk1'"):
             commands.orb_scan.run(session, ["pk1 pk2"])
-        with pytest.raises(OrbitileError, match="atoms that are picked; none are"):
+        with pytest.raises(OrbitileError, match="pick two, three or four atoms first"):
             commands.orb_scan.run(session)
         with pytest.raises(OrbitileError, match="to 4, each once"):
             commands.orb_scan.run(session, ["1-2-3-9"])

@@ -182,7 +182,7 @@ class BlenderWindow:
         controls = bpy.context.window_manager.orbitile
         self._filling = True
         controls.isovalue = browser.isovalue
-        controls.automatic = browser.choices.automatic
+        controls.automatic = browser.is_automatic
         controls.quality = browser.choices.quality if browser.choices.quality in QUALITIES else "medium"
         controls.transparency, controls.style = look.transparency, look.style
         controls.second = "" if shown is None else shown.request.color_by

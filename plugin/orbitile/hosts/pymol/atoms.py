@@ -50,6 +50,12 @@ class PyMOLAtoms(TrajectoryViewer):
             raise OrbitileError(f"{name}: expected the same atoms in all states")
         return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
 
+    def formal_charge(self, molecule: str) -> int:
+        charges: list[int] = []
+        if molecule in self.objects():
+            self.cmd.iterate(f"%{molecule}", "charges.append(formal_charge)", space={"charges": charges})
+        return sum(charges)
+
     def positions(self, molecule: str) -> NDArray[np.float64] | None:
         found = self.cmd.get_coords(f"%{molecule}", self._state_of(molecule)) if molecule in self.objects() else None
         return None if found is None else np.asarray(found, np.float64) * angstrom

@@ -315,7 +315,7 @@ def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
     saved["orbitile"] = session.shelf.saved()
     saved.update(_host_of(session).loaded.saved())
-    saved[DRAWINGS] = _host_of(session).drawings.saved()
+    saved[DRAWINGS] = {**_host_of(session).drawings.saved(), "of": session.drawn.saved()}
     return 1
 
 
@@ -324,6 +324,8 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     _host_of(session).loaded.restore(saved)
     _host_of(session).drawings.restore(saved.get(DRAWINGS))
     session.shelf.restore(saved.get("orbitile", {}))
+    drawings = saved.get(DRAWINGS)
+    session.drawn.restore(drawings.get("of") if isinstance(drawings, dict) else None)
     return 1
 
 

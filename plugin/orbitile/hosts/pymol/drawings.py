@@ -150,6 +150,8 @@ class Drawings:
         if not isinstance(saved, Mapping):
             return
         there = set(self._cmd.get_names("objects"))
+        self._objects = {key: names for key, names in self._objects.items() if there & set(names)}
+        self._marked = {of: marked for of, marked in self._marked.items() if of in there}
         try:
             objects = {(str(of), str(name)): list(map(str, names)) for of, name, names in saved.get("objects", ())}
             marked = {str(of): (str(name), MarkedAtoms(**parts)) for of, name, parts in saved.get("marked", ())}

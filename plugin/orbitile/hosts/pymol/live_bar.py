@@ -23,6 +23,12 @@ _METHODS = ("pbe", "blyp", "b3lyp", "pbe0", "hf")
 _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
 _UNITS = {"degrees": "°", "Angstrom": "Å"}
+_AS_IN_FILE = "as in file"
+"""What stands for the method and the basis set of the file that a molecule came from."""
+
+_PATIENCE = 6000
+"""Milliseconds for which it is said why something cannot be done with the live molecule."""
+
 _HARDNESS = 100
 """Steps of the slider that says how hard."""
 
@@ -37,9 +43,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
 
     Attributes
     ----------
-    begun : signal of str, str, str, int, int
+    begun : signal of str, str, str, int or None, int or None
         A molecule is to be live: its name, empty for the one that is listed; basis set, method, charge, unpaired
-        electrons.
+        electrons, empty or None for those of its file.
     ended : signal
         It is to be so no longer.
     relaxed : signal of float or None
@@ -48,7 +54,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         The atoms are to be at this geometry of the scan, from 0.
     """
 
-    begun = QtCore.Signal(str, str, str, int, int)
+    begun = QtCore.Signal(str, str, str, object, object)
     ended = QtCore.Signal()
     relaxed = QtCore.Signal(object)
     scanned = QtCore.Signal(int)
@@ -56,6 +62,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     def __init__(self, level: Any, parent: Any = None) -> None:
         super().__init__(parent)
         self._status: LiveStatus | None = None
+        self._has_set_electrons = False
+        self._patience = QtCore.QTimer(self, singleShot=True, interval=_PATIENCE)
+        self._patience.timeout.connect(lambda: self.show_status(self._status))
         self.menu = QtWidgets.QMenu(self)
         self.button = QtWidgets.QToolButton()
         self.button.setText("Live")
@@ -100,6 +109,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.unpaired_box = QtWidgets.QSpinBox()
         self.unpaired_box.setRange(0, 20)
         self.unpaired_box.setToolTip("Unpaired electrons")
+        for box in (self.charge_box, self.unpaired_box):
+            box.valueChanged.connect(self._set_electrons)
+        self._words = self.method_box.currentText(), self.basis_box.currentText()
         settings = QtWidgets.QWidget()
         charge, unpaired = QtWidgets.QLabel("charge"), QtWidgets.QLabel("unpaired")
         boxes = row(self.method_box, self.basis_box, charge, self.charge_box, unpaired, self.unpaired_box)
@@ -159,11 +171,33 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         if not molecules:
             self.menu.addAction("PyMOL has no molecule").setEnabled(False)
 
+    def show_electrons(self, electrons: tuple[int, int] | None) -> None:
+        """Stand at the charge and the unpaired electrons of another molecule that is listed; None for one without."""
+        charge, unpaired = electrons or (0, 0)
+        for box, value in ((self.charge_box, charge), (self.unpaired_box, unpaired)):
+            box.blockSignals(True)
+            box.setValue(value)
+            box.blockSignals(False)
+        self._has_set_electrons = False
+        words = self.method_box.currentText(), self.basis_box.currentText()
+        if _AS_IN_FILE not in words:
+            self._words = words
+        for box, word in zip((self.method_box, self.basis_box), self._words, strict=True):
+            box.setCurrentText(_AS_IN_FILE if electrons else word)
+        if self._status is None:
+            self._show("", "")
+            self._fit()
+
+    def _set_electrons(self) -> None:
+        self._has_set_electrons = True
+
     def refuse(self, reason: str) -> None:
-        """Say why nothing is live, or why what was wanted of it cannot be."""
-        self._show("failed", reason)
+        """Say why nothing is live, or for a while why what was wanted of the live molecule cannot be."""
+        self._show("", reason)
         self.button.setChecked(self._status is not None)
         self._fit()
+        if self._status is not None:
+            self._patience.start()
 
     def show_status(self, status: LiveStatus | None) -> None:
         """Show what there is to say of the live molecule; None where none is."""
@@ -198,8 +232,8 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
 
     def _show(self, stage: str, text: str) -> None:
         colour = stage_colour(stage, self.palette()).name()
-        sign = f'<b style="color: {colour}">{_SIGNS.get(stage, "")} {stage if text else ""}</b>'
-        self.text.setText(f"{sign} {escape(text)}" if text else "")
+        sign = f'<b style="color: {colour}">{_SIGNS[stage]} {stage}</b> ' if stage else ""
+        self.text.setText(f"{sign}{escape(text)}" if text else "")
         self.text.setToolTip(text)
 
     def _fit(self) -> None:
@@ -219,8 +253,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             self.ended.emit()
             return
         self._show("", "")
-        method, basis = self.method_box.currentText().strip(), self.basis_box.currentText().strip()
-        self.begun.emit(name, basis, method, self.charge_box.value(), self.unpaired_box.value())
+        words = (box.currentText().strip() for box in (self.basis_box, self.method_box))
+        basis, method = ("" if word == _AS_IN_FILE else word for word in words)
+        electrons = (self.charge_box.value(), self.unpaired_box.value()) if self._has_set_electrons else (None, None)
+        self.begun.emit(name, basis, method, *electrons)
 
     def _relax(self) -> None:
         hardness = self.hardness_slider.value() / _HARDNESS

@@ -152,6 +152,7 @@ class Panel(PanelLayout):
             label.setText(text)
             label.setToolTip(text)
         self.notes.setVisible(bool(self.browser.notes))
+        self.live_bar.show_electrons(self.browser.electrons())
         if not self.browser.molecule:
             self.field_edit.clear()
             self.say(_WELCOME)
@@ -189,7 +190,7 @@ class Panel(PanelLayout):
         self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
         self.iso_unit.setText("" if shown is None else unit_in_print(shown.unit))
         self.auto_box.setVisible(self.browser.acts_on_orbital())
-        self.auto_box.setChecked(choices.automatic)
+        self.auto_box.setChecked(self.browser.is_automatic)
         self.pair_button.show_pair(look.colours)
         self.style_box.setCurrentText(look.style)
         if not self.transparency_slider.isSliderDown():

@@ -262,7 +262,7 @@ class ServedWindow:
                 "isovalue_range": self.browser.isovalue_range,
                 "unit": "" if shown is None else unit_in_print(shown.unit),
                 "is_orbital": is_orbital,
-                "automatic": choices.automatic and is_orbital,
+                "automatic": self.browser.is_automatic and is_orbital,
                 "quality": choices.quality,
                 "device": self.browser.session.computing.device,
                 "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,

@@ -11,6 +11,7 @@ from ...scf.calculation import Calculation
 from ..calculation import RunningCalculation, check_calculation
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
+from ..live.order import Level
 from ..session import Session
 from ..words import device_names
 
@@ -43,34 +44,39 @@ def orb_cancel(session: Session) -> Answer:
 
 
 @command(
-    "Compute the orbitals of an object that came without any, at all its states, in the background.",
+    "Compute the orbitals of an object, at all its states, in the background.",
     Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
-    Argument("basis", TEXT, "basis set, by its name", "def2-svp", "def2-svp"),
-    Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", "hf", "hf"),
-    Argument("charge", WHOLE_NUMBER, "of the molecule", 0, "0"),
-    Argument("spin", COUNT, "unpaired electrons", 0, "0"),
+    Argument("basis", TEXT, "basis set, by its name", None, "that of the file, else def2-svp"),
+    Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", None, "that of the file, else hf"),
+    Argument("charge", WHOLE_NUMBER, "of the molecule", None, "that of the file, else of the formal charges"),
+    Argument("spin", COUNT, "unpaired electrons", None, "those of the file, else 0"),
     Argument(
         "filename", PATH, "series file; what it has is not computed again", None, "name of the object, in this folder"
     ),
-    Argument("cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", False, "0"),
+    Argument(
+        "cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", None, "as in the file, else 0"
+    ),
     examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
     related=("orb_load", "orb_mo", "orb_cancel"),
 )
 def orb_scf(
     session: Session,
     name: str,
-    basis: str,
-    method: str,
-    charge: int,
-    spin: int,
+    basis: str | None,
+    method: str | None,
+    charge: int | None,
+    spin: int | None,
     filename: Path | None,
-    cartesian: bool,
+    cartesian: bool | None,
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
     numbers, geometries = trajectory_viewer(session.host).geometries(name)
-    calculation = Calculation(method, basis, charge, spin, cartesian)
+    parts = {"basis": basis, "method": method, "charge": charge, "unpaired": spin, "cartesian": cartesian}
+    given = {part: value for part, value in parts.items() if value is not None}
+    level, remarks = session.level_of(name, given, Level(Calculation()))
+    calculation = level.calculation
     target = (filename or Path(f"{name}.series.h5")).absolute()
     check_calculation(name, numbers, calculation)
     session.calculate(RunningCalculation(name, numbers, geometries, calculation, target))
-    return Answer(str(target), f"{calculation} of {len(geometries)} frames: {target}")
+    return Answer(str(target), "; ".join([f"{calculation} of {len(geometries)} frames: {target}", *remarks]))

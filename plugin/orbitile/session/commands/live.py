@@ -19,29 +19,50 @@ from ..session import Session
 @command(
     "Have the electrons of a molecule follow its atoms: whenever these are moved, in editing mode, by a command or by "
     "a script, a self-consistent field is computed, and what is shown of the molecule changes with it; of none, its "
-    "HOMO is shown. Without a name, or for the molecule that is live as it is, this ends.",
+    "HOMO is shown. Without a name, or for the molecule that is live as it is, this ends: a molecule that came from a "
+    "file is then what it was before.",
     Argument("name", TEXT, "an object, with hydrogen atoms", otherwise="none: what is live is so no longer"),
-    Argument("basis", TEXT, "basis set, by its name", "sto-3g", "sto-3g"),
-    Argument("method", TEXT, "pbe, another functional as b3lyp, or hf", "pbe", "pbe"),
-    Argument("charge", WHOLE_NUMBER, "of the molecule", 0, "0"),
-    Argument("unpaired", COUNT, "unpaired electrons", 0, "0"),
-    Argument("cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", False, "0"),
+    Argument("basis", TEXT, "basis set, by its name", None, "that of the file, else sto-3g"),
+    Argument("method", TEXT, "pbe, another functional as b3lyp, or hf", None, "that of the file, else pbe"),
+    Argument("charge", WHOLE_NUMBER, "of the molecule", None, "that of the file, else of the formal charges"),
+    Argument("unpaired", COUNT, "unpaired electrons", None, "those of the file, else 0"),
+    Argument(
+        "cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", None, "as in the file, else 0"
+    ),
     Argument("engine", one_of(*engine_names()), "what computes", AUTO, "the first that serves"),
     examples=("fragment methane", "orb_live methane, 6-31g*", "translate [0.1,0,0], methane and index 1", "orb_live"),
     related=("orb_settle", "orb_relax", "orb_undo", "orb_path", "orb_scf", "orb_mo", "orb_field"),
 )
 def orb_live(
-    session: Session, name: str, basis: str, method: str, charge: int, unpaired: int, cartesian: bool, engine: str
+    session: Session,
+    name: str,
+    basis: str | None,
+    method: str | None,
+    charge: int | None,
+    unpaired: int | None,
+    cartesian: bool | None,
+    engine: str,
 ) -> Answer:
     live = session.live
-    level = Level(Calculation(method, basis, charge, unpaired, cartesian), engine, session.computing.device)
-    if live is not None and (not name or (name, level) == (live.molecule, live.level)):
-        session.end_live()
-        return Answer(live.molecule, f"{live.molecule} is no longer live")
-    if not name:
+    parts = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired, "cartesian": cartesian}
+    given = {part: value for part, value in parts.items() if value is not None}
+    if not name and live is None:
         raise OrbitileError("no molecule is live: orb_live NAME makes one so")
+    if live is not None and (not name or (name == live.molecule and not given and engine in (AUTO, live.level.engine))):
+        return _ended(session, live)
+    otherwise = Level(Calculation("pbe", "sto-3g"), engine, session.computing.device)
+    level, remarks = session.level_of(name, given, otherwise)
+    if live is not None and (name, level) == (live.molecule, live.level):
+        return _ended(session, live)
     session.begin_live(name, level)
-    return Answer(name, f"{name} is live: {level.calculation}; move its atoms")
+    told = "".join(f"; {remark}" for remark in remarks)
+    return Answer(name, f"{name} is live: {level.calculation}{told}; move its atoms")
+
+
+def _ended(session: Session, live: Live) -> Answer:
+    session.end_live()
+    again = "" if live.origin is None else ", and what its file holds again; orb_path writes where it was"
+    return Answer(live.molecule, f"{live.molecule} is no longer live{again}")
 
 
 @command(
@@ -85,14 +106,14 @@ def orb_undo(session: Session) -> Answer:
 
 
 @command(
-    "Write all geometries that the live molecule came through, with their orbitals and in order of time, to a series "
-    "file: orb_load plays it.",
+    "Write all geometries that the live molecule came through, or that which was live last, with their orbitals and in "
+    "order of time, to a series file: orb_load plays it.",
     Argument("filename", PATH, "such as path.h5; a series that is there is replaced", required=True),
     examples=("orb_path dragged.h5", "orb_load dragged.h5, film", "orb_mo film, homo"),
     related=("orb_live", "orb_undo", "orb_load", "orb_film"),
 )
 def orb_path(session: Session, filename: Path) -> Answer:
-    live = _live(session)
+    live = session.live_last or _live(session)
     n = session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation)))
     return Answer(str(filename), f"{n} geometries are in {filename}")
 
@@ -171,7 +192,7 @@ def _atoms(session: Session, text: str) -> tuple[int, ...]:
         return tuple(int(number) - 1 for number in re.findall(r"\d+", text))
     found = session.host.picked(live.molecule, text.split())
     if not found:
-        raise OrbitileError("atoms: expected numbers as 1-2-3-4, or atoms that are picked; none are")
+        raise OrbitileError("pick two, three or four atoms first (in PyMOL in editing mode), or give numbers: 1-2-3-4")
     return found
 
 

@@ -82,6 +82,7 @@ def orb_load(
         session.host.say(str(problem))
     for other in set(before) - set(loaded) if hide else ():
         session.host.set_aside(other, [name for name in shelf.present() if shelf[name].molecule == other])
+        session.drawn.set_aside(other)
     sources = session.host.molecules()
     known = {name for name in loaded if name in before and files_of(before[name])[0] == files_of(sources[name])[0]}
     new = [name for name in loaded if name not in known - covered]
@@ -120,6 +121,7 @@ def _show_volume(session: Session, name: str, source: str) -> str:
     found = session.computing.sampled(request)
     molecule = session.computing.aside(lambda: atoms_of(source, found.volume))
     _clear(session, name, source)
+    session.drawn.forget(name)
     session.host.add_molecule(name, molecule, 0)
     shown = Shown(name, request, found.isovalue)
     surface = session.show(shown, found, with_volume=False)
@@ -152,6 +154,7 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
         wavefunction = trajectory.first
         shown, geometry = replace(wavefunction, geometries=trajectory.geometries, source=text), trajectory.at_first
     _clear(session, name, text)
+    session.drawn.forget(name)
     session.host.add_molecule(name, shown, geometry)
     if (cell := cell_of(shown)) is not None:
         session.host.put_drawings(name, "cell", (Paths("edges", tuple(cell.edges()), EDGE_COLOUR, EDGE_RADIUS),))

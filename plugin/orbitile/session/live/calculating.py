@@ -22,7 +22,7 @@ from ...scf.calculation import Calculation, NotConverged, Solution
 from ...scf.diis import Response
 from ...scf.engines import engine_of
 from ...scf.frames import HISTORY, sound
-from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to
+from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to, with_phases_of
 from ...trajectories.tracking import followed
 from ..request import Request, Sample
 from ..sampling import WavefunctionCache, sample
@@ -137,7 +137,10 @@ def _solution(order: Order, before: list[Wavefunction], response: Response | Non
 def _taken(known: _Known, order: Order, after: Converged | None, solution: Solution, seconds: float) -> Converged:
     """A solution with its orbitals in order, in a file."""
     known.response = solution.response
-    wavefunction, first = _in_order(after, solution.wavefunction)
+    solved = solution.wavefunction
+    if after is None and order.like is not None:
+        solved = with_phases_of(order.like, solved)
+    wavefunction, first = _in_order(after, solved)
     source = str(_written(order, wavefunction))
     known.solved = source, solution.wavefunction
     return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)

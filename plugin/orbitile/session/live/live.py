@@ -12,19 +12,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import Cancelled, OrbitileError
+from ...model.wavefunction import Wavefunction
 from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
 from ..shelf import Shelf
+from ..shown import Shown
 from ..source import OneFile
 from .asking import Asking
 from .following import Following, Show
@@ -46,6 +48,28 @@ _COMPARED = 0.5
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a molecule was before it was live.
+
+    Attributes
+    ----------
+    source : str
+        Where its wavefunction is.
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    shown : dict of str to Shown
+        Its surfaces, by name.
+    wavefunction : Wavefunction or None
+        None where there is none, as for a volume.
+    """
+
+    source: str
+    positions: Positions
+    shown: Mapping[str, Shown]
+    wavefunction: Wavefunction | None = None
 
 
 class AtomsChanged(OrbitileError):
@@ -72,6 +96,8 @@ class Live:
         Where the atoms are, in bohr.
     before : Live, optional
         Another one, which ends, and whose process this one gets: it takes seconds to start.
+    origin : Origin, optional
+        What it was before, where it came from a file.
 
     Attributes
     ----------
@@ -82,6 +108,8 @@ class Live:
         The last converged geometry.
     following : Following
         Its surfaces.
+    origin : Origin or None
+        What it is again when it is live no longer.
     """
 
     def __init__(
@@ -95,7 +123,9 @@ class Live:
         show: Show,
         positions: Positions,
         before: Live | None = None,
+        origin: Origin | None = None,
     ) -> None:
+        self.origin = origin
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
@@ -382,19 +412,29 @@ class Live:
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead; how, as an `Order` says."""
         folder, atoms = str(self.path.folder), self._numbers
+        like = None if after is not None or self.origin is None else self.origin.wavefunction
         order = Order(
-            self._key, self.level, atoms, positions, self.molecule, folder, requests, relaxation, after, **how
+            self._key,
+            self.level,
+            atoms,
+            positions,
+            self.molecule,
+            folder,
+            requests,
+            relaxation,
+            after,
+            **how,
+            like=like,
         )
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
-        """End the process and the thread. The last files stay as long as this process, since the molecule is one."""
+        """End the process and the thread. Files stay until the next molecule is live: `orb_path` writes them."""
         self.release().close()
 
     def release(self) -> Asking:
         """The same, but for the process, which another molecule can have."""
         self._asking.withdraw()
         self.end_scan()
-        self.path.close()
         self.following.close()
         return self._asking

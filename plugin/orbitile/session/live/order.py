@@ -81,6 +81,8 @@ class Order:
         where orbitals cross or bonds are torn, what was dragged along may be an excited state.
     rough : bool
         The atoms are about to be elsewhere: a coarse grid and loose criteria do.
+    like : Wavefunction or None
+        Where nothing was before: what phases are to be as in, and degenerate orbitals, in whatever basis set.
     """
 
     key: str
@@ -94,6 +96,7 @@ class Order:
     after: Converged | None = None
     compares: bool = False
     rough: bool = False
+    like: Wavefunction | None = None
 
     def lowered_by(self, found: Converged) -> float:
         """By how much an answer that was to be compared is lower than what it was compared with, in hartree."""

@@ -1,8 +1,8 @@
 # The molecule whose electrons follow its atoms: what makes one, how it is with it, and what moves its atoms.
 
 namespace eval ::orbitile::panel {
-    variable method pbe
-    variable basis sto-3g
+    variable method ""        ;# as in the file of the molecule, else pbe
+    variable basis ""         ;# the same, else sto-3g
     variable relaxes 0
     variable hardness 0.5
     variable energies {}      ;# of the live molecule, in hartree, one after the other
@@ -17,8 +17,8 @@ proc ::orbitile::panel::build_live {f} {
     set first [ttk::frame $f.first]
     ttk::menubutton $first.molecules -text Live -menu $first.molecules.menu
     menu $first.molecules.menu -tearoff 0 -postcommand [list ${here}::fill_live_menu $first.molecules.menu]
-    ttk::combobox $first.method -textvariable ${here}::method -width 7 -values {pbe blyp b3lyp pbe0 hf}
-    ttk::combobox $first.basis -textvariable ${here}::basis -width 8 -values {sto-3g 3-21g 6-31g* def2-svp}
+    ttk::combobox $first.method -textvariable ${here}::method -width 7 -values {{} pbe blyp b3lyp pbe0 hf}
+    ttk::combobox $first.basis -textvariable ${here}::basis -width 8 -values {{} sto-3g 3-21g 6-31g* def2-svp}
     ttk::checkbutton $first.relax -text Relax -variable ${here}::relaxes -command ${here}::relax
     ttk::scale $first.hardness -from 0 -to 1 -length 60 -variable ${here}::hardness -command ${here}::hardness_slid
     ttk::button $first.undo -text Undo -width 6 -command [list ${here}::do orb_undo]
@@ -36,8 +36,8 @@ proc ::orbitile::panel::build_live {f} {
     pack $f.scan.value -side left
     pack $first -fill x
     tip $first.molecules "Have the electrons of a molecule follow its atoms, when these are moved: Mouse > Move"
-    tip $first.method "Functional, or hf"
-    tip $first.basis "Basis set"
+    tip $first.method "Functional, or hf; empty for that of the file, else pbe"
+    tip $first.basis "Basis set; empty for that of the file, else sto-3g"
     tip $first.relax "Forces pull the atoms along; those that you move are held"
     tip $first.hardness "How hard"
     tip $first.undo "Back to where the atoms rested before"

@@ -1,0 +1,282 @@
+"""The calculation that a file came from: charge, spin, method and basis set, as far as an engine has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ..errors import OrbitileError
+from ..model.geometry import Geometries, Geometry
+from ..model.wavefunction import Shell, Wavefunction
+from ..readers import load_geometries
+from .basis_sets import contractions
+from .calculation import Calculation
+from .engines import AUTO, engine_of
+from .level_of_theory import DISPERSION
+
+_SETS = (
+    *("sto-3g", "6-31g*", "6-31g**", "6-31g", "3-21g", "def2-svp", "def2-tzvp", "cc-pvdz", "cc-pvtz", "6-31+g*"),
+    *("6-31+g**", "6-31++g**", "6-31+g", "6-31++g", "6-311g", "6-311g*", "6-311g**", "6-311+g*", "6-311+g**"),
+    *("6-311++g**", "def2-svpd", "def2-tzvpp", "def2-tzvpd", "def2-qzvp", "def2-sv(p)", "aug-cc-pvdz", "aug-cc-pvtz"),
+    *("cc-pvqz", "aug-cc-pvqz", "lanl2dz", "sto-6g", "minao", "pc-1", "pc-2", "ano-rcc"),
+)
+"""Basis sets by which functions are known, the most common first."""
+
+_DIGITS = 2e-4
+"""Relative difference of exponents that are the same: programs print, and scale, as many digits."""
+
+_SPELLINGS = {
+    "pbe1pbe": "pbe0",
+    "pbeh": "pbe0",
+    "pbepbe": "pbe",
+    "bhhlyp": "bhandhlyp",
+    "bhandhlyp": "bhandhlyp",
+    "m062x": "m06-2x",
+    "m06l": "m06-l",
+    "m05-2x": "m05-2x",
+    "m052x": "m05-2x",
+    "m06hf": "m06-hf",
+    "camb3lyp": "cam-b3lyp",
+    "wb97xd": "wb97x-d",
+    "hseh1pbe": "hse06",
+    "tpsstpss": "tpss",
+    "b-lyp": "blyp",
+    "b-p": "bp86",
+    "b3-lyp": "b3lyp",
+    "tpss0": "tpss0",
+    "slater": "lda,",
+    "hfs": "lda,",
+    "xalpha": "lda,",
+    "svwn": "svwn",
+    "lsda": "svwn",
+    "s-vwn": "svwn",
+    "lda": "svwn",
+    "wb97x-d3": "wb97x-d3",
+    "lcwpbe": "lc-wpbe",
+}
+"""Methods as programs spell them, by their names in libxc."""
+
+_CORRELATED = re.compile(r"(mp[2-5]|scs-|sos-|cc|qci|ci[sd]|cis|cas|ras|mc|mrci|nevpt|fci|gvb|bd|dmrg|eom|adc|rpa)")
+"""How methods begin whose orbitals stand on Hartree-Fock."""
+
+_WHOLE = ("rpbe", "rpw86pbe")
+"""Functionals whose names begin as if orbitals were restricted; Gaussian calls restricted PBE RPBEPBE."""
+
+_NO_METHODS = ("", "r", "u", "ro", "dft", "ks", "rks", "uks", "roks", "scf", "canonical")
+"""What programs write where they name no method."""
+
+_OURS = re.compile(r"(\S+)/(.+), charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?")
+"""As `Calculation` writes itself."""
+
+
+def calculation_for(
+    wavefunction: Wavefunction,
+    given: Mapping[str, Any] | None = None,
+    otherwise: Calculation | None = None,
+    engine: str = AUTO,
+) -> tuple[Calculation, tuple[str, ...]]:
+    """The calculation that a wavefunction came from, as an engine can do it here.
+
+    Parameters
+    ----------
+    wavefunction
+        Of a file.
+    given
+        Parts of a `Calculation` that are to be other than in the file.
+    otherwise
+        Method and basis set where those of the file are not known, or no engine has them.
+    engine
+        As for `orbitile.compute_series`.
+
+    Returns
+    -------
+    tuple
+        The calculation, and a sentence without its end for each part that is another one than in the file.
+
+    Raises
+    ------
+    OrbitileError
+        When no engine can do what is left: the reason.
+    """
+    otherwise = otherwise or Calculation("pbe")
+    given = {} if given is None else dict(given)
+    numbers = np.where(wavefunction.core_charges > 0, wavefunction.atomic_numbers, 0)
+    geometry, remarks = Geometry(numbers, wavefunction.positions), []
+    charge = int(given.get("charge", _charge(wavefunction)))
+    unpaired = int(given.get("unpaired", _unpaired(wavefunction, charge)))
+    if wavefunction.is_ghost.any():
+        remarks.append("its ghosts have no functions here")
+    same = "charge" not in given and "unpaired" not in given
+    named, _, rest = wavefunction.method.partition("/")
+    named = "" if named.lower() in _NO_METHODS else named
+    ours = _OURS.fullmatch(wavefunction.method)
+    basis, cartesian = otherwise.basis, bool(given.get("cartesian", otherwise.cartesian))
+    if "basis" in given:
+        basis = str(given["basis"])
+    elif found := _basis_of(wavefunction, ours[2] if ours else rest or named):
+        named = "" if found == named.strip().lower() else named
+        basis, cartesian = found, bool(given.get("cartesian", _is_cartesian(wavefunction)))
+    else:
+        if not _all_have(basis, geometry):
+            basis = "def2-svp"
+        remarks.append(f"its basis set is none that is known by name: {basis} is used")
+    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian)
+    if "method" in given:
+        return replace(start, method=str(given["method"])), tuple(remarks)
+    kind = _kind(wavefunction) if same else ""
+    problem = ""
+    for method, remark in (*_methods(named, kind), *_fallbacks(named, otherwise.method, kind)):
+        calculation = replace(start, method=method)
+        try:
+            engine_of(engine, geometry, calculation)
+        except OrbitileError as error:
+            problem = problem or str(error)
+            continue
+        return calculation, (*remarks, *([remark] if remark else []))
+    raise OrbitileError(problem)
+
+
+def calculation_of_file(
+    source: str | PathLike[str],
+    given: Mapping[str, Any],
+    otherwise: Calculation,
+    topology: str | PathLike[str] | None = None,
+    engine: str = AUTO,
+) -> tuple[Calculation, tuple[str, ...]]:
+    """The same of a file of geometries, which may be one of wavefunctions, or state a charge.
+
+    Raises
+    ------
+    OrbitileError
+        As `calculation_for` and `orbitile.readers.load_geometries` do.
+    """
+    return calculation_of_geometries(load_geometries(source, topology), given, otherwise, engine)
+
+
+def calculation_of_geometries(
+    geometries: Geometries, given: Mapping[str, Any], otherwise: Calculation, engine: str = AUTO
+) -> tuple[Calculation, tuple[str, ...]]:
+    """The same of geometries that have been opened."""
+    wavefunction = getattr(geometries, "wavefunction", None)
+    if wavefunction is not None:
+        return calculation_for(wavefunction, given, otherwise, engine)
+    stated = dict(getattr(geometries, "stated", {}))
+    known = {part.name for part in fields(Calculation)}
+    return replace(otherwise, **{name: value for name, value in {**stated, **given}.items() if name in known}), ()
+
+
+def _charge(wavefunction: Wavefunction) -> int:
+    if wavefunction.n_electrons > 0:
+        return round(wavefunction.charge)
+    return round(wavefunction.stated.charge or 0)
+
+
+def electrons_of(wavefunction: Wavefunction) -> tuple[int, int]:
+    """Charge and unpaired electrons of a wavefunction."""
+    charge = _charge(wavefunction)
+    return charge, _unpaired(wavefunction, charge)
+
+
+def _unpaired(wavefunction: Wavefunction, charge: int) -> int:
+    """Unpaired electrons; where the file does not tell, or a charge does not go with that, as few as there can be."""
+    n_electrons = int(wavefunction.atomic_numbers.sum()) - charge
+    multiplicity = wavefunction.multiplicity if wavefunction.n_electrons > 0 else wavefunction.stated.multiplicity
+    unpaired = (multiplicity or 1) - 1
+    return unpaired if (n_electrons - unpaired) % 2 == 0 else n_electrons % 2
+
+
+def _kind(wavefunction: Wavefunction) -> str:
+    """What has to stand in front of a method so that orbitals are of the same kind."""
+    if wavefunction.natural or wavefunction.spinors is not None:
+        return ""
+    if wavefunction.beta is not None:
+        return "u"
+    return "ro" if wavefunction.n_unpaired else ""
+
+
+def _methods(named: str, kind: str) -> Iterator[tuple[str, str]]:
+    """Names under which an engine may know the method of a file, each with what is to be said of it."""
+    plain = re.sub(r"[\s()]", "", named.lower()).removeprefix("td-").removeprefix("dft-")
+    for prefix in ("",) if plain in _WHOLE else ("ro", "u", "r", ""):
+        name = plain.removeprefix(prefix) if plain.startswith(prefix) else ""
+        name = _SPELLINGS.get(name, name)
+        if not name:
+            continue
+        if _CORRELATED.match(name):
+            yield f"{kind}hf", f"{named} stands on Hartree-Fock: that is used"
+            continue
+        yield f"{kind}{name}", ""
+        corrected = DISPERSION.fullmatch(name)
+        if corrected:
+            without = _SPELLINGS.get(corrected[1], corrected[1])
+            yield f"{kind}{without}", f"the dispersion correction of {named} is left out, which leaves orbitals alone"
+
+
+def _fallbacks(named: str, method: str, kind: str) -> Iterator[tuple[str, str]]:
+    """What is used where no engine has the method of a file, first with orbitals of the same kind."""
+    why = f"no engine here has its method, {named}" if named else "the file does not name its method"
+    if kind:
+        yield f"{kind}{method}", f"{why}: {kind}{method} is used"
+    yield method, f"{why}: {method} is used"
+
+
+def _is_cartesian(wavefunction: Wavefunction) -> bool:
+    return any(shell.angular_momentum > 1 and not shell.pure for shell in wavefunction.shells)
+
+
+_Signature = dict[int, tuple[int, list[float]]]
+"""By angular momentum the number of contracted functions, and the exponents that there are, from the highest."""
+
+
+def _signature(shells: list[tuple[int, Any]]) -> _Signature:
+    found: dict[int, tuple[int, set[float]]] = {}
+    for momentum, exponents in shells:
+        n, those = found.get(momentum, (0, set()))
+        found[momentum] = n + 1, those | {float(f"{exponent:.6g}") for exponent in exponents}
+    return {momentum: (n, sorted(those, reverse=True)) for momentum, (n, those) in found.items()}
+
+
+def _are_same(one: _Signature, other: _Signature) -> bool:
+    return one.keys() == other.keys() and all(
+        n == other[l][0] and len(those) == len(other[l][1]) and np.allclose(those, other[l][1], rtol=_DIGITS)
+        for l, (n, those) in one.items()
+    )
+
+
+def _basis_of(wavefunction: Wavefunction, named: str) -> str:
+    """Name of the basis set of a wavefunction, by its exponents; empty where it is none that is known."""
+    kinds = {(shell.angular_momentum, shell.pure) for shell in wavefunction.shells if shell.angular_momentum > 1}
+    if len({pure for _, pure in kinds}) > 1 or wavefunction.cell.size:
+        return ""
+    by_atom: dict[int, list[Shell]] = {}
+    for shell in wavefunction.shells:
+        by_atom.setdefault(shell.atom, []).append(shell)
+    wanted: dict[int, _Signature] = {}
+    for atom, number in enumerate(wavefunction.atomic_numbers.tolist()):
+        mine = _signature([(shell.angular_momentum, shell.exponents) for shell in by_atom.get(atom, [])])
+        if number and not (mine and _are_same(mine, wanted.setdefault(number, mine))):
+            return ""
+    first = named.strip().lower()
+    for name in (*([first] if first else []), *_SETS):
+        try:
+            if all(_are_same(mine, _known(name, number)) for number, mine in wanted.items()):
+                return name
+        except OrbitileError:
+            continue
+    return ""
+
+
+def _known(name: str, number: int) -> _Signature:
+    return _signature([(momentum, exponents) for momentum, exponents, _ in contractions(name, number)])
+
+
+def _all_have(name: str, geometry: Geometry) -> bool:
+    try:
+        return all(contractions(name, number) for number in set(geometry.atomic_numbers.tolist()) if number)
+    except OrbitileError:
+        return False
