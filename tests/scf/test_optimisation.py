@@ -233,7 +233,7 @@ def test_the_command(tmp_path, capsys):
     arguments = ["optimise", str(path), "-o", str(tmp_path / "w.h5"), "--method", "hf", "--basis", "sto-3g"]
     assert main([*arguments, "--fmax", "0.1"]) == 0
     n = len(ob.load_trajectory(tmp_path / "w.h5"))
-    assert capsys.readouterr().out.startswith(f"{tmp_path / 'w.h5'}: {n} steps to the minimum, by ")
+    assert capsys.readouterr().out.startswith(f"{tmp_path / 'w.h5'}: {n} steps to the minimum, hf/sto-3g, ")
     arguments[3] = str(tmp_path / "ion.h5")
     assert main([*arguments, "--charge", "1"]) == 2
     assert "9 electrons" in capsys.readouterr().err

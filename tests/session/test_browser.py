@@ -48,7 +48,7 @@ class Window:
     def ignore(self, *arguments):
         pass
 
-    show_molecule = show_choices = show_field = show_live = show_analysis = ignore
+    show_molecule = show_choices = show_field = show_live = show_analysis = show_levels = chosen = ignore
 
     def show_surfaces(self, rows, current):
         self.rows, self.current = rows, current

@@ -1,11 +1,17 @@
 """Localised orbitals in the table of a window, without a window: listed, shown by their rows, withdrawn."""
 
+import numpy as np
 import pytest
 
+import orbitile as ob
+from orbitile.hosts.server.requests import answer
 from orbitile.localised.schemes import SCHEMES
+from orbitile.model.units import electronvolt
+from orbitile.session.commands import orb_info
 from orbitile.session.orbital_browsing import LISTED_ORBITALS
 from orbitile.session.orbital_filter import conditions_of, passes
-from orbitile.session.orbitals import ENERGY_UNITS, columns_of, described, field_of
+from orbitile.session.orbitals import ENERGY_UNITS, columns_of, described, field_of, gap_of
+from tests.hosts.conftest import N, series  # noqa: F401  a fixture
 from tests.session.test_analysis_browsing import browser, opened  # noqa: F401  a fixture
 from tests.session.test_browser import BENZENE, wait
 
@@ -58,3 +64,26 @@ def test_localising_is_withdrawn_and_a_preset_lists_too(browser):  # noqa: F811
     browser.session.host.set_there(set())
     browser.follow()
     assert browser.scheme == ""
+
+
+def test_what_is_listed_of_a_trajectory_is_of_the_frame_that_is_seen(browser, series):  # noqa: F811
+    """Table, diagram, gap, list of surfaces, orb_info and the request of a viewer."""
+    opened(browser, series, "water")
+    frames = ob.track(ob.load_trajectory(series))
+    host, session = browser.session.host, browser.session
+
+    def energies():
+        return [level.energy for level in browser.levels[0]]
+
+    for frame in (4, 0, 2):
+        host.set_frame("water", frame)
+        expected = frames.followed(frame)
+        wait(browser, lambda: np.allclose(energies(), expected.alpha.energies, atol=1e-9))  # noqa: B023
+        homo = max(energies()[:5])
+        assert gap_of(browser.levels[0]) == pytest.approx(min(energies()[5:]) - homo)
+        assert next(level for level in browser.levels[0] if level.mark == "HOMO").energy == homo
+        text = orb_info.run(session, ["water"]).text
+        assert f"frame     {frame + 1} of {N}" in text
+        assert f"{homo / electronvolt:.3f}" in text
+        rows = answer(session, {"id": 1, "command": "orbitals", "arguments": ["water"], "named": {}})["value"]["rows"]
+        assert any(f"{homo / electronvolt:.3f}" in cell for row in rows for cell in row["cells"])

@@ -19,20 +19,13 @@ from ..readers._any_series import open_series
 from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob
-from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
-
-
-def answer_calculation(
-    source: str, given: dict[str, Any], otherwise: Calculation, engine: str
-) -> tuple[Calculation, tuple[str, ...]]:
-    """The calculation that a wavefunction came from, in a worker; see `orbitile.calculation_for`."""
-    return calculation_of_source(WORKER_WAVEFUNCTIONS, source, given, otherwise, engine)
+from .sampling import WavefunctionCache
 
 
 def calculation_of_source(
     wavefunctions: WavefunctionCache, source: str, given: dict[str, Any], otherwise: Calculation, engine: str
 ) -> tuple[Calculation, tuple[str, ...]]:
-    """The same in this process."""
+    """The calculation that a wavefunction came from; see `orbitile.calculation_for`."""
     from ..scf.from_file import calculation_for
 
     return calculation_for(wavefunctions.get(source), given, otherwise, engine)

@@ -18,12 +18,12 @@ from ..scf.calculation import Calculation
 from ..watch import checkpoint, watched
 from ..workers import WorkerError
 from .analysing import AnalysisOrder, ReportCache, analysed, answer_analysis
-from .calculation import answer_calculation, calculation_of_source
+from .calculation import calculation_of_source
 from .host import Viewer
 from .request import MOST_FACES, Request, Sample
 from .sample_worker import SampleWorker
 from .samples import SampleCache
-from .sampling import WavefunctionCache, sample
+from .sampling import WavefunctionCache, in_worker, sample
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source
 from .volume_file import VALUES, is_volume_file
@@ -158,10 +158,21 @@ class Computing:
         self, source: str, given: Mapping[str, Any], otherwise: Calculation, engine: str
     ) -> tuple[Calculation, tuple[str, ...]]:
         """The calculation that a wavefunction came from, as far as an engine has it; see `calculation_for`."""
-        what = source, dict(given), otherwise, engine
+        return self.of_wavefunctions(calculation_of_source, source, dict(given), otherwise, engine)
+
+    def of_wavefunctions(self, function: Callable[..., _Result], *arguments: Any) -> _Result:
+        """What a function of a cache of wavefunctions gives, which is called where samples are computed.
+
+        Raises
+        ------
+        Cancelled
+            When `cancel` is called meanwhile; otherwise as the function does.
+        """
         if self._uses_worker():
-            return self._waited(self.worker.run(answer_calculation, *what))
-        return calculation_of_source(self.wavefunctions, *what)
+            waited: _Result = self._waited(self.worker.run(in_worker, function, *arguments))
+            return waited
+        found: _Result = function(self.wavefunctions, *arguments)
+        return found
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""

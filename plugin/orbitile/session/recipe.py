@@ -110,7 +110,7 @@ def render_line(session: Session, names: Sequence[str]) -> str:
     words += ["--opacity", f"{1 - through**2:.4g}"]  # of a lobe: its front and its back
     seen = session.host.viewpoint()
     if seen is not None:
-        positions = session.wavefunction(first.molecule).positions
+        positions = session.computing.wavefunctions.get(first.request.path, first.request.frame).positions
         words += [f"--turn={','.join(f'{angle:.4g}' for angle in _turns(positions, seen))}"]
         words += ["--background", f"#{_hexadecimal(seen.background)}"]
     return shlex.join([*words, "--legend", "-o", f"{names[0]}.png"])

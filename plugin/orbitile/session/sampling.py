@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from importlib.resources import as_file, files
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
@@ -50,6 +50,7 @@ _KEPT, _VOLUMES_KEPT = 8, 2
 
 
 K = TypeVar("K")
+T = TypeVar("T")
 V = TypeVar("V")
 
 
@@ -320,3 +321,8 @@ def _load_kernel() -> None:
 
 WORKER_WAVEFUNCTIONS = WavefunctionCache()
 """Of a worker process: what was read for one request serves others, and what was derived of it."""
+
+
+def in_worker(function: Callable[..., T], *arguments: Any) -> T:
+    """What a function of a cache of wavefunctions gives, called in a worker process with the one there."""
+    return function(WORKER_WAVEFUNCTIONS, *arguments)

@@ -24,8 +24,9 @@ from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
 from ...session.declaration import Command
 from ...session.field_patterns import parts_of, takes_several_files
+from ...session.orbital_browsing import levels_at
 from ...session.orbital_filter import EXPLANATION
-from ...session.orbitals import ENERGY_UNITS, levels_of
+from ...session.orbitals import ENERGY_UNITS
 from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
@@ -228,9 +229,13 @@ def _offered(pattern: str, sentence: str) -> dict[str, Any]:
 
 
 def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "") -> dict[str, Any]:
-    """The table of the orbitals of a molecule that pass a filter, energies in electronvolt unless told otherwise."""
-    wavefunction = session.wavefunction(session.molecule(name))
-    return table_of(wavefunction, levels_of(wavefunction), energy_unit(unit or next(iter(ENERGY_UNITS))), words)
+    """The table of the orbitals of a molecule that pass a filter, energies in electronvolt unless told otherwise.
+
+    Of a trajectory it is that of the frame that the viewer is at.
+    """
+    molecule = session.molecule(name)
+    levels = session.computing.of_wavefunctions(levels_at, session.source(molecule), "", session.frame(molecule))
+    return table_of(session.wavefunction(molecule), levels, energy_unit(unit or next(iter(ENERGY_UNITS))), words)
 
 
 def _window(session: Session, verb: str = "", *words: str) -> None:

@@ -19,6 +19,7 @@ from ...readers import MEMBER, descriptions, is_place
 from ...scenes.molecule import EDGE_COLOUR, EDGE_RADIUS
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
+from ..sampling import WavefunctionCache
 from ..session import Session
 from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
@@ -186,12 +187,20 @@ def name_of(file: Path) -> str:
 
 
 @command(
-    "Print atoms, basis set and the table of orbitals of a molecule.",
+    "Print atoms, basis set and the table of orbitals of a molecule, of a trajectory at the frame that is shown.",
     OBJECT,
     Argument("all", FLAG, "all orbitals, not only those near the HOMO", False, "0"),
     related=("orb_load", "orb_mo"),
     told=True,
 )
 def orb_info(session: Session, name: str, everything: bool) -> Answer:
-    text = as_text(session.wavefunction(session.molecule(name)), everything=everything)
-    return Answer(text, text)
+    molecule = session.molecule(name)
+    source, frame = session.source(molecule), session.frame(molecule)
+    lines = session.computing.of_wavefunctions(_information, source, frame, everything).splitlines()
+    if frame is not None:
+        lines.insert(1, f"frame     {frame + 1} of {session.n_frames(molecule)}")
+    return Answer("\n".join(lines), "\n".join(lines))
+
+
+def _information(wavefunctions: WavefunctionCache, source: str, frame: int | None, everything: bool) -> str:
+    return as_text(wavefunctions.get(source, frame), everything=everything)
