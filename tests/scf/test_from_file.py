@@ -73,7 +73,7 @@ def test_electrons_in_core_potentials_are_no_charge(tmp_path):
         ("RPBE1PBE/GEN", "pbe0", ""),
         ("PBE", "pbe", ""),
         ("M062X", "m06-2x", ""),
-        ("wB97XD", "wb97x-d", ""),
+        ("wB97XD", "wb97x", "dispersion"),
         ("B3LYP-D3BJ", "b3lyp", "dispersion"),
         ("RMP2-FC", "hf", "stands on Hartree-Fock"),
         ("CCSD(T)", "hf", "stands on Hartree-Fock"),

@@ -28,6 +28,12 @@ _SOLVENT = re.compile(
 )
 
 
+def without_correction(name: str) -> str:
+    """A method without its dispersion correction, on which orbitals do not depend; empty where it has none."""
+    found = _DISPERSION.fullmatch(name.strip().lower())
+    return "" if found is None else found["name"]
+
+
 def check_name(name: str, what: str = "method") -> None:
     """Refuse a name that asks for a part of the energy or the surroundings that is not computed.
 

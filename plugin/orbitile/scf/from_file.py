@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import OrbitileError
+from ..integrals.method_names import without_correction
 from ..model.geometry import Geometries, Geometry
 from ..model.wavefunction import Shell, Wavefunction
 from ..readers import load_geometries
 from .basis_sets import contractions
 from .calculation import Calculation
 from .engines import AUTO, engine_of
-from .level_of_theory import DISPERSION
 
 _SETS = (
     *("sto-3g", "6-31g*", "6-31g**", "6-31g", "3-21g", "def2-svp", "def2-tzvp", "cc-pvdz", "cc-pvtz", "6-31+g*"),
@@ -131,8 +131,8 @@ def calculation_for(
     kind = _kind(wavefunction) if same else ""
     problem = ""
     for method, remark in (*_methods(named, kind), *_fallbacks(named, otherwise.method, kind)):
-        calculation = replace(start, method=method)
         try:
+            calculation = replace(start, method=method)
             engine_of(engine, geometry, calculation)
         except OrbitileError as error:
             problem = problem or str(error)
@@ -201,9 +201,9 @@ def _kind(wavefunction: Wavefunction) -> str:
 
 def _methods(named: str, kind: str) -> Iterator[tuple[str, str]]:
     """Names under which an engine may know the method of a file, each with what is to be said of it."""
-    plain = re.sub(r"[\s()]", "", named.lower()).removeprefix("td-").removeprefix("dft-")
-    for prefix in ("",) if plain in _WHOLE else ("ro", "u", "r", ""):
-        name = plain.removeprefix(prefix) if plain.startswith(prefix) else ""
+    spelled = re.sub(r"[\s()]", "", named.lower()).removeprefix("td-").removeprefix("dft-")
+    for prefix in ("",) if spelled in _WHOLE else ("ro", "u", "r", ""):
+        name = spelled.removeprefix(prefix) if spelled.startswith(prefix) else ""
         name = _SPELLINGS.get(name, name)
         if not name:
             continue
@@ -211,10 +211,9 @@ def _methods(named: str, kind: str) -> Iterator[tuple[str, str]]:
             yield f"{kind}hf", f"{named} stands on Hartree-Fock: that is used"
             continue
         yield f"{kind}{name}", ""
-        corrected = DISPERSION.fullmatch(name)
-        if corrected:
-            without = _SPELLINGS.get(corrected[1], corrected[1])
-            yield f"{kind}{without}", f"the dispersion correction of {named} is left out, which leaves orbitals alone"
+        if plain := without_correction(name):
+            plain = _SPELLINGS.get(plain, plain)
+            yield f"{kind}{plain}", f"the dispersion correction of {named} is not computed: {plain} is used"
 
 
 def _fallbacks(named: str, method: str, kind: str) -> Iterator[tuple[str, str]]:
