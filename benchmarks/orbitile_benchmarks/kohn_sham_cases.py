@@ -81,7 +81,7 @@ def case_of(name: str, molecule: Any, density: Array) -> Case:
 
 def timing_case(name: str) -> Case:
     """A case of `TIMED`, with the density of Hueckel orbitals: what it costs does not depend on that."""
-    needed("pyscf", "peers", "has the other engine")
+    needed("pyscf", "has the other engine")
     from pyscf import gto, scf
 
     make, basis, options = TIMED[name]
@@ -118,7 +118,7 @@ ODD: dict[str, tuple[str, Any, dict[str, Any]]] = {
 
 def odd_cases(names: Iterable[str] = ODD) -> Iterator[Case]:
     """Some of `ODD`, with densities after a few cycles of Hartree-Fock: all basis functions take part in them."""
-    needed("pyscf", "peers", "has the other engine")
+    needed("pyscf", "has the other engine")
     from pyscf import gto, scf
 
     for name in names:

@@ -6,9 +6,10 @@ from importlib import import_module
 from typing import Any
 
 from orbitile.errors import OrbitileError
+from orbitile.packages import install_command
 
 
-def needed(name: str, extra: str, purpose: str) -> Any:
+def needed(name: str, purpose: str) -> Any:
     """Import a package.
 
     Raises
@@ -20,5 +21,5 @@ def needed(name: str, extra: str, purpose: str) -> Any:
         return import_module(name)
     except ImportError as error:
         raise OrbitileError(
-            f"the benchmarks need {name}, which {purpose}: pip install 'orbitile[{extra}]' ({error})"
+            f"the benchmarks need {name}, which {purpose}: {install_command(name)} ({error})"
         ) from error

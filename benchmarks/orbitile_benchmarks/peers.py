@@ -288,7 +288,7 @@ def _guarded(part: str, case: Case, name: str, rows: Callable[[], Iterator[Row]]
     try:
         yield from rows()
     except ModuleNotFoundError as error:
-        yield _failed(part, case, name, f"not installed (no module {error.name}): pip install 'orbitile[peers]'")
+        yield _failed(part, case, name, f"not installed (no module {error.name})")
     except Exception as error:  # another program may fail in any way, and the others are still of interest
         yield _failed(part, case, name, f"{type(error).__name__}: {' '.join(str(error).split())[:120]}")
 

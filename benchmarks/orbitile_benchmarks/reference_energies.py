@@ -41,7 +41,7 @@ def solved(geometry: str, functional: str, basis: str = BASIS, **options: Any) -
     options
         For `pyscf.gto.M`.
     """
-    needed("pyscf", "peers", "has the other engine")
+    needed("pyscf", "has the other engine")
     from pyscf import dft, gto
 
     begin = time.perf_counter()

@@ -73,7 +73,7 @@ def run(
     if data is not None and not data.is_dir():
         raise OrbitileError(f"--data: expected a folder with Molden files, got {data}")
     if plots is not None:
-        needed("matplotlib", "plots", "draws the plots")
+        needed("matplotlib", "draws the plots")
         _writable(plots, "--plots")
     if json_file is not None:
         _writable(json_file.parent, "--json")

@@ -118,7 +118,7 @@ def fullerene() -> str:
 
 
 def _pyscf() -> Any:
-    return needed("pyscf", "peers", "makes the molecules; or give a folder that has them with --data")
+    return needed("pyscf", "makes the molecules; or give a folder that has them with --data")
 
 
 def _write(path: Path, molecule: Any, coefficients: Array, energies: Array, occupations: Array) -> None:

@@ -116,13 +116,27 @@ def _path(what: str, value: Any) -> Path:
         raise OrbitileError(f"{what}: {brief(text)} has no home folder ({error})") from error
 
 
+def number(text: str) -> float:
+    """The number of a text, with a point or a decimal comma: 0.03 or 0,03.
+
+    Raises
+    ------
+    ValueError
+        When it is none, or a comma may part thousands as well: 1,000.
+    """
+    if re.fullmatch(r"\s*[-+]?(?:0?,\d+|\d+,(?:\d{1,2}|\d{4,}))(?:[eE][-+]?\d+)?\s*", text):
+        return float(text.replace(",", "."))
+    return float(text)
+
+
 def _number(what: str, value: Any) -> float:
     try:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise TypeError
-        return float(value)
+        return number(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
-        raise OrbitileError(f"{what}: expected a number, got {brief(value)}") from None
+        comma = "; a comma may part thousands: write a point" if isinstance(value, str) and "," in value else ""
+        raise OrbitileError(f"{what}: expected a number, got {brief(value)}{comma}") from None
 
 
 def _finite(what: str, value: Any) -> float:

@@ -169,7 +169,7 @@ def test_wrong_arguments(benzene, tmp_path, monkeypatch, capsys, arguments, mess
 def test_without_matplotlib(benzene, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     assert main(["slice", benzene.source, "-o", str(tmp_path / "a.png")]) == 2
-    assert "pip install orbitile[plots]" in capsys.readouterr().err
+    assert "-m pip install 'matplotlib" in capsys.readouterr().err
 
 
 def test_a_coloured_mesh_has_the_colours_of_the_second_field(benzene, tmp_path, capsys):

@@ -103,7 +103,7 @@ def test_the_same_records_give_the_same_bytes_whatever_the_time(tmp_path):
 
 def test_without_pyarrow_there_is_csv_and_a_line(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'orbitile[batch]'" in write_tables(some(), tmp_path)
+    assert "-m pip install 'pyarrow" in write_tables(some(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [NAMES[0]]
     with pytest.raises(FileError, match="pyarrow"):
         write_table(some(), tmp_path / "x.parquet")

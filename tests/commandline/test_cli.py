@@ -109,6 +109,70 @@ def test_kernels_give_the_same_volume():
     assert np.abs(one.values - other.values).max() < 2e-6 * np.abs(one.values).max()
 
 
+@pytest.mark.parametrize("suffix", ["cube", "dx", "mrc", "npz", "zarr"])
+def test_files_of_volumes_are_shown(capsys, suffix):
+    """Their lattice and values, and a surface at an isovalue that suits these."""
+    volume = ["volume", BENZENE, "homo", "--spacing", "0.4", "--margin", "2.5", "-q"]
+    assert main([*volume, "-o", f"v.{suffix}"]) == 0
+    capsys.readouterr()
+    assert main(["info", f"v.{suffix}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (facts,) = found["volumes"]
+    assert facts["maximum"] == pytest.approx(-facts["minimum"], rel=0.01)
+    assert facts["integral_of_square"] == pytest.approx(1, abs=0.05)  # a coarse lattice
+    assert 0.02 < facts["isovalue"] < 0.04
+    np.testing.assert_allclose(np.linalg.norm(facts["axes"], axis=1), 0.4, rtol=1e-4)
+    assert len(found["elements"]) == (12 if suffix in ("cube", "zarr") else 0)
+    assert main(["info", f"v.{suffix}"]) == 0
+    assert f"isovalue  {facts['isovalue']:.4g} by default" in capsys.readouterr().out
+    assert main(["mesh", f"v.{suffix}", "-o", "v.glb"]) == 0
+    assert len(trimesh.load("v.glb", force="mesh").split()) == 4  # its lobes, two of each sign
+    if suffix == "cube":
+        assert main(["render", "v.cube", "--size", "60x60", "--turn", "10,0,0", "-o", "v.png"]) == 0
+        assert main(["render", "v.cube", "values", "--isovalue", "0.03", "-o", "scene.glb"]) == 0
+        capsys.readouterr()
+        for arguments, words in (
+            (["render", "v.cube", "homo", "-o", "w.png"], "expected values, got 'homo'"),
+            (["render", "v.cube", "--color-by", "esp", "-o", "w.png"], "leave out --color-by"),
+            (["render", "v.cube", "-o", "w.html"], "pages show fields of orbitals"),
+            (["charges", "v.cube"], "no orbitals; shown by `orbitile info`"),
+        ):
+            assert main(arguments) == 2
+            assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("spectrum.dx", "##TITLE= ethanol\n##JCAMP-DX= 5.00\n##DATA TYPE= INFRARED SPECTRUM\n##NPOINTS= 2\n"),
+        ("index.js.map", '{"version":3,"sources":["index.ts"],"mappings":"AAAA"}\n'),
+        ("film.cube", 'TITLE "warm"\nLUT_3D_SIZE 2\nDOMAIN_MIN 0.0 0.0 0.0\n0 0 0\n'),
+    ],
+)
+def test_other_files_with_the_suffix_of_a_volume(tmp_path, capsys, name, text):
+    path = tmp_path / "others" / name
+    path.parent.mkdir()
+    path.write_text(text)
+    for command in (["info", str(path)], ["render", str(path), "-o", "a.png"]):
+        assert main(command) == 2
+        assert f"{name}: no output of a quantum-chemistry program, nor one of" in capsys.readouterr().err
+
+
+def test_decimal_commas(capsys):
+    assert main(["mesh", BENZENE, "homo", "--isovalue", "0,05", "--quality", "coarse", "-o", "a.ply"]) == 0
+    assert main(["mesh", BENZENE, "homo", "--isovalue", "0.05", "--quality", "coarse", "-o", "b.ply"]) == 0
+    assert Path("a.ply").read_bytes() == Path("b.ply").read_bytes()
+    given = [BENZENE, "--quality", "coarse", "--size", "60x60"]
+    assert main(["render", *given, "homo", "--isovalue", "0,05", "-o", "a.png"]) == 0
+    assert main(["render", *given, "homo", "lumo", "--isovalue", "0.05,0.04", "-o", "b.png"]) == 0
+    capsys.readouterr()
+    assert main(["render", *given, "homo", "lumo", "--isovalue", "0,05", "-o", "c.png"]) == 2
+    assert "commas part the isovalues of several fields: write points, as 0.03" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["mesh", BENZENE, "homo", "--spacing", "1,000", "-o", "c.ply"])
+    assert "--spacing: invalid number value: '1,000'" in capsys.readouterr().err
+
+
 def test_mesh():
     assert main(["mesh", BENZENE, "homo", "--isovalue", "0.05", "--quality", "coarse", "-o", "homo.ply"]) == 0
     mesh = trimesh.load("homo.ply")
@@ -148,7 +212,7 @@ def test_mesh():
         (["animate", BENZENE, "--size", "0x0", "-o", "a.gif"], "--size: expected WxH"),
         (["animate", BENZENE, "--workers", "0", "-o", "a"], "--workers: expected 1 or more, got 0"),
         (["animate", BENZENE, "--workers", "2", "-o", "a.html"], "--workers and --dask are of films"),
-        (["info", str(SAMPLES / "cubegen_ch4_6points.cube")], "volume"),
+        (["levels", str(SAMPLES / "cubegen_ch4_6points.cube")], "holds values on a lattice and no orbitals"),
         (["info", str(SAMPLES / "water.xyz")], "not recognised"),
         (["info", __file__], "not recognised"),
         (["info", str(Path(__file__).parent)], "folder"),

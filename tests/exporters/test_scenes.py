@@ -259,9 +259,9 @@ def test_usdz_has_units_materials_and_facts(scene, coloured, tmp_path):
 @pytest.mark.parametrize(
     ("package", "suffix", "message"),
     [
-        ("manifold3d", "stl", r"pip install 'orbitile\[printing\]'"),
-        ("lib3mf", "3mf", r"pip install 'orbitile\[printing\]'"),
-        ("pxr.Usd", "usdz", r"pip install 'orbitile\[usd\]'"),
+        ("manifold3d", "stl", r"-m pip install '?(lib3mf|manifold3d)"),
+        ("lib3mf", "3mf", r"-m pip install '?(lib3mf|manifold3d)"),
+        ("pxr.Usd", "usdz", r"-m pip install '?usd-core"),
     ],
 )
 def test_what_is_missing_is_said(package, suffix, message, scene, tmp_path, monkeypatch):

@@ -134,7 +134,7 @@ def test_what_is_no_subject_is_refused():
 
 def test_without_anywidget_the_command_is_told(benzene, monkeypatch):
     monkeypatch.setattr("orbitile.hosts.notebook.showing.find_spec", lambda name: None)
-    with pytest.raises(OrbitileError, match=r"pip install 'orbitile\[notebook\]'"):
+    with pytest.raises(OrbitileError, match=r"-m pip install '?anywidget"):
         ob.view(benzene)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import orbitile as ob
 from orbitile import load_charges
+from orbitile.errors import FileError
 from orbitile.readers import load_geometries, load_volumes
 from tests.fuzz.samples import SAMPLES, opened, seeds
 
@@ -163,3 +164,15 @@ def test_the_longest_name_that_a_file_can_have(tmp_path, whole):
         path = tmp_path / ("n" * (255 - 7) + ".molden" if seed.endswith("molden") else "n" * (255 - 4) + ".out")
         shutil.copy(whole[seed], path)
         assert ob.load_trajectory(path)[1].n_atoms == 3
+
+
+@pytest.mark.parametrize(("name", "message"), [("job.rasscf.h5", "it takes h5py"), ("job.h5", "it takes h5py")])
+def test_hdf5_files_without_the_library_that_tells_their_kind(tmp_path, monkeypatch, name, message):
+    """They are not taken for the files of another program that have the suffix too."""
+    from orbitile.readers import _formats
+
+    monkeypatch.setattr(_formats, "find_spec", lambda _: None)
+    path = tmp_path / name
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(FileError, match=rf"an HDF5 file; .*{message}: .*-m pip install 'h5py"):
+        ob.load(path)

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from orbitile.arguments import FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
+from orbitile.arguments import FLAG, NUMBER, PATH, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
 from orbitile.errors import OrbitileError
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.lattice import QUALITIES
@@ -48,6 +48,7 @@ def test_values_are_read_and_defaults_taken():
         (["a", "inf"], {}, "number: expected a positive number"),
         (["a", 10**400], {}, "number: expected a number, got a number of very many digits"),
         (["a", True], {}, "number: expected a number, got True"),
+        (["a", "1,000"], {}, "number: expected a number, got '1,000'; a comma may part thousands: write a point"),
         (["a", 1, 1.5], {}, "share: expected a number from 0 to 1"),
         (["a", 1, 1, 2], {}, "flag: expected 0 or 1"),
         (["a", 1, 1, 1, "medium"], {}, "choice: expected coarse, fine, got 'medium'"),
@@ -151,3 +152,7 @@ def test_each_pymol_has_a_session_of_its_own():
         assert len({id(session) for session in sessions}) == 3
         assert state_of(one.cmd) is sessions[1]
         assert sessions[1].host.cmd is one.cmd
+
+
+def test_decimal_commas_where_they_are_unambiguous():
+    assert [NUMBER.read("number", text) for text in ("0,03", "-1,5e-2", ",5", "0,125")] == [0.03, -0.015, 0.5, 0.125]

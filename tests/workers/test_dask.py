@@ -109,7 +109,7 @@ def test_which_cluster_is_meant(client, executor, monkeypatch):
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(DeviceError, match=r"pip install 'orbitile\[cluster\]'"):
+    with pytest.raises(DeviceError, match=r"-m pip install '?distributed"):
         dask_executor("tcp://127.0.0.1:8786")
 
 

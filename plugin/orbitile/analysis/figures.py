@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import FileError, OrbitileError
 from ..files.writing import written_atomically
 from ..imports import with_settings_of_the_user
+from ..packages import install_command
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -30,7 +31,7 @@ def check_picture(path: str | PathLike[str]) -> Path:
         matplotlib_module("figure")
     except ImportError as error:
         raise OrbitileError(
-            "slices and diagrams are drawn by matplotlib, which is not here; pip install orbitile[plots]"
+            f"slices and diagrams are drawn by matplotlib, which is not here: {install_command('matplotlib')}"
         ) from error
     return target
 

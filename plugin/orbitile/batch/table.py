@@ -15,6 +15,7 @@ from typing import Any
 
 from ..errors import FileError
 from ..files.writing import written_atomically
+from ..packages import install_command
 from .columns import LIST, REAL, TEXT, WHOLE, Column, cell_of, columns_of, readable
 from .record import Record
 
@@ -100,7 +101,7 @@ def _pyarrow(path: Path) -> ModuleType:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise FileError(f"{path.name}: Parquet needs the package pyarrow: pip install 'orbitile[batch]'") from error
+        raise FileError(f"{path.name}: Parquet needs the package pyarrow: {install_command('pyarrow')}") from error
     module: ModuleType = pyarrow
     return module
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..arguments import number
 from ..errors import OrbitileError
 from ..memory import require_memory
 
@@ -111,7 +112,7 @@ def add_field(parser: CommandParser) -> None:
     parser.add_argument(
         "field", metavar="FIELD", nargs="?", default="homo", help=f"{_FIELD}volume also takes {_SEVERAL}"
     )
-    parser.add_argument("--isovalue", type=float, metavar="V", help=f"in atomic units {_CUSTOMARY}")
+    parser.add_argument("--isovalue", type=number, metavar="V", help=f"in atomic units {_CUSTOMARY}")
 
 
 def add_fields(parser: CommandParser) -> None:
@@ -138,11 +139,11 @@ def add_sampling(parser: CommandParser) -> None:
         "its pixels would show the facets of a surface",
     )
     step = group.add_mutually_exclusive_group()
-    step.add_argument("--spacing", type=float, metavar="H", help="spacing in Angstrom, in place of --quality")
+    step.add_argument("--spacing", type=number, metavar="H", help="spacing in Angstrom, in place of --quality")
     step.add_argument("--points", type=int, metavar="N", help="points along the longest edge, in place of --quality")
     group.add_argument(
         "--margin",
-        type=float,
+        type=number,
         metavar="D",
         help="box of this margin around the atoms in Angstrom (default: a box proven to hold the whole surface)",
     )
@@ -247,7 +248,7 @@ def add_colouring(group: Any) -> None:
 
 def add_color_range(group: Any) -> None:
     """Add the range of the colours."""
-    group.add_argument("--color-range", type=float, metavar="V", help="colours span -V to V (default: from the data)")
+    group.add_argument("--color-range", type=number, metavar="V", help="colours span -V to V (default: from the data)")
 
 
 # What stands in the text of an argument ---------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ..arguments import number
 from ..errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
 from ._console import progress_bar, stoppable, tell
@@ -48,15 +49,15 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--pictures", type=int, default=60, metavar="N", help="of a film of one field in one frame (default: 60)"
     )
-    parser.add_argument("--rate", type=float, default=10.0, metavar="N", help="pictures a second (default: 10)")
+    parser.add_argument("--rate", type=number, default=10.0, metavar="N", help="pictures a second (default: 10)")
     parser.add_argument("--align", action="store_true", help="turn and move each frame onto the first one")
     parser.add_argument(
         "--interpolate", type=int, default=0, metavar="N", help="frames put between two neighbours (default: 0)"
     )
     parser.add_argument("--follow", action="store_true", help="lattice and camera move with the molecule")
-    parser.add_argument("--turn", type=float, default=0.0, metavar="DEG", help="turn the molecule by this in all")
-    parser.add_argument("--rock", type=float, default=0.0, metavar="DEG", help="rock it by this to each side")
-    parser.add_argument("--spacing", type=float, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
+    parser.add_argument("--turn", type=number, default=0.0, metavar="DEG", help="turn the molecule by this in all")
+    parser.add_argument("--rock", type=number, default=0.0, metavar="DEG", help="rock it by this to each side")
+    parser.add_argument("--spacing", type=number, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
     add_size(parser, "960x720")
     parser.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")
     add_device(parser)

@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 
+from ..arguments import number
 from ..errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_precision, add_size, read_size
 from ._console import progress_bar, tell
@@ -44,11 +45,11 @@ def add_arguments(parser: CommandParser) -> None:
     group = parser.add_argument_group("who does the work")
     add_executor(group)
     group.add_argument(
-        "--timeout", type=float, default=600.0, metavar="S", help="seconds that a file may take (default: 600)"
+        "--timeout", type=number, default=600.0, metavar="S", help="seconds that a file may take (default: 600)"
     )
     group = parser.add_argument_group("sampling")
     group.add_argument(
-        "--isovalue", type=float, metavar="V", help="of all fields, in atomic units (default: customary ones)"
+        "--isovalue", type=number, metavar="V", help="of all fields, in atomic units (default: customary ones)"
     )
     group.add_argument("--quality", choices=("coarse", "medium", "fine"), default="medium", help="(default: medium)")
     add_size(group)

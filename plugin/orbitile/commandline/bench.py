@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "orbitile_benchmarks":
             raise
-        raise OrbitileError("the benchmarks are not installed: pip install orbitile brings them") from error
+        raise OrbitileError("the benchmarks are not here; a checkout has them") from error
     tables = measure(
         systems=options.systems,
         devices=options.device,

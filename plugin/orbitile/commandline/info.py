@@ -6,8 +6,9 @@ import argparse
 
 from ._arguments import CommandParser, add_file
 from ._input import load_frame
+from ._sampled import is_sampled
 
-HELP = "show what is in a file: atoms, basis, method, orbitals"
+HELP = "show what is in a file: atoms, basis, method, orbitals; of a cube or map, its lattice and values"
 PRIORITY = 160
 
 
@@ -19,11 +20,17 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print atoms, basis set, method and orbitals, for people or as JSON."""
+    """Print atoms, basis set, method and orbitals, or lattice and values of volumes, for people or as JSON."""
     import json
 
     from ..analysis.information import as_dictionary, as_text
 
+    if is_sampled(options):
+        from . import _sampled
+
+        found = _sampled.information(options)
+        print(json.dumps(found, indent=1) if options.json else _sampled.as_text(found))
+        return
     wavefunction = load_frame(options)
     if options.json:
         print(json.dumps(as_dictionary(wavefunction), indent=1))

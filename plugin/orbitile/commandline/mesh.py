@@ -6,6 +6,7 @@ import argparse
 
 from ._arguments import CommandParser, add_colouring, add_exported, add_sampled_field
 from ._input import wavefunction_of
+from ._sampled import is_sampled, surface_in
 
 HELP = "write the isosurface of a field"
 PRIORITY = 130
@@ -27,6 +28,11 @@ def run(options: argparse.Namespace) -> None:
     from ._surfaces import Console, request_of, tell_extrema
 
     exporter_for(options.output, "mesh")  # refuse before the work, not after it
+    if is_sampled(options):
+        field = None if options.field == "homo" else options.field  # which is the default
+        save(surface_in(options, field, options.isovalue), options.output)
+        print(options.output)
+        return
     wavefunction = wavefunction_of(options)
     request = request_of(options, options.field, options.isovalue)
     with for_one_result():

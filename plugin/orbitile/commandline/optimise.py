@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..arguments import number
 from ._arguments import CommandParser, add_calculation, add_geometries, read_calculation
 from ._console import note, progress_bar, stoppable, tell
 
@@ -19,7 +20,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_calculation(parser, "pbe")
     parser.add_argument(
         "--fmax",
-        type=float,
+        type=number,
         default=0.02,
         metavar="F",
         help="largest force that is left on an atom, in eV/Angstrom (default: 0.02)",

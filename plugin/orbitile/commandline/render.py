@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import number
 from ..errors import OrbitileError
 from ._arguments import (
     CommandParser,
@@ -22,10 +23,17 @@ from ._arguments import (
 )
 from ._input import wavefunction_of
 from ._page import is_page, write_page
+from ._sampled import is_sampled, molecule_in, surface_in
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
+    from ..renderer import Camera
     from ..session.surfaces import SurfaceRequest
 
 HELP = "draw fields and the molecule"
@@ -59,7 +67,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
     )
     group.add_argument(
-        "--opacity", type=float, help="of the surfaces, 0 to 1 (default: 0.65; 1 with --color-by and --plane)"
+        "--opacity", type=number, help="of the surfaces, 0 to 1 (default: 0.65; 1 with --color-by and --plane)"
     )
     group.add_argument(
         "--turn",
@@ -74,12 +82,12 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw a picture, and print its name."""
-    from ..exporters import holds_scenes, save
+    from ..exporters import holds_scenes
 
     size = read_size(options.size)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
-    names = options.fields or ["homo"]
+    names = options.fields or (["values"] if is_sampled(options) else ["homo"])
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     as_scene = not output.lower().endswith(".png") and holds_scenes(output)
     if not (as_scene or is_page(output)):
@@ -88,18 +96,19 @@ def run(options: argparse.Namespace) -> None:
         warm()
     from ..kernels.matrix_product import for_one_result
     from ..readers._references import FileReferences
-    from ..renderer import render
-    from ..scenes import PALETTES, scene_of
+    from ..scenes import PALETTES
     from ..session.surfaces import slides_of, surfaces_of_picture
     from ._surfaces import Console, tell_extrema
 
-    wavefunction = wavefunction_of(options)
     choices: dict[str, Any] = {} if options.colors is None else {"colours": _read_colours(options.colors)}
-    camera = None
-    if options.turn is not None:
-        from ..renderer import Camera
-
-        camera = Camera.facing(wavefunction.positions).turned(*_read_angles(options.turn))
+    if is_sampled(options):
+        if is_page(output):
+            raise OrbitileError(f"{output}: pages show fields of orbitals; draw a volume as .png, .glb, .usdz, ...")
+        levels = _read_isovalues(options, names)
+        surfaces = [surface_in(options, *pair) for pair in zip(names, levels, strict=True)]
+        _finish(options, output, surfaces, molecule_in(options), as_scene, size, choices)
+        return
+    wavefunction = wavefunction_of(options)
     requests = _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
         from ..session.pages import document_of
@@ -114,6 +123,7 @@ def run(options: argparse.Namespace) -> None:
         )
         tell_extrema(found, wavefunction)
         document = document_of(slides, wavefunction)
+        camera = _camera(options, wavefunction.positions)
         if camera is not None:
             document = replace(document, rotation=camera.rotation)
         write_page(document, output, wavefunction)
@@ -121,12 +131,34 @@ def run(options: argparse.Namespace) -> None:
     if options.plane is None:
         with for_one_result() if len(requests) == 1 else nullcontext():
             found = surfaces_of_picture(
-                requests, wavefunction, FileReferences(), Console(options), size=size, camera=camera
+                requests,
+                wavefunction,
+                FileReferences(),
+                Console(options),
+                size=size,
+                camera=_camera(options, wavefunction.positions),
             )
         tell_extrema(found, wavefunction)
         surfaces = [one.surface for one in found]
     else:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
+    _finish(options, output, surfaces, wavefunction, as_scene, size, choices)
+
+
+def _finish(
+    options: argparse.Namespace,
+    output: str,
+    surfaces: list[Surface],
+    wavefunction: Wavefunction | None,
+    as_scene: bool,
+    size: tuple[int, int],
+    choices: dict[str, Any],
+) -> None:
+    """Draw surfaces and a molecule, or write their scene, and print the name of the file."""
+    from ..exporters import save
+    from ..renderer import render
+    from ..scenes import scene_of
+
     if as_scene:
         save(scene_of(surfaces, wavefunction, opacity=options.opacity, **choices), output, wavefunction=wavefunction)
         print(output)
@@ -141,10 +173,43 @@ def run(options: argparse.Namespace) -> None:
         legend=options.legend or any(surface.colouring is not None for surface in surfaces),
         scale=options.scale,
         orthographic=options.orthographic,
-        camera=camera,
+        camera=_camera(options, surfaces[0].vertices if wavefunction is None else wavefunction.positions),
         **choices,
     )
     print(output)
+
+
+def _camera(options: argparse.Namespace, positions: NDArray[np.floating]) -> Camera | None:
+    """The view that --turn asks for."""
+    if options.turn is None:
+        return None
+    from ..renderer import Camera
+
+    return Camera.facing(positions).turned(*_read_angles(options.turn))
+
+
+def _read_isovalues(options: argparse.Namespace, fields: Sequence[str]) -> list[float | None]:
+    """The isovalue of each field; None for one that suits it."""
+    isovalues: list[float | None] = [None]
+    if options.isovalue is not None:
+        parts = options.isovalue.split(",")
+        try:
+            if len(fields) == 1 and len(parts) == 2:  # with a decimal comma
+                parts = [options.isovalue]
+            isovalues = [number(part) for part in parts]
+        except ValueError:
+            isovalues = []
+        if len(parts) > 1 and 0 in isovalues:
+            raise OrbitileError(
+                f"--isovalue: expected positive numbers, got {options.isovalue!r}; commas part the isovalues of "
+                "several fields: write points, as 0.03"
+            )
+    if len(isovalues) not in (1, len(fields)):
+        raise OrbitileError(
+            f"--isovalue: expected a number, or one for each of {len(fields)} fields with commas between, got "
+            f"{options.isovalue!r}"
+        )
+    return isovalues * (len(fields) if len(isovalues) == 1 else 1)
 
 
 def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[SurfaceRequest]:
@@ -156,16 +221,7 @@ def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: li
     if len(fields) > 1 and (options.color_by is not None or options.plane is not None):
         given = "--color-by" if options.plane is None else "--plane"
         raise OrbitileError(f"{given}: expected one FIELD to colour, got {len(fields)}: {', '.join(fields)}")
-    try:
-        isovalues = [None] if options.isovalue is None else [float(part) for part in options.isovalue.split(",")]
-    except ValueError:
-        isovalues = []
-    if len(isovalues) not in (1, len(fields)):
-        raise OrbitileError(
-            f"--isovalue: expected a number, or one for each of {len(fields)} fields with commas between, got "
-            f"{options.isovalue!r}"
-        )
-    isovalues *= len(fields) if len(isovalues) == 1 else 1
+    isovalues = _read_isovalues(options, fields)
     requests = [request_of(options, *pair) for pair in zip(fields, isovalues, strict=True)]
     return requests if options.plane is not None else [drawn(request, wavefunction) for request in requests]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..arguments import number
 from ._arguments import (
     CommandParser,
     add_color_range,
@@ -33,8 +34,8 @@ def add_arguments(parser: CommandParser) -> None:
     )
     add_plot(parser)
     add_color_range(parser)
-    parser.add_argument("--spacing", type=float, default=0.05, metavar="H", help="in Angstrom (default: 0.05)")
-    parser.add_argument("--margin", type=float, default=2.5, metavar="D", help="in Angstrom (default: 2.5)")
+    parser.add_argument("--spacing", type=number, default=0.05, metavar="H", help="in Angstrom (default: 0.05)")
+    parser.add_argument("--margin", type=number, default=2.5, metavar="D", help="in Angstrom (default: 2.5)")
     add_size(parser)
     add_device(parser)
     add_precision(parser)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..model.surface import Surface
 from ..model.units import angstrom
+from ..packages import install_command
 from ..scenes import Mesh, Molecule, Scene, scene_of
 from ..scenes.solids import stick_between, unit_stick
 
@@ -106,7 +107,7 @@ def _library() -> Any:
     try:
         return importlib.import_module("manifold3d")
     except ImportError as error:
-        raise FileError("files for printers need the package manifold3d: pip install 'orbitile[printing]'") from error
+        raise FileError(f"files for printers need the package manifold3d: {install_command('manifold3d')}") from error
 
 
 def _molecule(manifold: Any, molecule: Molecule, scale: float) -> Any:

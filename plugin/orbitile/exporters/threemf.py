@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import FileError
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..packages import install_command
 from ..scenes import Scene
 from ._printing import Body, bodies_of, scale_text
 
@@ -38,7 +39,7 @@ def _write(what: Scene | Surface, path: Path) -> None:
     try:
         library: Any = importlib.import_module("lib3mf")
     except ImportError as error:
-        raise FileError("3MF files need the package lib3mf: pip install 'orbitile[printing]'") from error
+        raise FileError(f"3MF files need the package lib3mf: {install_command('lib3mf', 'manifold3d')}") from error
     bodies, scale = bodies_of(what, united=False)
     wrapper = library.get_wrapper()
     model = wrapper.CreateModel()

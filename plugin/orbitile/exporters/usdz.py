@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
+from ..packages import install_command
 from ..scenes import Mesh, Scene, scene_of
 from ..scenes.solids import Shape, joined, placed_parts
 from ..surfaces.colour_maps import linear_light
@@ -51,7 +52,7 @@ def write_scene(scene: Scene, path: Path) -> None:
     try:
         library = _Library()
     except ImportError as error:
-        raise FileError("USDZ files need the package usd-core: pip install 'orbitile[usd]'") from error
+        raise FileError(f"USDZ files need the package usd-core: {install_command('usd-core')}") from error
     with TemporaryDirectory(prefix="orbitile-") as folder:
         layer, packed = Path(folder) / "scene.usdc", Path(folder) / "scene.usdz"
         try:

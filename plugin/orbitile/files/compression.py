@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from ..errors import FileError
 from ..memory import available_memory
+from ..packages import install_command
 
 _PIECE = 1 << 20
 
@@ -146,4 +147,4 @@ def _module(path: Path, compression: Compression) -> Any:
         except ImportError:  # the next one may be there
             continue
     package = compression.modules[-1]
-    raise FileError(f"{path.name}: to be expanded it needs the package {package}: pip install {package}")
+    raise FileError(f"{path.name}: to be expanded it needs the package {package}: {install_command(package)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..errors import FileError
+from ..packages import install_command
 from .reading import damage_told
 
 MAGIC = b"Orbitile series 1\n"
@@ -28,7 +29,7 @@ def library(name: str, what: str = "series files") -> ModuleType:
     try:
         import h5py
     except ImportError as error:
-        raise FileError(f"{name}: {what} need the package h5py: pip install 'orbitile[trajectories]'") from error
+        raise FileError(f"{name}: {what} need the package h5py: {install_command('h5py')}") from error
     module: ModuleType = h5py
     return module
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import FileError
+from ..packages import install_command
 from .reading import damage_told
 
 ATTRIBUTE = "orbitile"
@@ -39,7 +40,7 @@ def library(name: str, what: str = "Zarr stores") -> ModuleType:
         import zarr
     except ImportError as error:
         raise FileError(
-            f"{name}: {what} need the package zarr, and Python 3.11 or later: pip install 'orbitile[stores]'"
+            f"{name}: {what} need the package zarr, and Python 3.11 or later: {install_command('zarr')}"
         ) from error
     module: ModuleType = zarr
     return module

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..errors import FileError, OrbitileError, RenderError
 from ..files.reading import user_path
 from ..files.writing import checked_target, written_atomically
+from ..packages import install_command
 from ..renderer import checked_size, write_png
 from ..workers.child_process import ChildProcess
 
@@ -132,7 +133,7 @@ def _ffmpeg() -> str:
         program: str = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     except ImportError as error:
         raise OrbitileError(
-            "films need the package imageio-ffmpeg: pip install 'orbitile[films]'; a folder of pictures does not"
+            f"films need the package imageio-ffmpeg: {install_command('imageio-ffmpeg')}; a folder of pictures does not"
         ) from error
     except RuntimeError as error:
         raise OrbitileError(f"films need the program ffmpeg, which imageio-ffmpeg does not find: {error}") from error

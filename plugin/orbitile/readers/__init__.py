@@ -36,7 +36,7 @@ from ._formats import (
 )
 from ._paths import checked_path
 from ._places import MEMBER, Place, is_place, within_archive
-from ._volumes import holds_volumes, load_atoms, load_volumes, open_volume
+from ._volumes import holds_volumes, load_atoms, load_volumes, may_hold_volumes, open_volume
 
 _MOST_TRIED = 4
 """Kinds of files of a folder that are tried one after another."""
@@ -341,8 +341,14 @@ def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
     named = within or by_name(file, "wavefunction")
     if named is not None and (not binary or named.BINARY):
         return read_by(named)
-    if by_name(file, "volume") is not None:
-        raise FileError(f"{file.name}: holds a volume, not a wavefunction; read it with load_volumes")
+    sampled = by_name(file, "volume")
+    if sampled is not None and may_hold_volumes(file):
+        raise FileError(
+            f"{file.name}: holds values on a lattice and no orbitals; shown by `orbitile info`, `render`, `mesh` and "
+            "in viewers, read by load_volumes in Python"
+        )
+    if sampled is not None:
+        raise FileError(f"{file.name}: no output of a quantum-chemistry program, nor one of {sampled.DESCRIPTION}")
     if binary:
         hint = "; a Gaussian .chk file becomes readable by formchk" if file.suffix.lower() == ".chk" else ""
         raise FileError(f"{file.name}: a binary file of no known format{hint}. Known: {known('wavefunction')}")
@@ -374,6 +380,7 @@ __all__ = [
     "load_geometries",
     "load_trajectory",
     "load_volumes",
+    "may_hold_volumes",
     "natural_order",
     "open_volume",
     "patterns",

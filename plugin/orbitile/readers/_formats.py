@@ -14,6 +14,7 @@ from ..files.compression import compression_of
 from ..files.plain import matching, name_within
 from ..files.zarr import kind_of_store
 from ..model.stored_volume import StoredVolume
+from ..packages import install_command
 from ..registry import modules_of
 from ._isolation import isolated
 
@@ -56,6 +57,8 @@ class Reader(Protocol):
     that the user named, which may be compressed."""
     read_atoms: Callable[[Path], tuple[Any, Any, Any]] | None = None
     """Optional, of a format of volumes: atomic numbers, core charges and positions in bohr that a file names too."""
+    plausible: Callable[[bytes], bool] | None = None
+    """Optional, of a format of volumes whose name others use too: whether a file may be one by its first bytes."""
     open_volume: Callable[[Path], StoredVolume] | None = None
     """Optional, of a format of volumes: open one whose values are read part by part."""
 
@@ -103,9 +106,12 @@ def stored_in(folder: Path, kind: str) -> Reader | None:
 
 
 def within_hdf5(file: Path) -> Reader | None:
-    """The module that knows an HDF5 file by what it contains; None where the library that tells is not installed."""
+    """The module that knows an HDF5 file by what it contains; without the library that tells, by its name."""
     if find_spec("h5py") is None:
-        return None
+        named = by_name(file, "wavefunction")
+        if named is not None and not file.name.lower().endswith((".h5", ".hdf5")):
+            return named
+        raise FileError(f"{file.name}: an HDF5 file; to see of which program, it takes h5py: {install_command('h5py')}")
     names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
     fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
     for reader in fitting:

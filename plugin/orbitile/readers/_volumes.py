@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FileError, OrbitileError
-from ..files.plain import PlainFile
+from ..files.plain import PlainFile, beginning
 from ..files.zarr import kind_of_store
 from ..model.geometry import Geometry
 from ..model.stored_volume import StoredVolume
@@ -72,6 +72,20 @@ def holds_volumes(path: str | PathLike[str]) -> bool:
     """Whether a file is one of volumes, by its name; of a store, by what it says to hold."""
     file = Path(path)
     return by_name(file, "volume") is not None and kind_of_store(file) in ("", "volume")
+
+
+def may_hold_volumes(path: str | PathLike[str]) -> bool:
+    """The same, and not another kind of file with such a name, by its beginning.
+
+    Raises
+    ------
+    FileError
+        When it cannot be read.
+    """
+    file = Path(path).expanduser()
+    reader = by_name(file, "volume")
+    plausible = None if reader is None or not file.is_file() else reader.plausible
+    return holds_volumes(file) and (plausible is None or plausible(beginning(file)))
 
 
 def load_atoms(path: str | PathLike[str]) -> Geometry | None:

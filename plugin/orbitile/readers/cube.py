@@ -31,6 +31,12 @@ Atoms = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 _OUR_TITLE = re.compile(r"(.*?)(?: \[(.*)\])?")
 
 
+def plausible(start: bytes) -> bool:
+    """Whether the third line begins with a number: tables of colours have the suffix too."""
+    lines = start.lstrip(b"\n").split(b"\n")
+    return len(lines) < 3 or re.match(rb"\s*-?\d", lines[2]) is not None
+
+
 def read(path: Path) -> tuple[Volume, ...]:
     """Read all data sets of a cube file in double precision, on a lattice of any axes, negative ones too."""
     path = Path(path)

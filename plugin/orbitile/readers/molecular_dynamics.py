@@ -18,6 +18,7 @@ from ..errors import FileError, OrbitileError
 from ..files.plain import PlainFile
 from ..model.geometry import Geometry
 from ..model.units import angstrom
+from ..packages import install_command
 from ._isolation import isolated
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF files with a topology, in PDB and GRO files without one"
@@ -89,7 +90,7 @@ class DynamicsGeometries:
 def contents_of(path: str, topology: str) -> tuple[list[int], int]:
     """Atomic numbers, 0 where there is no element, and the number of frames."""
     if find_spec("mdtraj") is None:
-        raise FileError(f"{Path(path).name}: needs the package mdtraj: pip install 'orbitile[dynamics]'")
+        raise FileError(f"{Path(path).name}: needs the package mdtraj: {install_command('mdtraj')}")
     elements = [atom.element for atom in _topology(topology, Path(topology).stat().st_mtime_ns).atoms]
     return [0 if element is None else int(element.number) for element in elements], _n_frames(path)
 

@@ -28,6 +28,11 @@ BYTES_OF_MODE = {0: 1, 1: 2, 2: 4, 6: 2, 12: 2}
 """Bytes a value for each mode (type of the values) that is read."""
 
 
+def plausible(start: bytes) -> bool:
+    """Whether there are bytes that are no text: maps of JavaScript have the suffix too."""
+    return b"\0" in start
+
+
 def read(path: Path) -> tuple[Volume, ...]:
     """Read a map in single precision, whatever the order of its axes, on a lattice that may be skewed."""
     path = Path(path)

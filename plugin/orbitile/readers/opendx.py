@@ -32,6 +32,11 @@ _WORDS_AFTER_VALUES = (b"attribute", b"object", b"component", b"end", b"#")
 _NAMES_THAT_SAY_NOTHING = ("", "regular positions regular connections", "density")
 
 
+def plausible(start: bytes) -> bool:
+    """Whether there are objects of OpenDX: spectra in JCAMP-DX have the suffix too."""
+    return re.search(rb"^[ \t]*object[ \t]+\S+[ \t]+class\b", start, re.MULTILINE | re.IGNORECASE) is not None
+
+
 def read(path: Path) -> tuple[Volume, ...]:
     """Read a regular grid of scalars in double precision, on a lattice that may be skewed."""
     path = Path(path)

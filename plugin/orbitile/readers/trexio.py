@@ -23,6 +23,7 @@ from ..model.conventions import (
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.elements import SYMBOLS
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
+from ..packages import install_command
 from ._isolation import isolated
 
 DESCRIPTION = "TREXIO files"
@@ -62,7 +63,7 @@ def arrays_of(path: str) -> dict[str, Any]:
     try:
         import trexio
     except ImportError as error:
-        raise FileError(f"{name}: TREXIO files need the package trexio: pip install 'orbitile[trexio]'") from error
+        raise FileError(f"{name}: TREXIO files need the package trexio: {install_command('trexio')}") from error
     try:
         with trexio.File(path, "r", trexio.TREXIO_AUTO) as file:
             return {

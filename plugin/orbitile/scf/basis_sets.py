@@ -19,6 +19,7 @@ from ..errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.wavefunction import Shell
+from ..packages import install_command
 from .calculation import Calculation
 from .level_of_theory import basis_set
 
@@ -69,7 +70,8 @@ def _from_basis_set_exchange(name: str, number: int) -> tuple[tuple[Contraction,
         import basis_set_exchange as exchange
     except ImportError as error:
         raise OrbitileError(
-            "basis sets by name come from the package basis-set-exchange, or pyscf: pip install 'orbitile[scf]'"
+            "basis sets by name come from the package basis-set-exchange, or pyscf: "
+            f"{install_command('basis-set-exchange')}"
         ) from error
     known = {_plain(one): one for one in exchange.get_all_basis_names()}
     plain = _plain(name)

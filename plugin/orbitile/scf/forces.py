@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from ..errors import OrbitileError
+from ..packages import install_command
 
 
 def require_ase() -> None:
@@ -16,4 +17,4 @@ def require_ase() -> None:
         When ASE is missing.
     """
     if find_spec("ase") is None:
-        raise OrbitileError("forces go to the package ase: pip install 'orbitile[optimisation]'")
+        raise OrbitileError(f"forces go to the package ase: {install_command('ase')}")

@@ -18,6 +18,7 @@ from ..errors import OrbitileError
 from ..imports import with_settings_of_the_user
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
+from ..packages import install_command
 from .calculation import Calculation, check_electrons, check_room, method_of
 
 
@@ -33,7 +34,7 @@ def library() -> Any:
         for module in ("dft", "gto", "scf"):
             with_settings_of_the_user("pyscf", module)
     except ImportError as error:
-        raise OrbitileError("orbitals are computed by the package pyscf: pip install 'orbitile[scf]'") from error
+        raise OrbitileError(f"orbitals are computed by the package pyscf: {install_command('pyscf')}") from error
     return with_settings_of_the_user("pyscf")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.units import angstrom
+from ..packages import install_command
 from ..readers._any_series import open_series
 from ..scf.calculation import Calculation
 from ..workers import Worker
@@ -41,7 +42,9 @@ def check_calculation(molecule: str, atomic_numbers: NDArray[np.int64], calculat
         do not go with the atoms.
     """
     if not any(map(find_spec, ("pyscf", "basis_set_exchange"))) and not os.environ.get("ORBITILE_PYTHON"):
-        raise OrbitileError("basis sets come from pyscf or basis-set-exchange: pip install 'orbitile[scf]'")
+        raise OrbitileError(
+            f"basis sets come from pyscf or basis-set-exchange: {install_command('basis-set-exchange')}"
+        )
     electrons, unpaired = int(atomic_numbers.sum()) - calculation.charge, calculation.unpaired
     if electrons < unpaired or (electrons - unpaired) % 2:
         raise OrbitileError(

@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakSet
 
 from ..errors import DeviceError
+from ..packages import install_command
 from .failures import WorkerError, WorkerNotStarted
 
 START = "start one with `dask scheduler`, and workers with `dask worker tcp://HOST:8786 --nthreads 1`"
@@ -45,7 +46,7 @@ def library() -> ModuleType:
         import distributed
     except ImportError as error:
         raise DeviceError(
-            "computing on a Dask cluster needs the package distributed: pip install 'orbitile[cluster]'"
+            f"computing on a Dask cluster needs the package distributed: {install_command('distributed')}"
         ) from error
     module: ModuleType = distributed
     return module

@@ -14,6 +14,7 @@ from ...model.surface import Surface
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
+from ...packages import install_command
 from ...session.pages import document_of, named_as_listed, slide_of
 from ...session.request import MOST_FACES, surface_within
 from ...surfaces.isovalue import suitable_isovalue
@@ -72,7 +73,7 @@ def view(
         When anywidget is not installed, or there is nothing to show.
     """
     if find_spec("anywidget") is None:
-        raise OrbitileError("view: needs anywidget, which is not installed: pip install 'orbitile[notebook]'")
+        raise OrbitileError(f"view: needs anywidget, which is not installed: {install_command('anywidget')}")
     from .widget import View
 
     traits: dict[str, Any] = {} if field is None else {"field": field}

@@ -16,6 +16,7 @@ from pymol import CmdException
 from pymol import cmd as global_cmd
 
 from ...errors import OrbitileError
+from ...packages import install_command
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session
@@ -60,7 +61,7 @@ def open_panel(cmd: Any = None) -> Any:
     try:
         from .panel import Panel
     except ImportError as error:
-        raise OrbitileError(f"the window needs Qt in PyMOL's Python ({error}): pip install PyQt5") from error
+        raise OrbitileError(f"the window needs Qt in PyMOL's Python ({error}): {install_command('PyQt5')}") from error
     window = main_window()
     if window is None:
         raise OrbitileError("the window needs PyMOL's own window; without one, use the commands: help orb_mo")

@@ -14,6 +14,7 @@ from ... import __version__
 from ...errors import OrbitileError
 from ...files.writing import read_settings, replace_settings
 from ...imports import isolated, program, safe_environment
+from ...packages import install_command
 
 STUB = "orbitile_plugin.py"
 STARTUP = ".pymolrc_orbitile.py"
@@ -193,5 +194,5 @@ def _require_taichi(python: str) -> None:
         last = [line for line in done.stderr.splitlines() if line.strip()]
         raise OrbitileError(
             f"--python: {python} lacks what Orbitile computes with ({last[-1] if last else 'it failed'}). To install: "
-            f"{python} -m pip install orbitile"
+            f"{install_command('taichi', 'numpy', 'scipy', 'qc-iodata', 'scikit-image', python=python)}"
         )

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...imports import with_settings_of_the_user
+from ...packages import install_command
 from ...watch import checkpoint
 
 Reals = NDArray[np.float64]
@@ -36,7 +37,8 @@ def needs_gradient(name: str, known: list[str], semilocal_only: bool) -> bool:
         libxc = with_settings_of_the_user("pyscf", "dft.libxc")
     except ImportError as error:
         raise OrbitileError(
-            f"functional {name}: takes libxc, from PySCF (pip install pyscf); without it there are {', '.join(known)}"
+            f"functional {name}: takes libxc, from PySCF ({install_command('pyscf')}); without it there are "
+            f"{', '.join(known)}"
         ) from error
     try:
         kind, hybrid, nonlocal_ = libxc.xc_type(name), libxc.is_hybrid_xc(name), libxc.is_nlc(name)

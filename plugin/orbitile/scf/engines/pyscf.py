@@ -16,6 +16,7 @@ from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.libcint import functions_of
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
+from ...packages import install_command
 from ...watch import checkpoint, patiently
 from ..calculation import Calculation, NotConverged, Solution
 from ..diis import Response
@@ -35,7 +36,7 @@ def check(calculation: Calculation) -> None:
 
 def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     """Why PySCF cannot compute this, empty where it can."""
-    return "" if find_spec("pyscf") else "the package pyscf is missing: pip install 'orbitile[scf]'"
+    return "" if find_spec("pyscf") else f"the package pyscf is missing: {install_command('pyscf')}"
 
 
 def solve(

@@ -1,0 +1,127 @@
+"""Files of volumes, which hold values on a lattice and no orbitals: what they hold, and a surface of it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OrbitileError
+
+if TYPE_CHECKING:
+    from ..model.geometry import Geometry
+    from ..model.surface import Surface
+    from ..model.volume import Volume
+    from ..model.wavefunction import Wavefunction
+
+_ORBITALS_ONLY = ("color_by", "plane", "spacing", "points", "margin", "frame")
+"""Options that need orbitals, or several frames."""
+
+
+def is_sampled(options: argparse.Namespace) -> bool:
+    """Whether the file of a command is one of volumes."""
+    from ..readers import may_hold_volumes
+
+    return may_hold_volumes(options.file)
+
+
+def surface_in(options: argparse.Namespace, field: str | None, isovalue: float | None) -> Surface:
+    """The surface of a volume in a file, at an isovalue that suits its values where none is given.
+
+    Raises
+    ------
+    OrbitileError
+        When the file cannot be read, or an option asks for what takes orbitals.
+    """
+    from ..session.volume_file import VALUES, chosen, volumes_of
+    from ..surfaces.isosurface import isosurface
+    from ..surfaces.isovalue import suitable_isovalue
+
+    given = [name for name in _ORBITALS_ONLY if getattr(options, name, None) is not None]
+    if given:
+        raise OrbitileError(
+            f"{options.file}: holds values on a lattice and no orbitals; leave out --{given[0].replace('_', '-')}"
+        )
+    volume = chosen(volumes_of(options.file), field or VALUES, options.file)
+    return isosurface(volume, suitable_isovalue(volume) if isovalue is None else isovalue)
+
+
+def molecule_in(options: argparse.Namespace) -> Wavefunction | None:
+    """The atoms that a file of volumes names, as free atoms; None where it names none."""
+    from ..gaussians.promolecule import promolecule
+    from ..readers import load_atoms
+
+    geometry = load_atoms(options.file)
+    return None if geometry is None else promolecule(geometry, source=options.file)
+
+
+def information(options: argparse.Namespace) -> dict[str, Any]:
+    """What is in a file of volumes: lattice, range and integrals of each, and the atoms; lengths in Angstrom."""
+    import numpy as np
+
+    from ..model.elements import SYMBOLS
+    from ..model.units import angstrom
+    from ..readers import load_atoms
+    from ..session.volume_file import volumes_of
+
+    atoms: Geometry | None = load_atoms(options.file)
+    found = [_facts(volume, angstrom) for volume in volumes_of(options.file)]
+    return {
+        "file": options.file,
+        "volumes": found,
+        "elements": [] if atoms is None else [SYMBOLS[number] for number in atoms.atomic_numbers],
+        "positions": [] if atoms is None else np.round(atoms.positions / angstrom, 8).tolist(),
+    }
+
+
+def _facts(volume: Volume, angstrom: float) -> dict[str, Any]:
+    import numpy as np
+
+    from ..surfaces.isovalue import suitable_isovalue
+
+    lattice, values = volume.lattice, volume.values
+    try:
+        isovalue: float | None = suitable_isovalue(volume)
+    except OrbitileError:  # nothing but zeros, or no box at all
+        isovalue = None
+    return {
+        "quantity": volume.quantity,
+        "unit": volume.unit,
+        "points": list(lattice.shape),
+        "origin": (lattice.origin / angstrom).tolist(),
+        "axes": (lattice.axes / angstrom).tolist(),
+        "minimum": float(values.min()),
+        "maximum": float(values.max()),
+        "integral": float(values.sum(dtype=np.float64)) * lattice.cell_volume,
+        "integral_of_square": float(np.einsum("xyz,xyz->", values, values, dtype=np.float64)) * lattice.cell_volume,
+        "isovalue": isovalue,
+    }
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The same for people."""
+    import numpy as np
+
+    from ..session.volume_file import VALUES
+
+    elements = found["elements"]
+    counts = "".join(f"{element}{elements.count(element)}" for element in sorted(set(elements)))
+    lines = [f"file      {found['file']}", f"atoms     {f'{len(elements)}, {counts}' if elements else 'none named'}"]
+    for number, facts in enumerate(found["volumes"], 1):
+        name = VALUES if len(found["volumes"]) == 1 else f"{VALUES}:{number}"
+        axes, unit = np.array(facts["axes"]), f" {facts['unit']}" if facts["unit"] else ""
+        steps = np.linalg.norm(axes, axis=1)
+        skewed = np.abs(axes - np.diag(np.diag(axes))).max() > 1e-6 * steps.max()
+        lengths = steps * (np.array(facts["points"]) - 1)
+        lines += [
+            "",
+            f"volume    {facts['quantity'] or 'values'}{f' in{unit}' if unit else ''}; as a FIELD {name}",
+            f"points    {' x '.join(map(str, facts['points']))}, {' x '.join(f'{step:.4g}' for step in steps)} "
+            f"Angstrom apart{', axes not along x, y, z' if skewed else ''}",
+            f"box       {' x '.join(f'{length:.2f}' for length in lengths)} Angstrom from "
+            f"{', '.join(f'{value:.2f}' for value in facts['origin'])}",
+            f"values    {facts['minimum']:.4g} to {facts['maximum']:.4g}{unit}",
+            f"integral  {facts['integral']:.6g}, of the square {facts['integral_of_square']:.6g} (lengths in bohr)",
+        ]
+        if facts["isovalue"] is not None:
+            lines.append(f"isovalue  {facts['isovalue']:.4g} by default")
+    return "\n".join(lines)
