@@ -287,6 +287,18 @@ def test_rows_of_orbitals_without_a_heading_are_read_by_their_name(tmp_path):
     assert read_orbitals(tmp_path / "job.33", mol.nao)[0].labels == ()
 
 
+@pytest.mark.parametrize(("apart", "n"), [(2e-3, 4), (1e-3, 3)])
+def test_only_functions_that_depend_on_others_are_left_out_of_an_archive(tmp_path, apart, n):
+    """Smallest eigenvalues of the overlap of 2e-7 are those of sound basis sets; here one is 2e-7, or 5e-8."""
+    functions = [[0, [1.0, 1]], [0, [1.0 + apart, 1]], [0, [0.2, 1]], [0, [5.0, 1]]]
+    mol = gto.M(atom="He", basis={"He": functions}, verbose=0)
+    overlap, fock = mol.intor("int1e_ovlp"), scf.hf.get_hcore(mol)
+    least = np.linalg.eigvalsh(overlap)[0]
+    assert (least > 1e-7) == (n == 4)
+    path = put(tmp_path, _47=archive(mol, density=[np.zeros((4, 4))], fock=[fock]))
+    assert len(ob.load(path).alpha) == n
+
+
 def rotated(text, label, turn):
     """A formatted checkpoint file with other orbitals: those of the file, multiplied by a matrix."""
     head = re.search(rf"^{label} .* N= +(\d+)\n", text, re.MULTILINE)

@@ -94,13 +94,23 @@ def test_i_functions_are_refused(tmp_path):
             load(tmp_path, name, content)
 
 
-def test_orbitals_that_linear_dependence_removed_are_left_out(tmp_path, samples):
-    made = sample(WATER, "sto-3g")
-    made.orbitals[0][:, -1] = 0
+@pytest.mark.parametrize("spins", [1, 2])
+def test_orbitals_that_linear_dependence_removed_are_left_out(tmp_path, spins):
+    """Each of the others keeps its own occupation and energy."""
+    made = sample(WATER, "sto-3g", spins=spins)
+    kept = np.array([True, True, True, False, True, True, False])
+    for orbitals, occupations in zip(made.orbitals, made.occupations, strict=True):
+        orbitals[:, ~kept] = 0
+        occupations[:] = np.array([2, 1.9, 1.7, 0, 1.5, 0.3, 0]) / spins
     for name, content in (("a.gbw", gbw_bytes(made)), ("a.json", json_text(made))):
         wavefunction = load(tmp_path, name, content)
-        assert (wavefunction.n_basis, len(wavefunction.alpha)) == (7, 6)
-        np.testing.assert_array_equal(wavefunction.alpha.energies, made.energies[0][:-1])
+        assert (wavefunction.n_basis, len(wavefunction.alpha)) == (7, 5)
+        for spin, energies, occupations in zip(("alpha", "beta"), made.energies, made.occupations, strict=False):
+            np.testing.assert_array_equal(wavefunction.orbitals(spin).energies, energies[kept])
+            np.testing.assert_array_equal(wavefunction.orbitals(spin).occupations, occupations[kept])
+    made.occupations[0][3] = 0.5
+    with pytest.raises(FileError, match="holds electrons"):
+        load(tmp_path, "a.gbw", gbw_bytes(made))
 
 
 def test_other_files_of_the_layout(tmp_path, samples):

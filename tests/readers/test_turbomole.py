@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.analysis.notes import notes
 from orbitile.errors import FileError
+from orbitile.gaussians.kinetic_energy import kinetic_energy
 from orbitile.model.conventions import component_names
 from orbitile.session.fingerprint import content_of
 from tests.fuzz.damage import mutated
@@ -191,6 +193,12 @@ def test_a_change_in_any_of_its_files_is_seen(water, tmp_path):
         ("control", "$symmetry", "$periodic 3\n$symmetry", "periodic"),
         ("control", "o  1", "o  7", "7 atoms, and .coord 3"),
         ("control", "o  1", "o  1-999999999", "damaged"),
+        ("control", "( 2 )", "( 2", "expected orbitals and electrons .* got 'a       1-9"),
+        ("control", " a       1-9", " a'      1-9", "expected orbitals and electrons"),
+        ("control", "$closed shells", "$open shells\n a 3 ( 1 )\n$closed shells", "orbital 3 .* two occupations"),
+        ("control", "basis =", "bsais  ", "expected atoms"),
+        ("mos", "     1  a      eigenvalue", "     1  a      eigenvaleu", "expected an orbital"),
+        ("mos", "     2  a      eig", "     3  a      eig", "expected orbital 2"),
         ("basis", "o own", "o other", "no basis set 'o own' there"),
         ("basis", " 3  p", " 3  h", "signs of Turbomole's h functions are not known"),
         ("basis", " 3  p", " 300000000  p", "announced"),
@@ -207,6 +215,22 @@ def test_what_is_refused(water, tmp_path, file, old, new, message):
         (tmp_path / name).write_text(text.replace(old, new) if file == name else text)
     with pytest.raises(FileError, match=message):
         ob.load(tmp_path / "control")
+
+
+def test_charge_and_kinetic_energy_are_compared_with_the_orbitals(water, tmp_path):
+    folder, expected = water
+    for name in ("coord", "basis", "mos"):
+        (tmp_path / name).write_text((folder / name).read_text())
+    energies = "$energy SCF SCFKIN SCFPOT\n 1 -75.0 74.0 -149.0\n 2 -75.1 {:.10f} -150.0\n$end\n"
+    (tmp_path / "energy").write_text(energies.format(kinetic_energy(expected)))
+    more = "$charge from dscf\n   0.000 (not to be modified here)\n$energy file=energy\n$symmetry"
+    control = (folder / "control").read_text().replace("$symmetry", more)
+    (tmp_path / "control").write_text(control)
+    assert notes(ob.load(tmp_path / "control")) == ()
+    (tmp_path / "control").write_text(control.replace("1-9 ", "1-8 "))
+    told = "; ".join(notes(ob.load(tmp_path / "control")))
+    assert "states a charge of +0" in told
+    assert "kinetic energy" in told
 
 
 def test_orbitals_without_the_rest(water, tmp_path):

@@ -268,7 +268,7 @@ def _of_kinetic_energy(wavefunction: Wavefunction) -> list[str]:
     if abs(found - stated) <= _KINETIC * stated:
         return []
     return [
-        f"by its energy and virial ratio the electrons have a kinetic energy of {stated:.6f} hartree, but its orbitals "
+        f"by the energies in the file the electrons have a kinetic energy of {stated:.6f} hartree, but its orbitals "
         f"give {found:.6f}: a coordinate, an exponent, a coefficient or an occupation is damaged, or they are of "
         "another method"
     ]

@@ -65,7 +65,7 @@ def files_named_in(control: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(control.parent / match[1] for match in found if match is not None))
 
 
-_WANTED = ("coord", "basis", "ecp", "scfmo", "uhfmo_alpha", "uhfmo_beta")
+_WANTED = ("coord", "basis", "ecp", "energy", "scfmo", "uhfmo_alpha", "uhfmo_beta")
 """Groups whose files are read; others may be large."""
 
 

@@ -140,6 +140,8 @@ def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Real
     kept = np.any(part.coefficients != 0, axis=0)  # where functions depend on others, the orbitals missing are empty
     if not kept.any():
         raise FileError(f"{path.name}: all orbital coefficients are 0, so there are no orbitals to show")
+    if np.any(part.occupations[~kept] > 0):
+        raise FileError(f"{path.name}: an orbital whose coefficients are all 0 holds electrons: damaged")
     if not np.isfinite(part.energies).all():
         raise FileError(f"{path.name}: energies of orbitals: expected finite numbers, got NaN or infinity")
     energies = part.energies[kept] if np.any(part.energies != 0) else np.empty(0)  # those of other orbitals have none

@@ -25,7 +25,7 @@ from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
-from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
+from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
 from ._contractions import normalised
 from ._data_groups import Group, counted, files_named_in, group, groups_in, groups_of
 
@@ -107,6 +107,7 @@ def _wavefunction(path: Path) -> Wavefunction:
         source=str(path),
         program="Turbomole",
         method=_method(groups),
+        stated=Stated(_number_in(groups, "charge", 0), kinetic=_number_in(groups, "energy", 2)),
         remarks=named_ghosts(numbers, core),
     )
 
@@ -150,6 +151,11 @@ def _assigned(atoms: Group, symbols: Sequence[str]) -> dict[str, list[str]]:
             complete = False
             if max(chosen) >= len(symbols):
                 raise FileError(f"{atoms.file}: $atoms has {max(chosen) + 1} atoms, and $coord {len(symbols)}")
+        else:
+            raise FileError(
+                f"{atoms.file}: $atoms: expected atoms as in 'c 1-2,4' or what they have as in 'basis =c def2-SVP', "
+                f"got {text[:60]!r}"
+            )
     return names
 
 
@@ -241,10 +247,15 @@ def _orbitals(
     values: list[NDArray[np.float64]] = []
     irreps: list[str] = []
     headings = [n for n, line in enumerate(found.lines) if "eigenvalue=" in line] + [len(found.lines)]
+    if len(headings) > 1 and headings[0] != 0:
+        raise FileError(f"{found.file}: expected an orbital with eigenvalue and nsaos, got {found.lines[0][:60]!r}")
     for start, end in pairwise(headings):
-        heading = re.match(r"\s*\d+\s+(\S+)\s+eigenvalue=\s*(\S+)\s+nsaos=\s*(\d+)", found.lines[start])
+        heading = re.match(rf"\s*{len(values) + 1}\s+(\S+)\s+eigenvalue=\s*(\S+)\s+nsaos=\s*(\d+)", found.lines[start])
         if heading is None:
-            raise FileError(f"{found.file}: expected an orbital with eigenvalue and nsaos, got {found.lines[start]!r}")
+            raise FileError(
+                f"{found.file}: expected orbital {len(values) + 1} with eigenvalue and nsaos, got "
+                f"{found.lines[start].strip()!r}"
+            )
         if heading[1] != "a" or int(heading[3]) != n_basis:
             raise FileError(
                 f"{found.file}: orbital of irrep {heading[1]} over {heading[3]} symmetry-adapted functions, expected "
@@ -272,13 +283,31 @@ def _occupations(groups: Mapping[str, Group], name: str, n: int) -> NDArray[np.f
         raise FileError(f"control: no ${wanted[0]} there, so it is not known which orbitals of {name} are occupied")
     for kind in wanted:
         for line in groups[kind].lines if kind in groups else ():
-            entry = re.match(r"\s*a\s+([\d\s,-]+)\(\s*([\d./]+)\s*\)", line)
-            if entry is not None:
-                chosen = np.array(counted(entry[1])) - 1
-                if chosen.max() >= n:
-                    raise FileError(f"control: ${kind} occupies orbital {chosen.max() + 1}, and there are {n}")
-                occupations[chosen] = float(Fraction(entry[2]))
+            entry = re.fullmatch(r"\s*a\s+([\d\s,-]+)\(\s*(\d+\.?\d*(?:/\d+)?)\s*\)\s*", line)
+            if entry is None:
+                raise FileError(
+                    f"control: ${kind}: expected orbitals and electrons in each as in 'a 1-7,9 ( 2 )', "
+                    f"got {line.strip()[:60]!r}"
+                )
+            chosen, electrons = np.array(counted(entry[1])) - 1, float(Fraction(entry[2]))
+            if chosen.max() >= n:
+                raise FileError(f"control: ${kind} occupies orbital {chosen.max() + 1}, and there are {n}")
+            twice = (occupations[chosen] != 0) & (occupations[chosen] != electrons)
+            if np.any(twice):
+                raise FileError(f"control: orbital {chosen[twice][0] + 1} of {name} is given two occupations")
+            occupations[chosen] = electrons
     return occupations
+
+
+def _number_in(groups: Mapping[str, Group], name: str, place: int) -> float | None:
+    """A number in the last line of a group, from 0; None where there is none: the total charge, and the kinetic energy.
+
+    `$energy` has number, energy, kinetic and potential energy of each self-consistent field in a line.
+    """
+    try:
+        return float(groups[name].lines[-1].split()[place])
+    except (LookupError, ValueError):
+        return None
 
 
 def _method(groups: Mapping[str, Group]) -> str:
