@@ -25,6 +25,20 @@ def molecules(cmd):
     return {name: Path(files_of(source)[0]).name for name, source in state_of(cmd).host.molecules().items()}
 
 
+def test_damaged_files_are_loaded_on_request_and_marked(cmd, tmp_path):
+    text = (SAMPLES / "nh3_molden_pure.molden").read_text()
+    path = tmp_path / "off.molden"
+    path.write_text(text.replace("-0.007455", "-0.008455"))
+    cmd.do(f"orb_load {path}")
+    assert cmd.get_names() == []
+    cmd.do(f"orb_load {path}, accept_damaged=1")
+    cmd.do("orb_mo off, homo")
+    from orbitile.hosts.pymol.commands import state_of
+
+    assert molecules(cmd) == {"off": "off.molden!accept-damaged"}
+    assert state_of(cmd).shelf["off_homo"].quantity == "HOMO (orbital 5) (damaged file)"
+
+
 @pytest.mark.parametrize(
     ("sample", "name"),
     [

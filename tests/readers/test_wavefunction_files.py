@@ -9,8 +9,12 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.information import as_text
 from orbitile.analysis.notes import notes
+from orbitile.commandline import main
 from orbitile.errors import ConventionError, FieldError, FileError
 from orbitile.evaluation.requests import field_of
+from orbitile.fields._orbital_ranges import orbital_range
+from orbitile.model.wavefunction import DAMAGED
+from orbitile.readers import load_trajectory
 from orbitile.session.orbitals import levels_of
 from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
@@ -348,6 +352,51 @@ def test_a_wfn_file_of_an_atom_averaged_over_its_spins(tmp_path):
     path.write_text(path.read_text().replace("1.4000000", "1.3000000"))  # no neutral atom
     with pytest.raises(ConventionError):
         ob.load(path)
+
+
+@pytest.fixture
+def stretched(tmp_path):
+    """A Molden file whose geometry is not that of its orbitals."""
+
+    def edit(text):
+        head, atoms, rest = re.split(r"(?<=\[Atoms\] Angs\n)|(?=\[5D10F\])", text)
+        rows = [line.split() for line in atoms.splitlines()]
+        lines = [" ".join([*row[:3], *(f"{1.003 * float(x):.6f}" for x in row[3:])]) for row in rows]
+        return "\n".join([head.rstrip(), *lines, rest])
+
+    return edited(tmp_path, "nh3_molden_pure.molden", edit)
+
+
+def test_damaged_files_are_opened_on_request_and_say_so_wherever_they_are_shown(stretched, tmp_path, capsys):
+    with pytest.raises(ConventionError, match=r"norms .* off by .*distances multiplied by 0\.99.*--accept-damaged"):
+        ob.load(stretched)
+    found = ob.load(stretched, accept_damaged=True)
+    assert found.damaged
+    assert DAMAGED in found.title
+    assert "DAMAGED" in notes(found)[0]
+    for named in (f"{stretched}!accept-damaged", f"{stretched.parent}/*.molden!accept-damaged"):
+        assert load_trajectory(named)[0].damaged == found.damaged
+    assert ob.load(f"{stretched}!accept-damaged").damaged == found.damaged
+    for name in ("homo", "mo:3", "density", "homo-1..homo"):
+        assert all(DAMAGED in one.quantity for one in orbital_range(found, name) or [field_of(found, name)])
+    plain = ob.render(ob.compute_surface(ob.load(SAMPLES / "nh3_molden_pure.molden"), "homo", 0.05), size=(300, 200))
+    warned = ob.render(ob.compute_surface(found, "homo", 0.05), size=(300, 200))
+    assert np.any(warned[-25:, :150] != plain[-25:, :150])  # its legend, which nobody asked for
+    picture = tmp_path / "nh3.html"
+    assert main(["render", str(stretched), "homo", "-o", str(picture), "--accept-damaged", "--quality", "coarse"]) == 0
+    assert DAMAGED in picture.read_text()
+    assert "DAMAGED" in capsys.readouterr().err
+    assert main(["info", str(stretched)]) == 2
+
+
+def test_sound_files_and_those_of_no_known_dialect_are_read_as_without_the_request(tmp_path):
+    sound = ob.load(SAMPLES / "nh3_molden_pure.molden", accept_damaged=True)
+    assert not sound.damaged
+    assert field_of(sound, "homo").quantity == "HOMO (orbital 5)"
+    path = edited(tmp_path, "nh3_molden_pure.molden", lambda text: contractions(text, lambda l, zeta, c: c**3))
+    with pytest.raises(ConventionError, match="in the closest dialect") as caught:
+        ob.load(path, accept_damaged=True)
+    assert "--accept-damaged" not in str(caught.value)
 
 
 def test_scaled_coefficients_are_refused(tmp_path):

@@ -93,6 +93,8 @@ class BatchRequest:
     device : str or None
     references : tuple of str
         Digests of the files that fields refer to.
+    accept_damaged : bool
+        Files are read although their orbitals are not orthonormal.
     """
 
     items: tuple[Item, ...]
@@ -103,6 +105,7 @@ class BatchRequest:
     device: str | None = None
     precision: str = "single"
     references: tuple[str, ...] = ()
+    accept_damaged: bool = False
 
     @cached_property
     def digest(self) -> str:
@@ -119,6 +122,7 @@ def request_of(
     size: tuple[int, int] = (1600, 1200),
     device: str | None = None,
     precision: str = "single",
+    accept_damaged: bool = False,
 ) -> BatchRequest:
     """What is asked of every file, read from text.
 
@@ -129,7 +133,7 @@ def request_of(
         `homo-1..lumo`, an item for each; analyses such as `charges` or `charges:scheme=hirshfeld`.
     to
         Formats, see `BatchRequest`; mesh and volume stand for glb and cube.
-    isovalue, quality, size, device, precision
+    isovalue, quality, size, device, precision, accept_damaged
         See `BatchRequest`.
 
     Raises
@@ -148,7 +152,7 @@ def request_of(
     formats = tuple(dict.fromkeys(_format_of(text) for text in to))
     files = {file for item in unique for name in (item.field, item.color_by) for file in files_in(name)}
     references = tuple(digest_of(file) for file in sorted(files))
-    return BatchRequest(unique, formats, isovalue, quality, size, device, precision, references)
+    return BatchRequest(unique, formats, isovalue, quality, size, device, precision, references, accept_damaged)
 
 
 def _format_of(text: str) -> str:

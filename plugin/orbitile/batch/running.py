@@ -68,6 +68,7 @@ def run_batch(
     size: tuple[int, int] = (1600, 1200),
     device: str | None = None,
     precision: str = "single",
+    accept_damaged: bool = False,
     timeout: float = TIMEOUT,
     executor: Executor | None = None,
     progress: Callable[[float], None] | None = None,
@@ -89,7 +90,7 @@ def run_batch(
         each file.
     to
         Some of png, json, html, mesh, volume, or endings of formats: glb, cube, ...
-    isovalue, quality, size, device, precision
+    isovalue, quality, size, device, precision, accept_damaged
         As for `orbitile render`.
     timeout
         Seconds that a file may take.
@@ -115,7 +116,16 @@ def run_batch(
     ['C6H6']
     """
     asked = [items] if isinstance(items, str) else list(items)
-    request = request_of(asked, to, isovalue=isovalue, quality=quality, size=size, device=device, precision=precision)
+    request = request_of(
+        asked,
+        to,
+        isovalue=isovalue,
+        quality=quality,
+        size=size,
+        device=device,
+        precision=precision,
+        accept_damaged=accept_damaged,
+    )
     if not timeout > 0:
         raise OrbitileError(f"timeout: expected a positive number of seconds, got {timeout:g}")
     target = Path(os.path.abspath(user_path(folder)))

@@ -140,7 +140,13 @@ def _done(task: Task, path: str, key: str, stamp: object, place: Path, started: 
     until = started + task.timeout
     try:
         with watched(None, lambda: time.monotonic() > until):
-            attempt(found, "", lambda: fill(found, load(path), task.request, outputs, name))
+            attempt(
+                found,
+                "",
+                lambda: fill(
+                    found, load(path, accept_damaged=task.request.accept_damaged), task.request, outputs, name
+                ),
+            )
     except Cancelled as cancelled:
         if time.monotonic() <= until:
             raise

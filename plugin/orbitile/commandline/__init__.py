@@ -88,6 +88,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         with ended_in_order():
             _refuse_to_overwrite(options)
+            _mark_damaged(options)
             options.run(options)
             sys.stdout.flush()
     except OrbitileError as error:
@@ -119,6 +120,16 @@ def _run(arguments: Sequence[str] | None) -> int:
         print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
         return 1
     return 0
+
+
+def _mark_damaged(options: argparse.Namespace) -> None:
+    """Behind what is to be read though it may be damaged, write so: all that reads files understands it."""
+    if getattr(options, "accept_damaged", False):
+        from ..readers import ACCEPTED
+
+        for name in ("file", "trajectory"):
+            if hasattr(options, name):
+                setattr(options, name, f"{getattr(options, name)}{ACCEPTED}")
 
 
 def known_commands() -> Mapping[str, Command]:

@@ -82,6 +82,16 @@ def add_file(parser: CommandParser) -> None:
 
     parser.add_argument_of_formats("file", metavar="FILE", help=known_formats)
     parser.add_argument("--frame", type=int, metavar="N", help="of a trajectory, counted from 1")
+    add_accept_damaged(parser)
+
+
+def add_accept_damaged(parser: CommandParser) -> None:
+    """Add the option to read files whose orbitals are not orthonormal."""
+    parser.add_argument(
+        "--accept-damaged",
+        action="store_true",
+        help="read a file although its orbitals are not orthonormal; whatever is shown of it says so",
+    )
 
 
 def add_trajectory(parser: CommandParser) -> None:
@@ -93,6 +103,7 @@ def add_trajectory(parser: CommandParser) -> None:
         return f"{'; '.join(descriptions('trajectory'))}; or a pattern in quotes such as 'scan/*.molden'"
 
     parser.add_argument_of_formats("trajectory", metavar="TRAJ", help=known_formats)
+    add_accept_damaged(parser)
 
 
 def add_geometries(parser: CommandParser) -> None:

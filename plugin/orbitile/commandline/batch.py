@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..arguments import number
 from ..errors import OrbitileError
-from ._arguments import CommandParser, add_device, add_precision, add_size, read_size
+from ._arguments import CommandParser, add_accept_damaged, add_device, add_precision, add_size, read_size
 from ._console import progress_bar, tell
 from ._executor import add_executor, executor_of
 
@@ -42,6 +42,7 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="FORMAT,...",
         help="png, json, html, mesh, volume, or endings of formats such as ply, cube, zarr (default: png,json)",
     )
+    add_accept_damaged(parser)
     group = parser.add_argument_group("who does the work")
     add_executor(group)
     group.add_argument(
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
             size=size,
             device=options.device,
             precision=options.precision,
+            accept_damaged=options.accept_damaged,
             timeout=options.timeout,
             executor=executor,
             progress=progress,

@@ -16,7 +16,7 @@ from typing import Protocol
 from ..errors import FieldError
 from ..model.wavefunction import Wavefunction
 from ..registry import modules_of
-from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
+from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator, marked
 
 __all__ = ["DegenerateSet", "Field", "PointEvaluator", "References", "SlabEvaluator"]
 
@@ -138,7 +138,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Fi
     for module in field_modules().values():
         field = module.resolve(wavefunction, wanted, references)
         if field is not None:
-            return field
+            return marked(field) if wavefunction.damaged else field
     from difflib import get_close_matches
 
     known = [pattern for pattern, _ in field_names()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ from ..gaussians.extent import Spread
 from ..kernels import AUTO, checked_name
 from ..model.charges import PointCharges
 from ..model.lattice import Lattice
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import DAMAGED, Wavefunction
 
 SlabEvaluator = Callable[[int, int, Any], None]
 """Writes the values of the slab start <= i < stop into an array (NumPy, or on the device)."""
@@ -162,6 +163,15 @@ class Field(ABC):
             When there is none so far on.
         """
         return None
+
+
+def marked(field: Field) -> Field:
+    """The field of a damaged file, which says so in its name."""
+    if DAMAGED in field.quantity:
+        return field
+    found = copy(field)
+    object.__setattr__(found, "quantity", f"{field.quantity} {DAMAGED}")
+    return found
 
 
 @dataclass(frozen=True, eq=False)

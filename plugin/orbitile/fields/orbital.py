@@ -23,7 +23,7 @@ from ..kernels._tolerances import tolerances
 from ..localised.schemes import SCHEMES
 from ..model.derived import Derived
 from ..model.lattice import Lattice
-from ..model.wavefunction import Spin, Wavefunction
+from ..model.wavefunction import DAMAGED, Spin, Wavefunction
 from ._degenerate import degenerate_with
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 from ._frontier import frontier_order, why_no_frontier
@@ -361,6 +361,7 @@ def _orbital(wavefunction: Wavefunction, spin: Spin, index: int, quantity: str) 
     """An orbital, what the file calls it added to its description."""
     label = wavefunction.orbitals(spin).labels[index]
     quantity += f": {label}" if label else ""
+    quantity += f" {DAMAGED}" if wavefunction.damaged else ""
     if wavefunction.spinors is None:
         return Orbital(wavefunction, spin, index, quantity)
     from .spinors import SpinorOrbital  # a kind of orbital itself

@@ -4,12 +4,15 @@ Programs and dialects disagree about the order of components, the signs of f fun
 Cartesian functions. Whatever was misread, the overlap of the orbitals shows it: C^T S C is then no unit matrix.
 """
 
+from contextvars import ContextVar
+from dataclasses import replace
+
 import numpy as np
 
 from ..errors import ConventionError, FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.orbitals import Orbitals, Spinors
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import DAMAGED, Wavefunction
 from .overlap import Matrix, own_overlap
 
 TOLERANCE = 1e-4
@@ -26,8 +29,19 @@ _MOST_ORBITALS = 600
 """Orthogonality is tested among this many orbitals at most, so that large molecules stay affordable; norms always."""
 
 
+accepting_damaged: ContextVar[bool] = ContextVar("accepting_damaged", default=False)
+"""Whether somebody asked for files whose orbitals are not orthonormal, and is told so wherever they are shown."""
+
+
+REMEDY = "--accept-damaged (accept_damaged=1 in viewers and Python) opens it all the same, with a warning that stays"
+"""What is told of files that are damaged slightly."""
+
+MOST_DAMAGED = 0.5
+"""Largest deviation of an element of C^T S C from the unit matrix in files that are opened on request."""
+
+
 def checked(wavefunction: Wavefunction) -> Wavefunction:
-    """The wavefunction itself, if its orbitals are orthonormal.
+    """The wavefunction itself, if its orbitals are orthonormal; marked as damaged if not and such files were asked for.
 
     Raises
     ------
@@ -52,10 +66,29 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
         if orbitals is None or not len(orbitals):
             continue
         label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
-        _check_orbitals(wavefunction, orbitals, label, matrix)
+        try:
+            _check_orbitals(wavefunction, orbitals, label, matrix)
+        except ConventionError as error:
+            if not (orthonormality_error(wavefunction) or 0.0) <= MOST_DAMAGED:
+                raise
+            if not accepting_damaged.get():
+                raise ConventionError(f"{error}; {REMEDY}") from error
+            wavefunction = _as_damaged(wavefunction, str(error).partition(": ")[2])
     _check_occupations(wavefunction)
     _check_nuclei(wavefunction)
     return wavefunction
+
+
+def _as_damaged(wavefunction: Wavefunction, what: str) -> Wavefunction:
+    if wavefunction.damaged:
+        return wavefunction
+    error = orthonormality_error(wavefunction)
+    remark = (
+        f"THE FILE IS DAMAGED and was opened all the same: {what}; C^T S C deviates from the unit matrix by "
+        f"{error or 0.0:.2g}, and what is shown may be wrong by as much"
+    )
+    title = f"{wavefunction.title} {DAMAGED}".strip()
+    return replace(wavefunction, damaged=what, title=title, remarks=(remark, *wavefunction.remarks))
 
 
 def orthonormality_error(wavefunction: Wavefunction) -> float | None:

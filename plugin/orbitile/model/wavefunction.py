@@ -37,6 +37,10 @@ SMALLEST_CELL = 1e-3
 """Least volume of a cell, in bohr^3."""
 
 
+DAMAGED = "(damaged file)"
+"""Stands in titles and legends of whatever is shown of a damaged file."""
+
+
 @dataclass(frozen=True, eq=False)
 class Shell:
     """A contracted Gaussian shell: all basis functions of one angular momentum with one radial part on one atom.
@@ -207,6 +211,9 @@ class Wavefunction(Displayed):
     unordered : bool
         True where the orbitals stand in no order of energies, as bonds and lone pairs, localised ones, and those whose
         energies a file does not give: which of them is the HOMO only energies or occupations could say.
+    damaged : str
+        What is wrong with a file that was opened all the same, since somebody asked for it: a sentence without its end.
+        Names of its fields have `DAMAGED` in them, so that pictures and pages say so.
     density_missing : str
         Why there is no density: a sentence, where the occupations of the orbitals do not make it and no matrix is
         there.
@@ -242,6 +249,7 @@ class Wavefunction(Displayed):
     promolecule: bool = False
     overlapping: bool = False
     unordered: bool = False
+    damaged: str = ""
     density_missing: str = ""
     cell: NDArray[np.float64] = field(default_factory=nothing)
 

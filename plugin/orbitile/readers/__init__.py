@@ -17,7 +17,7 @@ from ..files import hdf5
 from ..files.archives import Entry
 from ..files.plain import PlainFile, beginning
 from ..files.reading import user_path
-from ..gaussians.orthonormality import checked
+from ..gaussians.orthonormality import accepting_damaged, checked
 from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
@@ -34,7 +34,7 @@ from ._formats import (
     stored_in,
     within_hdf5,
 )
-from ._paths import checked_path
+from ._paths import ACCEPTED, accepted, checked_path
 from ._places import MEMBER, Place, is_place, within_archive
 from ._volumes import holds_volumes, load_atoms, load_volumes, may_hold_volumes, open_volume
 
@@ -42,7 +42,7 @@ _MOST_TRIED = 4
 """Kinds of files of a folder that are tried one after another."""
 
 
-def load(path: str | PathLike[str]) -> Wavefunction:
+def load(path: str | PathLike[str], *, accept_damaged: bool = False) -> Wavefunction:
     """Read a wavefunction from the output of a quantum-chemistry program, and check it.
 
     Parameters
@@ -50,6 +50,10 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     path
         A file of `descriptions("wavefunction")`; a folder or an archive (ZIP, tar) of a calculation, of which the best
         file is read, and `remarks` of the wavefunction say which one; `job.zip!inner.molden` for a file in an archive.
+    accept_damaged
+        Open a file whose orbitals are not orthonormal, in the dialect that comes closest. `damaged` of the wavefunction
+        says what is wrong, and whatever is shown of it says that it is of a damaged file. `FILE!accept-damaged` as a
+        name means the same wherever a file is named.
 
     Raises
     ------
@@ -64,12 +68,17 @@ def load(path: str | PathLike[str]) -> Wavefunction:
     >>> wfn.kind, len(wfn.atomic_numbers), len(wfn.alpha)
     ('restricted', 12, 31)
     """
-    within = within_archive(fspath(path))
-    if within is not None:
-        place = Place(checked_path(within[0]))
-        return _load_entry(place, place.named(within[1]))
-    file = checked_path(path, folders=True)
-    return _load_best(Place(file)) if is_place(file) else _load_file(file)
+    plain, marked = accepted(path)
+    before = accepting_damaged.set(accept_damaged or marked)
+    try:
+        within = within_archive(plain)
+        if within is not None:
+            place = Place(checked_path(within[0]))
+            return _load_entry(place, place.named(within[1]))
+        file = checked_path(plain, folders=True)
+        return _load_best(Place(file)) if is_place(file) else _load_file(file)
+    finally:
+        accepting_damaged.reset(before)
 
 
 def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
@@ -80,8 +89,9 @@ def files_of(path: str | PathLike[str]) -> tuple[Path, ...]:
     FileError
         When the file or folder cannot be read.
     """
-    within = within_archive(fspath(path))
-    file = checked_path(path if within is None else within[0], folders=True)
+    plain, _ = accepted(path)
+    within = within_archive(plain)
+    file = checked_path(plain if within is None else within[0], folders=True)
     if file.is_dir() and is_place(file):
         place = Place(file)
         choice = place.choices()[0]
@@ -104,7 +114,7 @@ def series_in(path: str | PathLike[str]) -> tuple[str, ...]:
     FileError
         When the folder cannot be read, or has nothing in it.
     """
-    folder = user_path(path)
+    folder = user_path(accepted(path)[0])
     if not folder.is_dir() or not is_place(folder):
         return ()
     place = Place(folder)
@@ -114,6 +124,7 @@ def series_in(path: str | PathLike[str]) -> tuple[str, ...]:
 
 def is_there(path: str) -> bool:
     """Whether there is a file or a folder of that name, or an archive that may hold such a file."""
+    path, _ = accepted(path)
     return _exists(path) or within_archive(path) is not None
 
 
@@ -159,8 +170,8 @@ def _load_entry(place: Place, entry: Entry) -> Wavefunction:
 class FileFrames:
     """Frames in files of their own: `Frames` of a `Trajectory`."""
 
-    def __init__(self, files: tuple[Path, ...]) -> None:
-        self._files = files
+    def __init__(self, files: tuple[Path, ...], accept_damaged: bool = False) -> None:
+        self._files, self._accept_damaged = files, accept_damaged
 
     @property
     def name(self) -> str:
@@ -173,7 +184,28 @@ class FileFrames:
 
     def read(self, index: int) -> Wavefunction:
         """Read and check the wavefunction of one file."""
-        return load(self._files[index])
+        return load(self._files[index], accept_damaged=self._accept_damaged)
+
+
+class _AcceptedFrames:
+    """Frames that are read although their orbitals are not orthonormal."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+
+    @property
+    def name(self) -> str:
+        return self._frames.name
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def read(self, index: int) -> Wavefunction:
+        before = accepting_damaged.set(True)
+        try:
+            return self._frames.read(index)
+        finally:
+            accepting_damaged.reset(before)
 
 
 def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]], *, kept: int = 4) -> Trajectory:
@@ -196,24 +228,26 @@ def load_trajectory(source: str | PathLike[str] | Iterable[str | PathLike[str]],
         is no error here, but where it is asked for.
     """
     if not isinstance(source, (str, PathLike)):
-        files = tuple(checked_path(path) for path in source)
+        names = [accepted(path) for path in source]
+        files = tuple(checked_path(name) for name, _ in names)
         if not files:
             raise FileError("trajectory: expected files, got none")
         if len(files) > 1:
-            return Trajectory(FileFrames(files), kept)
-        source = files[0]
-    text = fspath(source)
+            return Trajectory(FileFrames(files, any(marked for _, marked in names)), kept)
+        source = "".join([str(files[0]), ACCEPTED * names[0][1]])
+    text, marked = accepted(source)
     if any(letter in text for letter in "*?[") and not _exists(text):
-        return load_trajectory(_matching(text), kept=kept)
+        return load_trajectory([name + ACCEPTED * marked for name in _matching(text)], kept=kept)
     within = within_archive(text)
     file = checked_path(text if within is None else within[0], folders=True)
     if within is not None or is_place(file):
-        return Trajectory(_frames_in(Place(file), "" if within is None else within[1], text), kept)
+        return Trajectory(_frames_in(Place(file), "" if within is None else within[1], text, marked), kept)
     reader = _trajectory_reader(file)
-    return Trajectory(FileFrames((file,)) if reader is None else reader.read(file), kept)
+    frames: Frames = FileFrames((file,), marked) if reader is None else reader.read(file)
+    return Trajectory(_AcceptedFrames(frames) if marked else frames, kept)
 
 
-def _frames_in(place: Place, name: str, text: str) -> Frames:
+def _frames_in(place: Place, name: str, text: str, accept_damaged: bool) -> Frames:
     """Frames of a file in a folder or an archive: of that name, or of the best one, numbered files being frames."""
     if name:
         entries: tuple[Entry, ...] = (place.named(name),)
@@ -225,8 +259,8 @@ def _frames_in(place: Place, name: str, text: str) -> Frames:
     reader = _trajectory_reader(files[0]) if len(files) == 1 else None
     frames: Frames
     if len(files) == 1 and reader is None:
-        return FileFrames((Path(text),))
-    frames = FileFrames(tuple(files)) if reader is None else reader.read(files[0])
+        return FileFrames((Path(text),), accept_damaged)
+    frames = FileFrames(tuple(files), accept_damaged) if reader is None else reader.read(files[0])
     _held[frames] = place
     return frames
 
@@ -366,6 +400,7 @@ def _only_frame(file: Path, frames: Frames) -> Wavefunction:
 
 
 __all__ = [
+    "ACCEPTED",
     "KINDS",
     "MEMBER",
     "Reader",

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+from ..gaussians.orthonormality import TOLERANCE, accepting_damaged
 from ..gaussians.overlap import contraction_norms, orbital_norms
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names, radial_normalization
 from ..model.wavefunction import Shell
@@ -60,10 +61,53 @@ class Attempts:
     ----------
     least : float
         Largest deviation of a norm from 1 in the dialect that comes closest.
+    closest : tuple
+        That dialect: basis set, positions, coefficients of alpha orbitals, and of beta ones.
     """
 
-    least: float = field(default=np.inf)
+    least: float = np.inf
+    closest: tuple[Any, Reals, Reals, Any] | None = None
 
+    def explained(self) -> str:
+        """How far the orbitals are from normalised and what that looks like, in part of a sentence."""
+        told = f"in the closest dialect norms of orbitals are off by up to {self.least:.2g}"
+        if self.closest is None or not self.may_be_accepted:
+            return f"order, sign or norm of its basis functions is unknown; {told}"
+        scale = self._scale() if len(self.closest[2]) <= _SCALED else 1.0
+        looks = (
+            f"with all distances multiplied by {scale:.4f} they would fit: the geometry is that of another step, or in "
+            "another unit"
+            if scale != 1.0
+            else "so little comes of coordinates that are not those of the orbitals, or of other damaged numbers"
+        )
+        return f"{told}; {looks}"
+
+    @property
+    def may_be_accepted(self) -> bool:
+        """Whether the dialect is clear, though some numbers are wrong."""
+        return self.closest is not None and TOLERANCE < self.least < _SLIGHT
+
+    def _scale(self) -> float:
+        """The factor near 1 of all positions that makes the orbitals normalised; 1 where none does."""
+        from scipy.optimize import minimize_scalar
+
+        assert self.closest is not None
+        basis, positions, alpha, beta = self.closest
+        shells, order, signs = shells_and_order(basis)
+        coefficients = (alpha if beta is None else np.hstack([alpha, beta]))[order] * signs[:, None]
+
+        def deviation(factor: float) -> float:
+            return float(np.abs(orbital_norms(shells, positions * factor, coefficients) - 1).max(initial=0.0))
+
+        found = minimize_scalar(deviation, bounds=(0.97, 1.03), method="bounded", options={"xatol": 1e-6})
+        return float(found.x) if found.fun < 1e-3 * _SLIGHT + 0.02 * self.least else 1.0
+
+
+_SLIGHT = 0.2
+"""Deviation of norms below which the dialect is probably right, and numbers are not."""
+
+_SCALED = 500
+"""Basis functions up to which a factor of the positions is looked for, which takes some thirty overlap matrices."""
 
 _patching = threading.Lock()
 
@@ -84,7 +128,8 @@ def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None)
         coefficients = alpha if beta is None else np.hstack([alpha, beta])
         norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None], cell)
         deviation = float(np.abs(norms - 1).max(initial=0.0))
-        record.least = min(record.least, deviation)
+        if deviation < record.least:
+            record.least, record.closest = deviation, (basis, positions, alpha, beta)
         return deviation <= threshold
 
     def fix(result: dict[str, Any], lines: Any, threshold: float = 1e-4) -> None:
@@ -103,7 +148,10 @@ def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None)
                 result["obasis"] = changed
                 mo.coeffs[:] = coefficients
                 return
-        raise unknown
+        if not (accepting_damaged.get() and record.may_be_accepted and record.closest is not None):
+            raise unknown
+        result["obasis"], _, alpha, beta = record.closest
+        mo.coeffs[:] = alpha if beta is None else np.hstack([alpha, beta])
 
     with _patching:
         known_to_iodata = molden._fix_molden_from_buggy_codes

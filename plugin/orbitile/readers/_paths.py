@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 
 from ..errors import FileError
 from ..files.reading import neighbour, user_path
 from ._formats import folder_patterns
+
+ACCEPTED = "!accept-damaged"
+"""Behind the name of a file: it is opened though its orbitals are not orthonormal, with a warning that stays."""
+
+
+def accepted(path: str | PathLike[str]) -> tuple[str, bool]:
+    """A name without the mark for damaged files, and whether it was there."""
+    text = fspath(path)
+    plain = text.removesuffix(ACCEPTED)
+    return plain, plain != text
 
 
 def checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:

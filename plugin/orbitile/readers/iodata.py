@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConventionError, FileError, OrbitileError
+from ..gaussians.orthonormality import REMEDY
 from ..gaussians.overlap import shell_overlap
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Wavefunction, are_natural
@@ -92,6 +93,8 @@ def read(path: Path) -> Wavefunction:
             MemoryError,
         ) as error:
             raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
+    if attempts.may_be_accepted:
+        found = replace(found, remarks=(*found.remarks, attempts.explained()))
     repairs = [_repair(str(w.message)) for w in caught if issubclass(w.category, LoadWarning)]
     try:
         return _wavefunction(data, found, cell, path, format_name, [repair for repair in repairs if repair])
@@ -148,8 +151,9 @@ def _translated(error: Exception, path: Path, format_name: str, content: bytes, 
     if "contains errors" in text:
         return ConventionError(
             f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "
-            "Turbomole, CFOUR, unnormalised contractions): "
-            + (why_not_normalised(content) or "order, sign or norm of its basis functions is unknown")
+            "Turbomole, CFOUR, NWChem, xtb, unnormalised contractions): "
+            + (why_not_normalised(content) or attempts.explained())
+            + (f"; {REMEDY}" if attempts.may_be_accepted else "")
         )
     line = getattr(error, "lineno", None) or getattr(getattr(error, "file", None), "lineno", None)
     cause = error.__cause__

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import RenderError
 from ..model.surface import Surface
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import DAMAGED, Wavefunction
 from ..scenes.palette import PALETTES, Colour, ColourPair, colours_of_fields, parse_colour
 from ..scenes.scene import Scene, checked_surfaces, scene_of
 from ..surfaces.colour_maps import RGB
@@ -107,6 +107,7 @@ def render(
     target = None if path is None else check_path(path)
 
     scene = scene_of(drawn, wavefunction, colours=colours, opacity=opacity)
+    legend = legend or any(DAMAGED in surface.quantity for surface in drawn)  # a warning that stays
     parts = legend_of(drawn, pairs, (width, height)) if legend else []
     camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
     pixels = render_scene(scene, camera, (width, height), paper, parts, scale=scale)

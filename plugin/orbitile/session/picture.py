@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import Cancelled, OrbitileError
 from ..films.writing import Pixels, write_film, write_folder
 from ..model.surface import Surface
+from ..model.wavefunction import DAMAGED
 from ..renderer import Camera, LegendPart, annotate, legend_of, render_scene, write_png
 from ..scenes import Mesh, Molecule, Scene, dots, wires
 from ..surfaces.colour_maps import RGB
@@ -132,7 +133,8 @@ def pixels_of(picture: Picture, draw: DrawPane | None = None) -> Pixels:
         size = x1 - x0, y1 - y0
         pane = tuple(_round(drawn, picture.camera, size[1]) for drawn in coarse)
         pixels = _drawn(picture, pane, size) if draw is None else draw(pane, size, picture.paper)
-        parts = legend_parts(pane, size) if picture.legend else []
+        damaged = any(DAMAGED in drawn.surface.quantity for drawn in pane)
+        parts = legend_parts(pane, size) if picture.legend or damaged else []
         result[y0:y1, x0:x1] = annotate(pixels, parts, scale=None, paper=picture.paper)
     return result
 

@@ -15,7 +15,7 @@ from ...files.compression import SUFFIXES
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
-from ...readers import MEMBER, descriptions, is_place
+from ...readers import ACCEPTED, MEMBER, descriptions, is_place
 from ...scenes.molecule import EDGE_COLOUR, EDGE_RADIUS
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
@@ -49,6 +49,13 @@ VIEWS = ("zoom", "orient", "nothing")
     Argument("interpolate", COUNT, "frames to put between two frames of a trajectory", 0, "0"),
     Argument("view", one_of(*VIEWS), "what to do with the view", "", "as the window is set, zoom at first"),
     Argument("hide", FLAG, "hide the molecules that were loaded before, until they are shown again", True, "1"),
+    Argument(
+        "accept_damaged",
+        FLAG,
+        "load files although their orbitals are not orthonormal; whatever is shown of them says so",
+        False,
+        "0",
+    ),
     examples=("orb_load benzene.molden", "orb_mo benzene, homo", "orb_load scan/*.molden, scan, interpolate=2"),
     related=("orb_info", "orb_mo", "orb_field", "orb_frames", "orb_play"),
 )
@@ -61,6 +68,7 @@ def orb_load(
     interpolate: int,
     view: str,
     hide: bool,
+    accept_damaged: bool,
 ) -> Answer:
     files = [path if glob(str(path)) and not path.exists() else path.resolve() for path in filename]
     shelf = session.shelf
@@ -68,7 +76,8 @@ def orb_load(
     surfaces = {name: shelf[name].molecule for name in shelf.present()}
     covered = {surfaces[name] for name in session.host.hidden(surfaces)}
     for some in [files] if name else [[file] for file in files]:
-        source = Source(tuple(str(path.absolute()) for path in some), track, align, interpolate)
+        named = tuple(f"{path.absolute()}{ACCEPTED * accept_damaged}" for path in some)
+        source = Source(named, track, align, interpolate)
         try:
             molecule, account = _load(session, source, name or name_of(some[0]), given=bool(name))
         except Cancelled:
@@ -177,7 +186,7 @@ _ENDINGS = (".molden.input", *SUFFIXES)
 
 def name_of(file: Path) -> str:
     """Name of an object, from that of a file or a pattern: without its ending, unless that is a number, and dots."""
-    plain = file.name.rpartition(MEMBER)[2]
+    plain = file.name.removesuffix(ACCEPTED).rpartition(MEMBER)[2]
     for ending in reversed(_ENDINGS):
         plain = plain[: -len(ending)] if plain.lower().endswith(ending) else plain
     stem, dot, suffix = plain.rpartition(".")
