@@ -69,8 +69,9 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
         try:
             _check_orbitals(wavefunction, orbitals, label, matrix)
         except ConventionError as error:
-            if not (orthonormality_error(wavefunction) or 0.0) <= MOST_DAMAGED:
-                raise
+            with np.errstate(over="ignore", invalid="ignore"):
+                if not (orthonormality_error(wavefunction) or 0.0) <= MOST_DAMAGED:
+                    raise
             if not accepting_damaged.get():
                 raise ConventionError(f"{error}; {REMEDY}") from error
             wavefunction = _as_damaged(wavefunction, str(error).partition(": ")[2])
