@@ -4,17 +4,29 @@ Every message says what was asked, what was found, and what to do about it, in o
 host can print it as it is. Anything that reaches a user and is not an `OrbitileError` is a defect.
 """
 
+from unicodedata import category
+
 _LONGEST = 1000
 """Characters of a message; what is beyond it was quoted from a damaged file."""
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Text for a terminal: what it would obey, and line ends of Unicode, as Python escapes them (`\x1b`, `\u2028`).
+
+    Names and titles in files may hold anything. Spaces of all widths stay, and the characters of `keep`.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in keep or category(one) == "Zs" else repr(one)[1:-1] for one in text
+    )
 
 
 class OrbitileError(Exception):
     """Base of all errors that Orbitile raises on purpose."""
 
     def __init__(self, message: object = "") -> None:
-        text = str(message)
-        if not text.isprintable():  # names of files may hold line ends, and what a terminal obeys
-            text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+        text = printable(str(message))
         super().__init__(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 200]} ... {text[-150:]}")
 
 

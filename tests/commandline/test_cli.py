@@ -51,6 +51,26 @@ def test_info_for_people(capsys):
     assert "(10 below" not in capsys.readouterr().out
 
 
+def test_what_a_terminal_would_obey_is_escaped(capsys):
+    hostile = "\x1b]0;owned\x07\x9b2J\x1b[31m\u2028"
+    text = (SAMPLES / "h2o_sto3g.fchk").read_text()
+    title = f"t{hostile}"
+    Path(f"a{hostile}.fchk").write_text(text.replace(text.splitlines()[0], title, 1), encoding="utf-8")
+    Path(f"broken{hostile}.fchk").write_text("nothing")
+    molden = Path(BENZENE).read_text()
+    Path("b.molden").write_text(molden.replace("[Title]", f"[Title]\n{hostile}").replace("Sym=", f"Sym={hostile}"))
+    for command in (
+        ["info", f"a{hostile}.fchk"], ["info", "b.molden", "--all"], ["info", f"broken{hostile}.fchk"],
+        ["charges", f"a{hostile}.fchk"], ["info", f"{hostile}.none"],
+        ["volume", "b.molden", "homo", "-o", f"{hostile}.cube"],
+        ["levels", "b.molden"], ["batch", f"broken{hostile}.fchk", "--to", "json", "-o", f"out{hostile}"],
+    ):  # fmt: skip
+        main(command)
+        said = "".join(capsys.readouterr())
+        assert said
+        assert not {one for one in said if not one.isprintable()} - {"\n"}, (command, said)
+
+
 def test_info_for_programs(capsys):
     assert main(["info", str(SAMPLES / "ch3_hf_sto3g.fchk"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

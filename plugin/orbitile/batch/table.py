@@ -180,7 +180,8 @@ def _parquet(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator
         arrays = [pyarrow.array(each, field.type) for each, field in zip(cells, schema, strict=True)]
         writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
 
-    with pyarrow.parquet.ParquetWriter(temporary, schema, compression="zstd") as writer:
+    # a stream, since pyarrow takes names in UTF-8 only
+    with temporary.open("wb") as stream, pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         yield write
 
 

@@ -17,7 +17,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from io import TextIOWrapper
 from typing import Any, Protocol
 
 from .. import __version__
@@ -25,6 +24,8 @@ from ..errors import OrbitileError
 from ..imports import safe_imports
 from ..registry import module_of, modules_of
 from ._arguments import CommandParser, Parser, add_common
+from ._console import standard_streams
+from ._ending import Terminated, ended_in_order
 
 _EPILOG = """\
 examples:
@@ -53,7 +54,7 @@ class Command(Protocol):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
-    with safe_imports(), _rarely_collecting():
+    with standard_streams(), safe_imports(), _rarely_collecting():
         return _run(arguments)
 
 
@@ -74,30 +75,21 @@ _OBJECTS = 100_000
 
 def _run(arguments: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    try:
-        parser = _parser(_commands_for(arguments))
-    except OrbitileError as error:  # a command of another distribution does not serve
-        print(f"orbitile: {error}", file=sys.stderr)
-        return 2
-    options = parser.parse_args(_with_negative_values(arguments))
-    from ..workers.processes import Terminated, ended_in_order  # after the help, since NumPy comes along
-
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # an encoding of old may lack our Greek letters, as on Windows in a pipe
-            stream.reconfigure(errors="replace")
+    is_debugged = "--debug" in arguments
     try:
         with ended_in_order():
+            options = _parser(_commands_for(arguments)).parse_args(_with_negative_values(arguments))
             _refuse_to_overwrite(options)
             _mark_damaged(options)
             options.run(options)
             sys.stdout.flush()
     except OrbitileError as error:
-        if options.debug:
+        if is_debugged:
             raise
         print(f"orbitile: {error}", file=sys.stderr)
         return 2
     except MemoryError:
-        if options.debug:
+        if is_debugged:
             raise
         print("orbitile: out of memory; choose a larger --spacing or a smaller --margin", file=sys.stderr)
         return 2
@@ -110,7 +102,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if options.debug:
+        if is_debugged:
             raise
         from ..files.shortage import shortage_of
 

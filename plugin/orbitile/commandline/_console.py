@@ -3,12 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from io import TextIOWrapper
+from typing import Any, TextIO, cast
 
-from ..errors import Cancelled
+from ..errors import Cancelled, printable
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Streams for a command: those that were closed (`>&-`) lead nowhere, and what a terminal would obey is escaped.
+
+    Otherwise the next file that is opened would take the place of one that is closed.
+    """
+    before = sys.stdout, sys.stderr
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free: this one
+    for stream in before:
+        if isinstance(stream, TextIOWrapper):  # an encoding of old may lack our Greek letters, as on Windows in a pipe
+            stream.reconfigure(errors="replace")
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        sys.stdout, sys.stderr = (cast("TextIO", _Printable(stream or nowhere)) for stream in before)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+class _Printable:
+    """A stream to which no characters are written that a terminal would obey."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(printable(text, "\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def tell(line: str) -> None:
@@ -35,10 +73,12 @@ def progress_bar(options: argparse.Namespace, what: str) -> Iterator[Callable[[f
     from threading import Timer
 
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True, disable=False) as bar:
-        task = bar.add_task(what, total=1.0, visible=False)
+    terminal = Console(file=getattr(sys.stderr, "_stream", sys.stderr))  # which moves the cursor
+    with Progress(console=terminal, transient=True, disable=False) as bar:
+        task = bar.add_task(escape(printable(what)), total=1.0, visible=False)
         appearance = Timer(1.0, bar.update, (task,), {"visible": True})
         appearance.daemon = True
         appearance.start()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import Argument, brief
-from ..errors import OrbitileError
+from ..errors import OrbitileError, printable
 from ..files.shortage import shortage_explained
 from .syntax import PYMOL, Syntax, read_example
 
@@ -26,6 +26,9 @@ class Answer:
 
     value: str | None
     text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", printable(self.text, "\n\t"))
 
 
 @dataclass(frozen=True)

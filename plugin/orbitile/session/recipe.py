@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,14 +14,9 @@ from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
 from .source import OneFile, Source, files_of, is_trajectory
-from .syntax import PYMOL, Call
+from .syntax import Call, shell_line
 from .viewpoint import Viewpoint
 from .volume_file import is_volume_file
-
-
-def command_lines(session: Session, names: Sequence[str]) -> list[str]:
-    """The same as `calls`, as PyMOL's prompt and scripts read it; each a line."""
-    return [PYMOL.line(call) for call in calls(session, names)]
 
 
 def calls(session: Session, names: Sequence[str]) -> list[Call]:
@@ -55,7 +49,9 @@ def _loading(molecule: str, source: str) -> Call:
         named |= {} if trajectory.track else {"track": "0"}
         named |= {"align": "1"} if trajectory.align else {}
         named |= {"interpolate": str(trajectory.between)} if trajectory.between else {}
-    return Call("orb_load", (" ".join(files_of(source)), molecule), named)
+    files = files_of(source)
+    quoted = files if len(files) == 1 else [f'"{file}"' if " " in file and '"' not in file else file for file in files]
+    return Call("orb_load", (" ".join(quoted), molecule), named)
 
 
 def _showing(shown: Shown) -> list[Call]:
@@ -113,7 +109,7 @@ def render_line(session: Session, names: Sequence[str]) -> str:
         positions = session.computing.wavefunctions.get(first.request.path, first.request.frame).positions
         words += [f"--turn={','.join(f'{angle:.4g}' for angle in _turns(positions, seen))}"]
         words += ["--background", f"#{_hexadecimal(seen.background)}"]
-    return shlex.join([*words, "--legend", "-o", f"{names[0]}.png"])
+    return shell_line([*words, "--legend", "-o", f"{names[0]}.png"])
 
 
 def _file(shown: Shown) -> list[str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+
+from ..errors import printable
 
 
 @dataclass(frozen=True)
@@ -54,31 +58,59 @@ def read_example(text: str) -> Call | None:
 
 
 def _pymol_line(call: Call) -> str:
-    parts = [*map(_quoted, call.arguments), *(f"{name}={_quoted(value)}" for name, value in call.named.items())]
-    return f"{call.command} {', '.join(parts)}".strip()
+    """As a command, or as a statement of Python where PyMOL, which knows no escapes, would take an argument apart."""
+    values = [*call.arguments, *call.named.values()]
+    if all(value.isprintable() and re.search(r"""["'()\[\]]|^[=\s]|\s$""", value) is None for value in values):
+        parts = [*map(_quoted, call.arguments), *(f"{name}={_quoted(value)}" for name, value in call.named.items())]
+        return f"{call.command} {', '.join(parts)}".strip()
+    parts = [*map(_escaped, call.arguments), *(f"{name}={_escaped(value)}" for name, value in call.named.items())]
+    return f"/cmd.keyword[{_escaped(call.command)}][0]({', '.join(parts)})"
 
 
 def _quoted(part: str) -> str:
-    """An argument, in quotes where a console would take it apart."""
-    return part if re.fullmatch(r"[^\s,;\"'()\[\]{}#]+", part) else f'"{part}"'
+    """An argument, in quotes where PyMOL would take it apart."""
+    return part if re.fullmatch(r"[^\s,;={}#]*[^\s,;={}#\\]", part) else f'"{part}"'
+
+
+def _escaped(part: str) -> str:
+    """A text of Python without anything that ends a line or a command of PyMOL."""
+    codes = [one if one.isprintable() and one not in "\\\"';" else rf"\U{ord(one):08x}" for one in part]
+    return f'"{"".join(codes)}"'
 
 
 def _tcl_line(call: Call) -> str:
     named = [word for name, value in call.named.items() for word in (f"-{name}", value)]
-    return " ".join([call.command, *map(_tcl_word, [*call.arguments, *named])])
+    return " ".join([call.command, *map(tcl_word, [*call.arguments, *named])])
 
 
-def _tcl_word(part: str) -> str:
-    if re.fullmatch(r"[^\s;\"$\[\]{}\\#]+", part):
+def tcl_word(part: str) -> str:
+    """A word of Tcl on one line, of which nothing is replaced."""
+    if part.isprintable() and re.fullmatch(r"[^\s;\"$\[\]{}\\#]+", part):
         return part
-    escaped = re.sub(r'([\\"$\[\]{}])', r"\\\1", part).replace("\n", "\\n").replace("\r", "\\r")
-    return f'"{escaped}"'
+    escaped = re.sub(r'([\\"$\[\]{}])', r"\\\1", part)
+    codes = [one if one.isprintable() else rf"\u{ord(one):04x}" for one in escaped]
+    return f'"{"".join(codes)}"'
+
+
+def shell_line(words: Iterable[str]) -> str:
+    r"""A line for bash, zsh and ksh; words that do not print are escaped, as $'a\012b'."""
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    codes = [chr(byte) if chr(byte).isalnum() and byte < 128 else rf"\{byte:03o}" for byte in os.fsencode(word)]
+    return f"$'{''.join(codes)}'"
 
 
 def _python_line(call: Call) -> str:
-    text = partial(json.dumps, ensure_ascii=False)  # what JSON quotes is a text of Python too
-    parts = [*map(text, call.arguments), *(f"{name}={text(value)}" for name, value in call.named.items())]
-    return f"{call.command}({', '.join(parts)})"
+    named = [f"{name}={_python_text(value)}" for name, value in call.named.items()]
+    return f"{call.command}({', '.join([*map(_python_text, call.arguments), *named])})"
+
+
+def _python_text(part: str) -> str:
+    return printable(json.dumps(part, ensure_ascii=False))  # what JSON quotes is a text of Python too
 
 
 def _usage(separator: str, opening: str, closing: str, name: str, needed: list[str], optional: list[str]) -> str:

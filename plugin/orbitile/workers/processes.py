@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 from ..imports import OWN_FOLDERS, safe_environment
-
-_ONE_END = 1.0
-"""Seconds within which several signals are one: who closes a terminal, or a service, sends two or three."""
 
 
 def interpreter() -> str:
@@ -43,63 +34,3 @@ def n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP has come.
-
-    Attributes
-    ----------
-    status : int
-        What the process is to exit with, as a shell reports the signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.status = 128 + number
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Have SIGTERM and SIGHUP do within the `with` block what Ctrl-C does there, so that everything is cleaned up.
-
-    Whatever is installed for SIGINT at that moment is called; by default that raises KeyboardInterrupt. A signal that
-    is ignored, as under `nohup`, or that somebody else handles stays as it is. In another thread than the main one
-    nothing is changed.
-
-    Raises
-    ------
-    Terminated
-        In place of a KeyboardInterrupt that was due to one of these signals.
-    """
-    came: list[tuple[int, float]] = []
-
-    def end(number: int, frame: FrameType | None) -> None:
-        now = time.monotonic()
-        if came and now - came[-1][1] < _ONE_END:
-            return  # it is being cleaned up
-        came.append((number, now))
-        interrupt = signal.getsignal(signal.SIGINT)
-        if callable(interrupt):
-            interrupt(number, frame)
-        else:  # ignored, as in the background of a shell
-            raise KeyboardInterrupt
-
-    handled = [
-        number
-        for name in ("SIGTERM", "SIGHUP")
-        if (number := getattr(signal, name, None)) is not None
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(number) is signal.SIG_DFL
-    ]
-    for number in handled:
-        signal.signal(number, end)
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if came:
-            raise Terminated(came[0][0]) from error
-        raise
-    finally:
-        for number in handled:
-            signal.signal(number, signal.SIG_DFL)

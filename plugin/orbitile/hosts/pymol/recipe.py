@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...session.recipe import command_lines
+from ...session.recipe import calls
 from ...session.session import Session
+from ...session.syntax import PYMOL
 
 
 def pymol_lines(session: Session, cmd: Any, names: Sequence[str]) -> list[str]:
@@ -26,10 +27,11 @@ def pymol_lines(session: Session, cmd: Any, names: Sequence[str]) -> list[str]:
         When there is no such surface.
     """
     shelf = session.shelf
-    lines = command_lines(session, names)
+    asked = calls(session, names)
+    lines = [PYMOL.line(call) for call in asked]
     frames = [session.frame(shelf[name].molecule) for name in names]
     moved = [f"frame {frame + 1}" for frame in frames if frame][:1]
-    loads = [line for line in lines if line.startswith("orb_load")]
+    loads = [line for line, call in zip(lines, asked, strict=True) if call.command == "orb_load"]
     grid = [f"set grid_slot, {place}, {name}" for place, name in enumerate(shelf.grid, 1) if name in names]
     grid = ["set grid_mode, 1", "set grid_slot, -2, *", *grid] if grid else []  # -2: in all places
     view = ", ".join(f"{number:.6g}" for number in cmd.get_view())

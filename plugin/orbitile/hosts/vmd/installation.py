@@ -10,6 +10,7 @@ from ...errors import OrbitileError
 from ...files.writing import read_settings, replace_settings
 from ...imports import isolated, program
 from ...session.commands import COMMANDS
+from ...session.syntax import tcl_word
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
 _END = "# end of Orbitile"
@@ -41,9 +42,9 @@ def install(python: str | None = None) -> list[str]:
     lines = [
         _BEGIN,
         "if {[catch {",
-        f"    lappend auto_path {_word(folder.as_posix())}",
+        f"    lappend auto_path {tcl_word(folder.as_posix())}",
         "    package require orbitile",
-        f"    orbitile::register {{{' '.join(map(_word, server))}}} {{{commands}}}",
+        f"    orbitile::register {{{' '.join(map(tcl_word, server))}}} {{{commands}}}",
         '} problem]} { puts "Orbitile) $problem" }',
         *([] if any(line.split() == ["menu", "main", "on"] for line in others) else ["menu main on"]),
         _END,
@@ -84,10 +85,3 @@ def _write(path: Path, lines: list[str]) -> None:
         path.unlink()
     except OSError as error:
         raise OrbitileError(f"{path} cannot be removed: {error.strerror}") from error
-
-
-def _word(text: str) -> str:
-    """A word of Tcl."""
-    for special in '\\{}[]$" ;':
-        text = text.replace(special, "\\" + special)
-    return text

@@ -1,5 +1,8 @@
 """How processes end: told to by signals, real ones."""
 
+import contextlib
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -7,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from orbitile.commandline._ending import ended_in_order
+from tests.conftest import SAMPLES
+
 _CLEANING = """
 import signal, sys, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from orbitile.workers.processes import Terminated, ended_in_order
+from orbitile.commandline._ending import Terminated, ended_in_order
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run where it is ignored
 for name in sys.argv[1:]:
     signal.signal(signal.Signals[name], signal.SIG_IGN)
@@ -60,3 +66,28 @@ def test_what_is_ignored_stays_so():
     process.communicate(timeout=20)
     assert process.returncode == 128 + signal.SIGTERM
     assert not folder.exists()
+
+
+def test_ctrl_c_that_an_import_has_made_something_else_of():
+    def interrupted_import():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ImportError("numpy.core.multiarray failed to import")
+
+    with pytest.raises(KeyboardInterrupt), ended_in_order():
+        interrupted_import()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["info water.fchk", "render water.fchk homo --size 40x30 -o a.png", "serve"])
+def test_streams_that_are_closed(closed, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(SAMPLES / "h2o_sto3g.fchk", "water.fchk")
+    line = f"{shlex.quote(sys.executable)} -m orbitile {command} </dev/null {closed}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout or ">&-" in closed.replace("2>&-", "") or "<&- >&-" in closed
+    assert (tmp_path / "a.png").exists() or "render" not in command
