@@ -10,6 +10,8 @@ from pathlib import Path
 
 _INSIDE = ("taichi", "quadrants", "orbitile")
 """Folders in it that the compilers and this package make."""
+_UNKNOWN = 65534
+"""Owner of what belongs to root outside a container."""
 
 
 def ensure_cache_folder() -> None:
@@ -20,11 +22,17 @@ def ensure_cache_folder() -> None:
     """
     wanted, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     folder = Path(wanted) if wanted else Path(home) / ".cache" if home else None
-    if os.name == "posix" and (folder is None or not _is_usable(folder)):
-        os.environ["XDG_CACHE_HOME"] = str(_temporary_folder())
+    if os.name != "posix":
+        return
+    if folder is None or not _is_usable(folder):
+        folder = _temporary_folder()
+        os.environ["XDG_CACHE_HOME"] = str(folder)
+    with suppress(OSError):
+        for name in _INSIDE:
+            _make(Path(os.path.realpath(folder)) / name)
 
 
-def is_ours(folder: Path, others: int = stat.S_IWOTH) -> bool:
+def is_ours(folder: Path | str, others: int = stat.S_IWGRP | stat.S_IWOTH) -> bool:
     """Whether a folder is this user's own, or not there yet.
 
     A folder in which somebody else can put files is none: a link, one that another user owns, or one of which the mode
@@ -53,10 +61,30 @@ def made(folder: Path) -> Path:
     OSError
         When it cannot be made, or others could put files in it.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _make(folder)
     if os.name == "posix" and not all(is_ours(part) for part in (folder, folder.parent)):
         raise PermissionError(f"{folder} belongs to another user, or others can write to it")
     return folder
+
+
+def _make(folder: Path) -> None:
+    """Make a folder, and those that it is in, for this user alone whatever the mask of modes says."""
+    for part in reversed((folder, *folder.parents)):
+        if not part.exists():
+            part.mkdir(mode=0o700, exist_ok=True)
+
+
+def _cannot_be_replaced(folder: Path) -> bool:
+    """Whether nobody else can put another folder in the place of this one, or of one that it is in."""
+    for part in folder.parents:
+        try:
+            found = os.lstat(part)
+        except FileNotFoundError:
+            continue
+        shared = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
+        if shared or found.st_uid not in (0, os.getuid(), _UNKNOWN):
+            return False
+    return True
 
 
 def _can_write(folder: Path) -> bool:
@@ -72,7 +100,9 @@ def _can_write(folder: Path) -> bool:
 
 def _is_usable(folder: Path) -> bool:
     followed = Path(os.path.realpath(folder))  # a cache may well be a link to a larger disk
-    return _can_write(followed) and all(is_ours(part) for part in (followed, *(followed / name for name in _INSIDE)))
+    inside = [followed / name for name in _INSIDE]
+    below = (os.path.join(top, name) for each in inside for top, names, _ in os.walk(each) for name in names)
+    return _can_write(followed) and _cannot_be_replaced(followed) and all(map(is_ours, (followed, *inside, *below)))
 
 
 def _temporary_folder() -> Path:

@@ -80,3 +80,36 @@ def test_a_cache_of_ones_own_is_taken_through_a_link_too(tmp_path):
     home.mkdir()
     (home / ".cache").symlink_to(large)
     assert chosen_folder(tmp_path, XDG_CACHE_HOME=str(home / ".cache")) == home / ".cache"
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("where", ["", "taichi", "orbitile", "orbitile/kernels", "taichi/ticache/llvm"])
+def test_a_folder_to_which_a_group_can_write_is_not_taken(where, tmp_path):
+    cache = tmp_path / "home" / ".cache"
+    (cache / where).mkdir(parents=True)
+    (cache / where).chmod(0o755)
+    assert chosen_folder(tmp_path, XDG_CACHE_HOME=str(cache)) == cache
+    (cache / where).chmod(0o775)
+    assert chosen_folder(tmp_path, XDG_CACHE_HOME=str(cache)) == tmp_path / f"orbitile-{os.getuid()}"
+
+
+@pytest.mark.linux
+def test_a_folder_that_others_can_put_another_in_place_of_is_not_taken(tmp_path):
+    cache = tmp_path / "shared" / "cache"
+    cache.mkdir(parents=True, mode=0o700)
+    for mode, taken in ((0o755, True), (0o777, False), (0o775, False), (0o1777, True)):
+        cache.parent.chmod(mode)
+        assert (chosen_folder(tmp_path, XDG_CACHE_HOME=str(cache)) == cache) == taken
+
+
+@pytest.mark.linux
+def test_what_is_made_is_for_this_user_alone_whatever_the_mask(tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(0o755)
+    before = os.umask(0o002)
+    try:
+        folder = chosen_folder(tmp_path, HOME=str(home), XDG_CACHE_HOME=str(home / ".cache"))
+    finally:
+        os.umask(before)
+    assert folder == home / ".cache"
+    assert {oct((folder / name).stat().st_mode & 0o777) for name in ("", "orbitile", "taichi")} == {"0o700"}

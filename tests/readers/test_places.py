@@ -1,5 +1,6 @@
 """Folders and archives: the best file in them is found, and nothing that an archive says is believed."""
 
+import gzip
 import io
 import os
 import shutil
@@ -12,7 +13,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.errors import FileError
-from orbitile.files.archives import Entry
+from orbitile.files.archives import Entry, extract
 from orbitile.files.plain import PlainFile
 from orbitile.readers import load_geometries
 from orbitile.readers._choosing import choices
@@ -218,6 +219,24 @@ def test_an_archive_made_to_fill_memory_is_refused(tmp_path):
             member.write(b" " * 1_000_000)
     with pytest.raises(FileError, match=r"bomb\.zip!a\.molden: \d+ bytes expand to"):
         ob.load(tmp_path / "bomb.zip")
+
+
+def test_layers_of_compression_share_one_limit(tmp_path):
+    inner = gzip.compress(b"[Molden Format]\n" + bytes(60_000_000), 9)
+    inner += bytes(12_000_000)  # which gzip takes for padding, and ZIP packs once more
+    with zipfile.ZipFile(tmp_path / "twice.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.molden.gz", inner)
+    with pytest.raises(FileError, match=r"twice\.zip!a\.molden\.gz: \d+ bytes expand to .* GB or more, expected"):
+        ob.load(tmp_path / "twice.zip")
+    with zipfile.ZipFile(tmp_path / "many.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for n in range(3):
+            archive.writestr(f"step{n}.molden", b"[Molden Format]\n" + bytes(40_000_000))
+    with pytest.raises(FileError, match=r"many\.zip!step2\.molden: \d+ bytes expand to 0\.1"):
+        extract(str(tmp_path / "many.zip"), tuple(f"step{n}.molden" for n in range(3)), str(tmp_path))
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "a.molden.gz").write_bytes(gzip.compress(MOLDEN.read_bytes()))
+    for name in ("job.zip", "job.tar.gz"):
+        assert ob.load(packed(tmp_path / "job", tmp_path / name)).n_basis == ob.load(MOLDEN).n_basis
 
 
 def test_encrypted_and_damaged_archives(tmp_path):

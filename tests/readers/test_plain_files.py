@@ -138,7 +138,7 @@ def test_a_volume_made_to_fill_memory_is_refused(tmp_path):
         "unit": np.array(""),
     }
     np.savez_compressed(tmp_path / "a.npz", values=np.zeros((300, 300, 300)), **entries)
-    with pytest.raises(ob.OrbitileError, match=r"a\.npz: \d+ bytes expand to 0\.2 GB"):
+    with pytest.raises(ob.OrbitileError, match=r"a\.npz: \d+ bytes expand to 0\.2\d* GB"):
         load_volumes(tmp_path / "a.npz")
     np.savez_compressed(tmp_path / "a.npz", values=np.zeros((100, 100, 100)), **entries)
     assert load_volumes(tmp_path / "a.npz")[0].values.shape == (100, 100, 100)

@@ -103,13 +103,12 @@ def extract(path: str, names: tuple[str, ...], folder: str) -> None:
         When one is not there, is damaged, is encrypted, or expands to more than there is room for.
     """
     with _opened(Path(path)) as archive:
-        wanted = dict.fromkeys(names)
+        wanted, written = dict.fromkeys(names), 0
         for name, _, _, member in archive.files():
             if name in wanted:
                 with archive.stream(member) as source:
-                    write_bounded(
-                        source, Path(folder, PurePosixPath(name).name), f"{archive.name}!{name}", archive.size
-                    )
+                    copy = Path(folder, PurePosixPath(name).name)
+                    written += write_bounded(source, copy, f"{archive.name}!{name}", archive.size, written)
                 del wanted[name]
                 if not wanted:
                     return

@@ -24,6 +24,12 @@ _ALWAYS, _RATIO = 100_000_000, 200
 below it, and what was made to fill memory or disk is far beyond it."""
 
 
+_NESTED_ALWAYS, _NESTED = 100_000, 2
+"""The same of what is compressed itself."""
+
+_ZIP = b"PK\3\4"
+
+
 @dataclass(frozen=True)
 class Compression:
     """A way in which files are compressed.
@@ -92,8 +98,11 @@ def expand(path: Path, compression: Compression, copy: Path) -> None:
             raise FileError(f"{path.name}: the file is empty")
 
 
-def write_bounded(source: IO[bytes], copy: Path, name: str, packed: int) -> int:
+def write_bounded(source: IO[bytes], copy: Path, name: str, packed: int, before: int = 0) -> int:
     """Write a stream to a file, piece by piece and within bounds; how many bytes there were.
+
+    What is compressed once more within a compressed file has no layer of its own to grow by: it may be hardly larger
+    than that file, since data that were compressed do not shrink again.
 
     Parameters
     ----------
@@ -103,36 +112,41 @@ def write_bounded(source: IO[bytes], copy: Path, name: str, packed: int) -> int:
         The file to be written.
     name, packed
         Name and size of the compressed file that the stream comes from.
+    before
+        Bytes that others have had of that file, all of which share its bounds.
 
     Raises
     ------
     FileError
         When it expands to more than any file of ours, or than memory or disk have room for.
     """
-    written = 0
+    written, most = 0, None
     free = shutil.disk_usage(copy.parent).free
     with copy.open("wb") as target:
         while piece := source.read(_PIECE):
+            if not written and (compression_of(piece) is not None or piece.startswith(_ZIP)):
+                most = _NESTED * packed + _NESTED_ALWAYS
             written += len(piece)
-            check_expansion(name, packed, written)
+            check_expansion(name, packed, before + written, most)
             if written > free:
                 raise FileError(f"{name}: expands to more than the {free / 1e9:.1f} GB free in {copy.parent.parent}")
             target.write(piece)
     return written
 
 
-def check_expansion(name: str, packed: int, expanded: int) -> None:
+def check_expansion(name: str, packed: int, expanded: int, most: int | None = None) -> None:
     """Refuse what expands to more than any data of ours, or than memory has room for.
 
     Raises
     ------
     FileError
-        When `expanded` bytes are too many for a file of `packed` bytes.
+        When `expanded` bytes are too many for a file of `packed` bytes, or more than `most`.
     """
-    if expanded > max(_ALWAYS, _RATIO * packed):
+    allowed = max(_ALWAYS, _RATIO * packed) if most is None else most
+    if expanded > allowed:
         raise FileError(
-            f"{name}: {packed} bytes expand to {max(expanded, 0) / 1e9:.1f} GB or more, expected {_RATIO} times as "
-            "much at most; damaged, or made to fill memory. If it is meant so, expand it first"
+            f"{name}: {packed} bytes expand to {max(expanded, 0) / 1e9:.3g} GB or more, expected {allowed / 1e9:.3g} "
+            "GB at most; damaged, or made to fill memory. If it is meant so, expand it first"
         )
     room = available_memory()
     if room is not None and expanded > room:
