@@ -64,7 +64,7 @@ def _pymol_line(call: Call) -> str:
         parts = [*map(_quoted, call.arguments), *(f"{name}={_quoted(value)}" for name, value in call.named.items())]
         return f"{call.command} {', '.join(parts)}".strip()
     parts = [*map(_escaped, call.arguments), *(f"{name}={_escaped(value)}" for name, value in call.named.items())]
-    return f"/cmd.keyword[{_escaped(call.command)}][0]({', '.join(parts)})"
+    return f"/cmd.keyword[{_escaped(call.command)}][0]({', '.join([*parts, '_self=cmd'])})"
 
 
 def _quoted(part: str) -> str:
