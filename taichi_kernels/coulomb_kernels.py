@@ -37,6 +37,9 @@ KET_ROWS = 5
 _WRITTEN_OUT = 2000
 """Products of an order of the bra and an order of the ket that are written out; to compile so many takes 4 s."""
 
+_SUMMANDS = 100
+"""Of a sum in one statement: the compiler goes down by some three calls for each, and Python ends at a thousand."""
+
 STEP, TAYLOR = 1 / 32, {"single": 3, "double": 6}
 """Between two points of the table of Boys functions, and terms of the Taylor series from one of them."""
 
@@ -175,7 +178,11 @@ def _source(bra: int, ket: int, precision: str, tile: int, turns: int) -> str:
         *_boys(bra + ket, precision),
         *ladder,
         *(f"h{m} = {of_ket(KET_ROWS + m)}" for m in range(len(ket_orders))),
-        *(f"sum{n} += {' + '.join(of_order)}" for n, of_order in enumerate(terms)),
+        *(
+            f"sum{n} += {' + '.join(of_order[begin : begin + _SUMMANDS])}"
+            for n, of_order in enumerate(terms)
+            for begin in range(0, len(of_order), _SUMMANDS)
+        ),
     ]
     text = [
         (0, "@ti.kernel"),

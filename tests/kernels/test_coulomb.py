@@ -102,6 +102,16 @@ def test_the_highest_degrees(bra, ket):
     assert_right(computed("cpu", "double", bras, kets, coefficients), bras, kets, coefficients, 1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("bra", "ket"), [(0, 12), (1, 12), (7, 2)])
+def test_written_out_sums_of_hundreds_of_terms(bra, ket, monkeypatch):
+    monkeypatch.setattr(coulomb, "_LITTLE", 0)
+    assert is_written_out(bra, ket)
+    bras, kets = gaussians(bra, 2, 1), gaussians(ket, 3, 2)
+    coefficients = np.random.default_rng(3).normal(size=(3, len(powers_of(ket))))
+    assert_right(computed("cpu", "double", bras, kets, coefficients), bras, kets, coefficients, 1e-9)
+
+
 @pytest.mark.parametrize("little", [0, 1e9], ids=["written out", "loops"])
 def test_each_bra_has_kets_of_its_own(device, little, monkeypatch):
     """Up to a whole tile; the first ones in double precision."""
