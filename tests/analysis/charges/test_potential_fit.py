@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import orbitile as ob
 from orbitile.analysis.charges import potential_fit
-from orbitile.analysis.charges.equivalence import equivalent_atoms, in_methyl_or_methylene
+from orbitile.analysis.charges.equivalence import equal_atoms, equivalent_atoms, in_methyl_or_methylene
 from orbitile.analysis.charges.potential_fit import chelpg_charges, merz_kollman_charges, resp_charges
 from orbitile.analysis.charges.potential_points import POINTS_AN_AREA, chelpg_points, merz_kollman_points
 from orbitile.errors import OrbitileError
@@ -30,7 +30,7 @@ RADII = {"H": 1.45, "C": 1.5, "N": 1.7, "O": 1.7}
 
 
 def lattice(molecule):
-    """The points of CHELPG, one after the other, in bohr."""
+    """The points of CHELPG in bohr, and the parts of their cubes that count, by 27 parts of every cube."""
     coordinates = molecule.atom_coords()
     radii = [RADII[molecule.atom_symbol(n)] * angstrom for n in range(molecule.natm)]
     middle = (coordinates.max(axis=0) + coordinates.min(axis=0)) / 2
@@ -39,8 +39,14 @@ def lattice(molecule):
     ticks = [np.arange(-40, 41) * step for _ in range(3)]
     ticks = [axis[np.abs(axis) < edge + step] for axis, edge in zip(ticks, half, strict=True)]
     places = middle + np.array(list(product(*ticks)))
-    distances = np.linalg.norm(places[:, None] - coordinates, axis=2)
-    return places[(distances.min(axis=1) <= 2.8 * angstrom) & np.all(distances >= radii, axis=1)]
+    counted, sums = np.zeros(len(places)), np.zeros(places.shape)
+    for part in product((-step / 3, 0, step / 3), repeat=3):
+        distances = np.linalg.norm(places[:, None] + part - coordinates, axis=2)
+        counts = (distances.min(axis=1) <= 2.8 * angstrom) & np.all(distances >= radii, axis=1)
+        counted += counts
+        sums += counts[:, None] * np.array(part)
+    there = counted > 0
+    return places[there] + sums[there] / counted[there, None], counted[there] / 27
 
 
 def potential(field, points):
@@ -55,22 +61,24 @@ def potential(field, points):
     return values, 1 / distances
 
 
-def fitted(field, points):
+def fitted(field, points, weights):
     """Least squares with the last charge put in terms of the others."""
     values, inverse = potential(field, points)
+    roots = np.sqrt(weights)
+    values, inverse = values * roots, inverse * roots[:, None]
     columns = inverse[:, :-1] - inverse[:, -1:]
     others = np.linalg.lstsq(columns, values - field.mol.charge * inverse[:, -1], rcond=None)[0]
     charges = np.append(others, field.mol.charge - others.sum())
-    return charges, np.sqrt(np.mean((values - inverse @ charges) ** 2))
+    return charges, np.sqrt(np.sum((values - inverse @ charges) ** 2) / weights.sum())
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_chelpg(case):
     field, wavefunction = solved(*case)
     points = lattice(field.mol)
-    expected, rms = fitted(field, points)
+    expected, rms = fitted(field, *points)
     found = chelpg_charges(wavefunction, device="cpu")
-    assert found.n_points == len(points)
+    assert found.n_points == len(points[0])
     assert found.charges == pytest.approx(expected, abs=1e-6)
     assert found.rms_error == pytest.approx(rms, rel=1e-5)
     assert found.charges.sum() == pytest.approx(field.mol.charge, abs=1e-12)
@@ -81,12 +89,14 @@ def test_merz_kollman(case):
     field, wavefunction = solved(*case)
     points = merz_kollman_points(wavefunction.atomic_numbers, wavefunction.positions)
     found = merz_kollman_charges(wavefunction, device="cpu")
-    assert found.charges == pytest.approx(fitted(field, points)[0], abs=1e-6)
+    assert found.charges == pytest.approx(fitted(field, *points)[0], abs=1e-6)
 
 
 def restrained(field, points, classes, free, start, strength):
     """The minimum of Bayly's functional by a general minimiser: a charge for each class of free atoms."""
-    values, inverse = potential(field, points)
+    values, inverse = potential(field, points[0])
+    roots = np.sqrt(points[1])
+    values, inverse = values * roots, inverse * roots[:, None]
     numbers = field.mol.atom_charges()
     names = sorted({classes[n] for n in np.flatnonzero(free)})
     spread = np.array([[float(free[n] and classes[n] == name) for name in names] for n in range(len(classes))])
@@ -96,7 +106,7 @@ def restrained(field, points, classes, free, start, strength):
         charges = kept + spread @ some
         hyperbola = np.sqrt(charges**2 + 0.01) - 0.1
         left = values - inverse @ charges
-        return left @ left / POINTS_AN_AREA + 2 * strength * hyperbola[numbers > 1].sum()
+        return left @ left + 2 * strength * hyperbola[numbers > 1].sum()
 
     whole = {"type": "eq", "fun": lambda some: (kept + spread @ some).sum() - field.mol.charge}
     options = {"maxiter": 1000, "ftol": 1e-15}
@@ -181,14 +191,54 @@ def test_hyperbolas_that_do_not_settle(monkeypatch):
 
 def test_points_are_where_they_are_said_to_be():
     numbers, positions = np.array([92, 8, 1]), np.array([[0, 0, 0], [0, 0, 3.4], [1.5, 0, 4.5]])
-    for points in (chelpg_points(numbers, positions), merz_kollman_points(numbers, positions)):
+    for points, weights in (chelpg_points(numbers, positions), merz_kollman_points(numbers, positions)):
         distances = np.linalg.norm(points[:, None] - positions, axis=2) / angstrom
-        assert np.all(distances >= [2.7, 1.39, 1.19])
+        assert np.all(distances >= np.array([2.7, 1.39, 1.19]) - 0.05)  # middles of what is left of cells
+        assert np.average(np.any(distances < [2.7, 1.39, 1.19], axis=1), weights=weights) < 0.002
         assert len(points) > 1000
-    lattice_points = chelpg_points(numbers, positions)
-    assert np.linalg.norm(lattice_points[:, None] - positions, axis=2).min(axis=1).max() <= 2.8 * angstrom
-    twice = merz_kollman_points(numbers, positions, 2 * POINTS_AN_AREA)
-    assert len(twice) == pytest.approx(2 * len(merz_kollman_points(numbers, positions)), rel=0.05)
+    points, weights = chelpg_points(numbers, positions)
+    assert np.linalg.norm(points[:, None] - positions, axis=2).min(axis=1).max() <= 2.81 * angstrom
+    assert weights.max() == 1.0
+    once, twice = (merz_kollman_points(numbers, positions, n * POINTS_AN_AREA) for n in (1, 2))
+    assert len(twice[0]) == pytest.approx(2 * len(once[0]), rel=0.05)
+    assert twice[1].sum() == pytest.approx(once[1].sum(), rel=1e-3)
+
+
+def test_weights_are_areas_and_volumes():
+    """Of two spheres that cut each other, outside of each other."""
+    numbers, distance = np.array([1, 1]), 1.2
+    positions = np.array([[0, 0, 0], [0, 0, distance * angstrom]])
+    radii = 1.2 * np.array([1.4, 1.6, 1.8, 2.0])
+    exposed = 2 * (2 * np.pi * radii * (radii + distance / 2)).sum()
+    assert merz_kollman_points(numbers, positions)[1].sum() == pytest.approx(exposed, rel=1e-3)
+
+    def both(radius):  # the volume of two balls
+        cap = radius - distance / 2
+        return 2 * (4 / 3 * np.pi * radius**3 - np.pi * cap**2 * (3 * radius - cap) / 3)
+
+    assert chelpg_points(numbers, positions)[1].sum() * 0.3**3 == pytest.approx(both(2.8) - both(1.45), rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("charges", "limit"), [(merz_kollman_charges, 2e-3), pytest.param(chelpg_charges, 8e-3, marks=pytest.mark.slow)]
+)
+def test_equal_atoms_have_equal_charges_however_they_lie(charges, limit):
+    """The anion of cyclopentadiene."""
+    angles = 2 * np.pi * np.arange(5) / 5 + 0.3
+    ring = "; ".join(f"{s} {r * np.cos(t)} {r * np.sin(t)} 0" for t in angles for s, r in (("C", 1.21), ("H", 2.29)))
+    found = charges(solved(ring, "sto-3g", -1)[1], device="cpu")
+    carbons, hydrogens = found.charges[::2], found.charges[1::2]
+    assert np.ptp(carbons) < limit
+    assert np.ptp(hydrogens) < limit / 2
+    assert found.spread == pytest.approx(max(np.ptp(carbons), np.ptp(hydrogens)), abs=1e-12)
+
+
+def test_equal_atoms():
+    _, wavefunction = solved(ETHANOL)
+    assert len(set(equal_atoms(wavefunction.atomic_numbers, wavefunction.positions).tolist())) == 9
+    numbers = np.array([8, 1, 1, 1])
+    positions = np.array([[0, 0, 0], [1.8, 0, 0], [-1.8, 0, 0], [0, 0, 1.8]])
+    assert equal_atoms(numbers, positions).tolist() == [0, 1, 1, 2]
 
 
 def test_equivalent_atoms():
@@ -214,6 +264,7 @@ def test_the_report():
     (closure,) = report.table("atoms").closures
     assert closure.error == pytest.approx(0, abs=1e-10)
     assert report.table("fit")["points"][0] > 1000
+    assert report.table("fit")["spread"][0] < 2e-3
     assert report.drawings[0].values == tuple(report.table("atoms")["charge"])
     with pytest.raises(OrbitileError, match="dipole: expected 0"):
         ob.charges(wavefunction, scheme="resp", dipole=True)

@@ -11,6 +11,9 @@ Indices = NDArray[np.int64]
 
 _HYDROGEN, _CARBON = 1, 6
 
+_EQUAL = 0.01
+"""Difference of distances in bohr up to which they are equal."""
+
 
 def equivalent_atoms(atomic_numbers: Indices, positions: NDArray[np.float64]) -> Indices:
     """Classes of atoms that are alike by their bonds.
@@ -46,6 +49,25 @@ def equivalent_atoms(atomic_numbers: Indices, positions: NDArray[np.float64]) ->
         if refined.max() == classes.max():  # classes are only ever split
             return refined
         classes = refined
+
+
+def equal_atoms(atomic_numbers: Indices, positions: NDArray[np.float64]) -> Indices:
+    """Classes of atoms with the same atoms at the same distances: those that symmetry makes equal.
+
+    Parameters and result as for `equivalent_atoms`.
+    """
+    from scipy.spatial.distance import cdist
+
+    beyond = 2 * float(np.ptp(positions, axis=0).sum()) + 1.0  # so that distances to other elements come later
+    distances = cdist(positions, positions) + beyond * atomic_numbers
+    distances.sort(axis=1)
+    classes = np.full(len(atomic_numbers), -1, np.int64)
+    for atom, number in enumerate(atomic_numbers):
+        if classes[atom] < 0:
+            left = np.flatnonzero((classes < 0) & (atomic_numbers == number))
+            same = np.abs(distances[left] - distances[atom]).max(axis=1) < _EQUAL
+            classes[left[same]] = classes.max() + 1
+    return classes
 
 
 def in_methyl_or_methylene(atomic_numbers: Indices, positions: NDArray[np.float64]) -> NDArray[np.bool_]:

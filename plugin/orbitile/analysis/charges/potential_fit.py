@@ -1,9 +1,9 @@
 r"""Charges at the nuclei whose potential is that of the molecule at points outside of it, as nearly as can be.
 
-.. math::  \chi^2 = \sum_k w \left( V_k - \sum_A \frac{q_A}{r_{kA}} \right)^2, \qquad \sum_A q_A = Q
+.. math::  \chi^2 = \sum_k w_k \left( V_k - \sum_A \frac{q_A}{r_{kA}} \right)^2, \qquad \sum_A q_A = Q
 
-with the exact potential :math:`V_k` of nuclei and electrons. CHELPG and Merz-Kollman charges are the minimum, on points
-of their own (`potential_points`).
+with the exact potential :math:`V_k` of nuclei and electrons, and weights :math:`w_k` of the points. CHELPG and
+Merz-Kollman charges are the minimum, on points of their own (`potential_points`).
 
 RESP (C. I. Bayly, P. Cieplak, W. D. Cornell and P. A. Kollman, J. Phys. Chem. 1993, 97, 10269) is on the points of Merz
 and Kollman. Charges of all atoms but hydrogen are held back by a hyperbola, as its program has it,
@@ -12,8 +12,7 @@ and Kollman. Charges of all atoms but hydrogen are held back by a hyperbola, as 
 
 in two stages: first a = 0.0005, with equal charges of atoms that are alike by their bonds, those of methyl and
 methylene groups excepted; then these groups alone with a = 0.001, their alike atoms equal, the others kept. Each point
-counts by the area that it stands for in Angstrom^2, w = 1 / `POINTS_AN_AREA`, so that the hyperbola weighs the same for
-any number of points.
+counts by the area w that it stands for in Angstrom^2, so that the hyperbola weighs the same for any number of points.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from numpy.typing import NDArray
 
 from ...errors import OrbitileError
 from ...watch import checkpoint
-from .equivalence import equivalent_atoms, in_methyl_or_methylene
-from .potential_points import POINTS_AN_AREA, chelpg_points, merz_kollman_points
+from .equivalence import equal_atoms, equivalent_atoms, in_methyl_or_methylene
+from .potential_points import chelpg_points, merz_kollman_points
 
 if TYPE_CHECKING:
     from ...model.wavefunction import Wavefunction
@@ -64,22 +63,28 @@ class PotentialFit:
     relative_error : float
         The same over that of the potential itself.
     n_points : int
+    spread : float
+        Largest difference between charges of atoms that distances in the molecule make equal, in e: an error of the
+        points. 0 where no atoms are equal.
     """
 
     charges: Reals
     rms_error: float
     relative_error: float
     n_points: int
+    spread: float
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Normal equations of a fit without constraints: sums over points of 1/r 1/r, V/r and V V."""
+    """Normal equations of a fit without constraints: sums over points of w 1/r 1/r, w V/r, w V V and w."""
 
     inverse_distances: Reals
     potentials: Reals
     square: float
+    weight: float
     n_points: int
+    classes: NDArray[np.int64]
 
     def result(self, charges: Reals, atoms: NDArray[np.intp], n_atoms: int) -> PotentialFit:
         left = float(charges @ self.inverse_distances @ charges - 2 * charges @ self.potentials) + self.square
@@ -87,7 +92,8 @@ class _Fit:
         everywhere[atoms] = charges
         left = left if left > 0 else 0.0  # but for rounding
         relative = math.sqrt(left / self.square) if self.square else 0.0
-        return PotentialFit(everywhere, math.sqrt(left / self.n_points), relative, self.n_points)
+        spread = max(float(np.ptp(charges[self.classes == one])) for one in np.unique(self.classes))
+        return PotentialFit(everywhere, math.sqrt(left / self.weight), relative, self.n_points, spread)
 
 
 def chelpg_charges(wavefunction: Wavefunction, *, dipole: bool = False, device: str | None = None) -> PotentialFit:
@@ -107,7 +113,7 @@ def chelpg_charges(wavefunction: Wavefunction, *, dipole: bool = False, device: 
         When the molecule has no atom that is no ghost, or charges at its nuclei cannot have its dipole moment.
     """
     atoms, numbers, places = _atoms(wavefunction)
-    fit = _fit_at(wavefunction, places, chelpg_points(numbers, places), device)
+    fit = _fit_at(wavefunction, numbers, places, *chelpg_points(numbers, places), device)
     return _unrestrained(wavefunction, fit, atoms, dipole)
 
 
@@ -116,7 +122,7 @@ def merz_kollman_charges(
 ) -> PotentialFit:
     """Charges of Merz and Kollman; parameters and errors as for `chelpg_charges`."""
     atoms, numbers, places = _atoms(wavefunction)
-    fit = _fit_at(wavefunction, places, merz_kollman_points(numbers, places), device)
+    fit = _fit_at(wavefunction, numbers, places, *merz_kollman_points(numbers, places), device)
     return _unrestrained(wavefunction, fit, atoms, dipole)
 
 
@@ -135,7 +141,7 @@ def resp_charges(wavefunction: Wavefunction, *, device: str | None = None) -> Po
         When the molecule has no atom that is no ghost.
     """
     atoms, numbers, places = _atoms(wavefunction)
-    fit = _fit_at(wavefunction, places, merz_kollman_points(numbers, places), device)
+    fit = _fit_at(wavefunction, numbers, places, *merz_kollman_points(numbers, places), device)
     alike, groups = equivalent_atoms(numbers, places), in_methyl_or_methylene(numbers, places)
     total, restrained = wavefunction.charge, (numbers > 1).astype(float)
     # each atom of a methyl or methylene group is a class of its own at first
@@ -156,7 +162,14 @@ def _atoms(wavefunction: Wavefunction) -> tuple[NDArray[np.intp], NDArray[np.int
     return atoms, wavefunction.atomic_numbers[atoms], wavefunction.positions[atoms]
 
 
-def _fit_at(wavefunction: Wavefunction, places: Reals, points: Reals, device: str | None) -> _Fit:
+def _fit_at(
+    wavefunction: Wavefunction,
+    numbers: NDArray[np.int64],
+    places: Reals,
+    points: Reals,
+    weights: Reals,
+    device: str | None,
+) -> _Fit:
     """The normal equations of some points."""
     from ...evaluation.devices import exact_precision
     from ...evaluation.points import evaluate
@@ -170,10 +183,11 @@ def _fit_at(wavefunction: Wavefunction, places: Reals, points: Reals, device: st
     for first in range(0, len(points), step):
         some = slice(first, first + step)
         from_atoms = _inverse_distances(points[some], places)
-        inverse += from_atoms.T @ from_atoms
-        right += potential[some] @ from_atoms
+        inverse += (from_atoms * weights[some, None]).T @ from_atoms
+        right += (weights[some] * potential[some]) @ from_atoms
         checkpoint()
-    return _Fit(inverse, right, float(potential @ potential), len(points))
+    square = float(weights @ potential**2)
+    return _Fit(inverse, right, square, float(weights.sum()), len(points), equal_atoms(numbers, places))
 
 
 def _inverse_distances(points: Reals, places: Reals) -> Reals:
@@ -207,8 +221,8 @@ def _restrained(fit: _Fit, classes: Reals, kept: Reals, total: float, strength: 
 
     The hyperbola of each charge counts as a parabola of its slope there, until the charges no longer change.
     """
-    matrix = fit.inverse_distances / POINTS_AN_AREA
-    right = (fit.potentials - fit.inverse_distances @ kept) / POINTS_AN_AREA
+    matrix = fit.inverse_distances
+    right = fit.potentials - fit.inverse_distances @ kept
     sums = classes.sum(axis=0)[None]
     charges = kept
     for _ in range(_MOST_ROUNDS):

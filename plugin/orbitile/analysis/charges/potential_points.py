@@ -6,12 +6,17 @@
   the sphere of another atom (U. C. Singh and P. A. Kollman, J. Comput. Chem. 1984, 5, 129; B. H. Besler, K. M. Merz and
   P. A. Kollman, J. Comput. Chem. 1990, 11, 431).
 
+Each point stands for a cell, a cube or a piece of a sphere. Of cells that are cut the part outside counts, at its
+middle. Were whole cells taken or left by where their points are, as in the first programs, charges would depend on how
+the molecule lies among the points: those of atoms that symmetry makes equal differed by some 0.02 e.
+
 Ghosts are no atoms here.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +33,11 @@ CHELPG_SPACING, CHELPG_REACH = 0.3 * angstrom, 2.8 * angstrom
 LAYERS = (1.4, 1.6, 1.8, 2.0)
 """Radii of the spheres of Merz and Kollman, in van der Waals radii."""
 
-POINTS_AN_AREA = 4.0
-"""Points of a sphere in Angstrom^-2. With one, as in the first programs, charges depend more on how a molecule lies."""
+POINTS_AN_AREA = 20.0
+"""Points of a sphere in Angstrom^-2. The first programs had one, which leaves more to chance."""
+
+_PARTS_OF_A_PIECE, _PARTS_OF_AN_EDGE = 9, 3
+"""Points in a piece of a sphere, and along an edge of a cube, by which it is told how much of it is outside."""
 
 _CHELPG_RADII = {1: 1.45, 6: 1.50, 7: 1.70, 8: 1.70, 9: 1.70}
 """In Angstrom: Breneman and Wiberg; fluorine as its neighbours."""
@@ -53,7 +61,7 @@ _AT_ONCE = 1 << 16
 """Points of which the nearest atoms are looked for together: 4 MB."""
 
 
-def chelpg_points(atomic_numbers: Atoms, positions: Reals) -> Reals:
+def chelpg_points(atomic_numbers: Atoms, positions: Reals) -> tuple[Reals, Reals]:
     """Points of CHELPG.
 
     The middle of the lattice is that of the box about the nuclei, and its edges go along the axes.
@@ -67,25 +75,45 @@ def chelpg_points(atomic_numbers: Atoms, positions: Reals) -> Reals:
 
     Returns
     -------
-    ndarray, shape (n_points, 3)
+    points : ndarray, shape (n_points, 3)
         In bohr.
+    weights : ndarray, shape (n_points,)
+        The part of a cube that counts, at most 1.
     """
     radii = _radii(atomic_numbers, _CHELPG_RADII)
     low, high = positions.min(axis=0), positions.max(axis=0)
     half = np.ceil(((high - low) / 2 + CHELPG_REACH) / CHELPG_SPACING).astype(int)
     ticks = [middle + np.arange(-n, n + 1) * CHELPG_SPACING for middle, n in zip((low + high) / 2, half, strict=True)]
     plane = np.stack(np.meshgrid(ticks[1], ticks[2], indexing="ij"), axis=-1).reshape(-1, 2)
+    along = (np.arange(_PARTS_OF_AN_EDGE) - (_PARTS_OF_AN_EDGE - 1) / 2) * (CHELPG_SPACING / _PARTS_OF_AN_EDGE)
+    parts = np.stack(np.meshgrid(along, along, along, indexing="ij"), axis=-1).reshape(-1, 3)
     together = max(1, _AT_ONCE // len(plane))
-    found = []
+    spheres = _Spheres(positions, radii, CHELPG_REACH)
+    found, weights = [], []
     for first in range(0, len(ticks[0]), together):
-        along = ticks[0][first : first + together]
-        points = np.column_stack([np.repeat(along, len(plane)), np.tile(plane, (len(along), 1))])
-        found.append(points[_are_outside(points, positions, radii, CHELPG_REACH)])
+        some = ticks[0][first : first + together]
+        points = np.column_stack([np.repeat(some, len(plane)), np.tile(plane, (len(some), 1))])
+        depth = spheres.depth(points)
+        points, depth = points[depth > -_HALF_A_CUBE], depth[depth > -_HALF_A_CUBE]
+        share = np.ones(len(points))
+        cut = np.flatnonzero(depth < _HALF_A_CUBE)
+        of_parts = (points[cut, None] + parts).reshape(-1, 3)
+        outside = (spheres.depth(of_parts) >= 0).reshape(len(cut), len(parts))
+        share[cut] = outside.mean(axis=1)
+        points[cut] += outside @ parts / np.maximum(outside.sum(axis=1), 1)[:, None]
+        found.append(points[share > 0])
+        weights.append(share[share > 0])
         checkpoint()
-    return np.concatenate(found)
+    return np.concatenate(found), np.concatenate(weights)
 
 
-def merz_kollman_points(atomic_numbers: Atoms, positions: Reals, density: float = POINTS_AN_AREA) -> Reals:
+_HALF_A_CUBE = math.sqrt(3) / 2 * CHELPG_SPACING
+"""From the middle of a cube to its corners, in bohr."""
+
+
+def merz_kollman_points(
+    atomic_numbers: Atoms, positions: Reals, density: float = POINTS_AN_AREA
+) -> tuple[Reals, Reals]:
     """Points of Merz and Kollman, evenly on each sphere along a spiral.
 
     Parameters
@@ -97,21 +125,44 @@ def merz_kollman_points(atomic_numbers: Atoms, positions: Reals, density: float 
 
     Returns
     -------
-    ndarray, shape (n_points, 3)
+    points : ndarray, shape (n_points, 3)
         In bohr.
+    weights : ndarray, shape (n_points,)
+        Areas that they stand for, in Angstrom^2.
     """
     radii = _radii(atomic_numbers, _MERZ_KOLLMAN_RADII)
-    found = []
+    margin = angstrom / math.sqrt(density)  # more than from the middle of a piece to its edge
+    found, weights = [], []
     for layer in LAYERS:
-        spheres = [
-            centre + radius * _spiral(max(1, round(density * 4 * math.pi * (radius / angstrom) ** 2)))
-            for centre, radius in zip(positions, layer * radii, strict=True)
-        ]
-        points = np.concatenate(spheres)
-        # a point is at its own sphere up to rounding
-        found.append(points[_are_outside(points, positions, layer * radii * (1 - 1e-9), math.inf)])
-        checkpoint()
-    return np.concatenate(found)
+        spheres = _Spheres(positions, layer * radii)
+        for atom, (centre, radius) in enumerate(zip(positions, layer * radii, strict=True)):
+            area = 4 * math.pi * (radius / angstrom) ** 2
+            n = max(1, round(density * area))
+            directions, parts, piece = _pieces(n)
+            depth = spheres.depth(centre + radius * directions, atom)
+            count = np.where(depth > 0, float(_PARTS_OF_A_PIECE), 0.0)
+            middle = directions.copy()
+            cut = np.abs(depth) < margin
+            some = np.flatnonzero(cut[piece])
+            some = some[spheres.depth(centre + radius * parts[some], atom) > 0]
+            in_parts = np.column_stack([np.ones(len(some)), parts[some]])
+            sums = np.column_stack([np.bincount(piece[some], column, n) for column in in_parts.T])
+            count[cut], middle[cut] = sums[cut, 0], sums[cut, 1:]
+            there = count > 0
+            middle = middle[there] / np.linalg.norm(middle[there], axis=1)[:, None]
+            found.append(centre + radius * middle)
+            weights.append(count[there] * (area / (n * _PARTS_OF_A_PIECE)))
+            checkpoint()
+    return np.concatenate(found), np.concatenate(weights)
+
+
+@lru_cache(maxsize=32)
+def _pieces(n: int) -> tuple[Reals, Reals, NDArray[np.intp]]:
+    """Directions in the middle of the pieces of a sphere; those of their parts, and the piece of each."""
+    from scipy.spatial import cKDTree
+
+    directions, parts = _spiral(n), _spiral(n * _PARTS_OF_A_PIECE)
+    return directions, parts, cKDTree(directions).query(parts)[1]
 
 
 def _radii(atomic_numbers: Atoms, stated: dict[int, float]) -> Reals:
@@ -121,18 +172,29 @@ def _radii(atomic_numbers: Atoms, stated: dict[int, float]) -> Reals:
     return np.array(of_elements) * angstrom
 
 
-def _are_outside(points: Reals, positions: Reals, radii: Reals, reach: float) -> NDArray[np.bool_]:
-    """Which points are within no atom, and no farther from one than the reach."""
-    from scipy.spatial import cKDTree
+class _Spheres:
+    """Spheres about the atoms, none of which a point may be in, and how far from a nucleus it may be at most."""
 
-    outside = np.ones(len(points), bool)
-    # the radii of a molecule are few: for each, only the nearest of its atoms matters
-    nearest = np.full(len(points), np.inf)
-    for radius in np.unique(radii):
-        distances, _ = cKDTree(positions[radii == radius]).query(points)
-        outside &= distances >= radius
-        np.minimum(nearest, distances, out=nearest)
-    return outside & (nearest <= reach)
+    def __init__(self, positions: Reals, radii: Reals, reach: float = math.inf) -> None:
+        from scipy.spatial import cKDTree
+
+        # the radii of a molecule are few: for each, only the nearest of its atoms matters
+        self._atoms = [(radius, np.flatnonzero(radii == radius)) for radius in np.unique(radii)]
+        self._trees = [cKDTree(positions[atoms]) for _, atoms in self._atoms]
+        self._reach = reach
+
+    def depth(self, points: Reals, without: int = -1) -> Reals:
+        """How far points are inside of where they may be, negative outside; leaving the sphere of one atom alone."""
+        outside, nearest = np.full(len(points), np.inf), np.full(len(points), np.inf)
+        for (radius, atoms), tree in zip(self._atoms, self._trees, strict=True):
+            if without not in atoms:
+                distances = tree.query(points)[0]
+            else:  # there are infinities where it is the only one
+                distances, which = tree.query(points, k=2)
+                distances = distances[np.arange(len(points)), (atoms[which[:, 0]] == without).astype(int)]
+            outside = np.minimum(outside, distances - radius)
+            nearest = np.minimum(nearest, distances)
+        return outside if math.isinf(self._reach) else np.minimum(outside, self._reach - nearest)
 
 
 def _spiral(n: int) -> Reals:

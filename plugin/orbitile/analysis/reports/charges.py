@@ -137,6 +137,13 @@ def _fit_table(found: Sequence[AtomicCharges]) -> Table:
         Column("points", tuple(fit.n_points for _, fit in fits)),
         Column("rms_error", tuple(fit.rms_error for _, fit in fits), "hartree/e", 5, "root mean square at the points"),
         Column("relative_error", tuple(fit.relative_error for _, fit in fits), about="over that of the potential"),
+        Column(
+            "spread",
+            tuple(fit.spread for _, fit in fits),
+            "e",
+            4,
+            "largest difference of atoms that symmetry makes equal",
+        ),
     )
     return Table("fit", "What is left of the potential", columns)
 
