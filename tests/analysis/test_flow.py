@@ -134,7 +134,11 @@ def test_paths_that_are_none(transfer):
     occupations = np.where(np.arange(len(transfer[0].alpha)) < 9, 2.0, 0.0)
     cation = replace(transfer[3], alpha=replace(transfer[3].alpha, occupations=occupations))
     found = ob.flow(trajectory_of([*transfer[:3], cation, *transfer[4:]]))
-    assert found.remarks == ("frame 4 was left out: it has 9 localised alpha orbitals instead of 10: other electrons",)
+    assert found.remarks == (
+        "made, by the distance of the atoms: H2-F3",
+        "broken, by the distance of the atoms: F1-H2",
+        "frame 4 was left out: it has 9 localised alpha orbitals instead of 10: other electrons",
+    )
     assert set(becomes(found)[:2]) == {("F1-H2 sigma", "F1 lone pair"), ("F3 lone pair", "H2-F3 sigma")}
 
 
@@ -155,3 +159,25 @@ def test_atoms_that_exchange_their_numbers(substitution):
     found = ob.flow(trajectory_of([*substitution[:2], *map(renumbered, substitution[2:])]))
     assert any("frame 3 H4, H5 seem to have exchanged their numbers" in remark for remark in found.remarks)
     assert not any("exchanged" in remark for remark in ob.flow(trajectory_of(substitution)).remarks)
+
+
+@pytest.mark.slow
+def test_a_bond_that_is_made_takes_part_however_little_its_electrons_move():
+    """F- adds to SiH4: the lone pair gives silicon a sixth of an electron."""
+
+    def geometry(distance, height):
+        ring = ((1.48 * np.cos(a), 1.48 * np.sin(a)) for a in np.radians([0, 120, 240]))
+        return f"Si 0 0 0; F 0 0 {distance}; H 0 0 -1.5; " + "; ".join(f"H {x} {y} {height}" for x, y in ring)
+
+    path = frames_of(
+        [geometry(d, h) for d, h in ((3.2, 0.4), (2.6, 0.3), (2.1, 0.15), (1.75, 0.05))], -1, basis="sto-3g"
+    )
+    found = ob.flow(trajectory_of(path), least=0.9)
+    table = found.table("orbitals")
+    assert "F2" in table["at_start"][0]
+    assert table["largest"][0] < 0.9
+    field = table["orbital"][0]
+    assert field in [surface.field for surface in found.surfaces]
+    assert all(any(curve.fields[0] == field for curve in plot.curves) for plot in found.plots)
+    assert any("made, by the distance of the atoms: Si1-F2" in remark for remark in found.remarks)
+    assert not any("no bond" in remark for remark in found.remarks)

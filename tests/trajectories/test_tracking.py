@@ -211,3 +211,29 @@ def test_nothing_to_follow(water):
     tracking = track(broken)
     assert tracking.frames == [0]
     assert "atoms" in broken.problems[1]
+
+
+def test_a_pi_pair_of_a_linear_first_frame_looks_as_in_the_bent_ones():
+    """Canonical and localised: no film jumps from one frame to the next, wherever the molecule is linear."""
+    from orbitile.analysis.flow import flow
+
+    def hcn(bend):
+        x, z = 1.06 * np.sin(np.radians(bend)), -1.06 * np.cos(np.radians(bend))
+        return f"C 0 0 0; N 0 0 1.15; H {x:.8f} 0 {z:.8f}"
+
+    def turned(frame, angle):
+        coefficients, (c, s) = frame.alpha.coefficients.copy(), (np.cos(angle), np.sin(angle))
+        for n in np.flatnonzero(np.abs(np.diff(frame.alpha.energies)) < 1e-6):
+            coefficients[:, [n, n + 1]] = coefficients[:, [n, n + 1]] @ np.array([[c, -s], [s, c]])
+        return with_orbitals(frame, coefficients)
+
+    linear, *bent = scanned(map(hcn, (0, 12, 24)))
+    frames = [turned(linear, 0.7), turned(linear, -0.4), *bent]
+    for path in (frames, frames[::-1], [bent[1], bent[0], frames[0], frames[1], *bent]):
+        trajectory = trajectory_of(path)
+        assert track(trajectory).confidence().min() > 0.95
+        (spin,) = flow(trajectory).spins
+        assert spin.confidence.min() > 0.85
+    first = track(trajectory_of(frames)).followed(0)
+    out_of_plane = first.alpha.coefficients[:, [5, 6]][[3, 8]]  # functions y of C and N
+    assert np.abs(out_of_plane).max(axis=0).min() < 1e-3  # one pi orbital lies in the plane that comes

@@ -22,6 +22,7 @@ from ..gaussians.alignment import aligned, aligned_positions
 from ..gaussians.positions import centres_and_spreads
 from ..localised.localisation import localisation, shares_on_atoms
 from ..localised.schemes import Scheme
+from ..model.bonds import find_bonds
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction
 from ..trajectories.localised import LocalisedFrames
@@ -114,6 +115,26 @@ class Flow:
         return charges
 
     @property
+    def bonds(self) -> tuple[set[Pair], set[Pair]]:
+        """Pairs of atoms that are bonded in the last frame and not in the first, and the other way round.
+
+        Atoms are bonded by their distance. A pair that is bonded on the way alone is among the first.
+        """
+        numbers = self.first.atomic_numbers
+        found = [{(int(a), int(b)) for a, b in find_bonds(numbers, positions)} for positions in self.positions]
+        return set[Pair]().union(*found) - found[0], found[0] - found[-1]
+
+    def of_bond(self, pair: Pair) -> tuple[FlowOfSpin, int] | None:
+        """The orbital that is a bond of two atoms more than any other, in any frame; None where none is much of one."""
+        best = max(
+            ((spin, spin.electrons[:, pair[0]] * spin.electrons[:, pair[1]]) for spin in self.spins),
+            key=lambda one: float(one[1].max()),
+        )
+        spin, shared = best
+        orbital = int(np.argmax(shared.max(axis=0)))
+        return (spin, orbital) if shared[:, orbital].max() > _SHARED else None
+
+    @property
     def exchanged(self) -> list[tuple[int, tuple[int, ...]]]:
         """Frames in which atoms seem to have other numbers than in the frame before, and the atoms, from 0.
 
@@ -132,6 +153,11 @@ class Flow:
                 found.append((int(self.frames[n]), tuple(moved.tolist())))
         return found
 
+
+Pair = tuple[int, int]
+
+_SHARED = 0.05
+"""Product of the electrons that an orbital has on two atoms, from which on it counts as their bond."""
 
 _FAR = 1e9
 """Stands for the square of a distance that is out of the question."""

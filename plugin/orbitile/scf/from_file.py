@@ -64,6 +64,8 @@ _SPELLINGS = {
 _CORRELATED = re.compile(r"(mp[2-5]|scs-|sos-|cc|qci|ci[sd]|cis|cas|ras|mc|mrci|nevpt|fci|gvb|bd|dmrg|eom|adc|rpa)")
 """How methods begin whose orbitals stand on Hartree-Fock."""
 
+_ELECTRONS = ("charge", "unpaired")
+
 _WHOLE = ("rpbe", "rpw86pbe")
 """Functionals whose names begin as if orbitals were restricted; Gaussian calls restricted PBE RPBEPBE."""
 
@@ -107,11 +109,12 @@ def calculation_for(
     given = {} if given is None else dict(given)
     numbers = np.where(wavefunction.core_charges > 0, wavefunction.atomic_numbers, 0)
     geometry, remarks = Geometry(numbers, wavefunction.positions), []
-    charge = int(given.get("charge", _charge(wavefunction)))
-    unpaired = int(given.get("unpaired", _unpaired(wavefunction, charge)))
+    charge, unpaired = (
+        int(given.get(name, its)) for name, its in zip(_ELECTRONS, electrons_of(wavefunction), strict=True)
+    )
     if wavefunction.is_ghost.any():
         remarks.append("its ghosts have no functions here")
-    same = "charge" not in given and "unpaired" not in given
+    same = not given.keys() & set(_ELECTRONS)
     named, _, rest = wavefunction.method.partition("/")
     named = "" if named.lower() in _NO_METHODS else named
     ours = _OURS.fullmatch(wavefunction.method)

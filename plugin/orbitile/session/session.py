@@ -112,6 +112,9 @@ class Session(LiveMolecule):
         OrbitileError
             When there is none, or more than one to choose from.
         """
+        live = self.live
+        if live is not None and live.found is None and name in ("", live.molecule):
+            self.settle()  # it has no orbitals before
         self.shelf.follow()
         self.drawn.follow()
         known = list(self.host.molecules())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,15 @@ _OCCUPIED = 0.02
 _WHOLLY = 0.97
 """Share of a localised orbital on an atom from which on it is free to turn into others there: localisation hardly knows
 between them."""
+
+_EQUAL = 2e-3
+"""Shares on an atom that are equal: geometries of files are linear to some digits."""
+
+_CORE = -4.0
+"""Energy in hartree below which orbitals are those of cores."""
+
+_AHEAD = 16
+"""Frames that are looked at to see how orbitals of the first one go on."""
 
 _NEIGHBOURS = 0.15
 """Mixing is noted of orbitals that are closer than this in energy, in hartree."""
@@ -123,6 +133,96 @@ def step_to(before: Reference | None, index: int, wavefunction: Wavefunction, de
         {spin: match.occupations for spin, match in matches.items()},
     )
     return Step(FrameMatch(matches["alpha"], matches.get("beta")), mixed, reference)
+
+
+def first_step(index: int, first: Wavefunction, later: Iterable[Wavefunction], degeneracy: float) -> Step:
+    """Begin with a frame: as it is, but for orbitals that are free to turn there and no longer in frames after it.
+
+    Programs turn those as they please, such as the two pi orbitals of a molecule that is linear at first. They are
+    turned to look as they do where the molecule is bent.
+
+    Parameters
+    ----------
+    index, first
+        The frame.
+    later
+        Frames after it, in order; a few of them are looked at, where that is needed.
+    degeneracy
+        As for `step_to`.
+    """
+    begin = step_to(None, index, first, degeneracy)
+    waiting = {
+        (spin, tuple(members.tolist()))
+        for spin, _ in _sets(first)
+        for members in _sets_free_to_turn(first, spin, degeneracy)
+        if len(members) > 1 and _is_of_valence(first, spin, members)
+    }
+    together, split, chain, reference = waiting, set[tuple[Spin, tuple[int, ...]]](), [first], begin.reference
+    for now in islice(later if waiting else (), _AHEAD):
+        try:
+            step = step_to(reference, index, now, degeneracy)
+        except OrbitileError:  # it is left out
+            break
+        chain.append(now)
+        reference = step.reference
+        free = {spin: _sets_free_to_turn(now, spin, degeneracy) for spin, _ in _sets(now)}
+        for spin, members in tuple(together):
+            partners = np.flatnonzero(np.abs(step.match.of(spin).rotation[:, list(members)]).sum(axis=1))
+            if not any(set(partners.tolist()) <= set(one.tolist()) for one in free[spin]):
+                split.add((spin, members))
+        together = waiting - split
+        if not together:
+            break
+    if not split:
+        return begin
+    step = step_to(None, index, chain[-1], degeneracy)
+    for before in reversed(chain[:-1]):
+        step = step_to(step.reference, index, before, degeneracy)
+    turns = {spin: np.eye(len(orbitals)) for spin, orbitals in _sets(first)}
+    for spin, members in split:
+        turn = step.match.of(spin).rotation.toarray()[list(members)]
+        columns = np.flatnonzero((turn**2).sum(axis=0) > 0.5)
+        if len(columns) == len(members):
+            turns[spin][np.ix_(members, members)] = _nearest_to_one(turn[:, columns])
+    return _turned(begin, first, turns)
+
+
+def _is_of_valence(wavefunction: Wavefunction, spin: Spin, members: NDArray[np.intp]) -> bool:
+    """Whether it is worth a look how orbitals that are free to turn go on: not those of cores, or of one atom."""
+    if wavefunction.localised:
+        return bool(shares_on_atoms(wavefunction, spin)[:, members].max() < _WHOLLY)
+    return bool(wavefunction.orbitals(spin).energies[members].min() > _CORE)
+
+
+def _nearest_to_one(turn: Floats) -> Floats:
+    """The same columns in the order, and with the signs, that are nearest to those of the unit matrix."""
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(-np.abs(turn))
+    ordered = np.empty_like(turn)
+    ordered[:, rows] = turn[:, columns]
+    signed: Floats = ordered * np.where(np.diag(ordered) < 0, -1.0, 1.0)
+    return signed
+
+
+def _turned(step: Step, wavefunction: Wavefunction, turns: Mapping[Spin, Floats]) -> Step:
+    """A first step whose orbitals are turned among each other."""
+    from scipy.sparse import csr_matrix
+
+    matches: dict[Spin, Match] = {}
+    for spin, orbitals in _sets(wavefunction):
+        rotation = csr_matrix(turns[spin])
+        squares = rotation.multiply(rotation).T
+        energies = squares @ orbitals.energies if np.all(np.isfinite(orbitals.energies)) else orbitals.energies
+        n = len(orbitals)
+        match = Match(np.arange(n), rotation, np.ones(n), energies, squares @ orbitals.occupations)
+        matches[spin] = _without_turned_energies(match) if wavefunction.localised else match
+    reference = Reference(
+        wavefunction,
+        {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
+        {spin: match.occupations for spin, match in matches.items()},
+    )
+    return Step(FrameMatch(matches["alpha"], matches.get("beta")), step.mixings, reference)
 
 
 def with_phases_of(like: Wavefunction, wavefunction: Wavefunction) -> Wavefunction:
@@ -270,8 +370,37 @@ def _of_one_atom(wavefunction: Wavefunction, spin: Spin) -> list[NDArray[np.intp
     """Sets of localised orbitals on one atom and equally occupied; those on several atoms are sets of one."""
     orbitals, shares = wavefunction.orbitals(spin), shares_on_atoms(wavefunction, spin)
     owner = np.where(shares.max(axis=0) > _WHOLLY, np.argmax(shares, axis=0), -1 - np.arange(len(orbitals)))
+    for one, other in _indifferent(wavefunction, spin, shares, np.flatnonzero(owner < 0)):
+        owner[other] = owner[one]
     keys = np.stack([owner, np.round(orbitals.occupations)])
     return [np.flatnonzero((keys == key[:, None]).all(axis=0)) for key in np.unique(keys, axis=1).T]
+
+
+def _indifferent(
+    wavefunction: Wavefunction, spin: Spin, shares: Floats, among: NDArray[np.intp]
+) -> list[tuple[int, int]]:
+    """Pairs of localised orbitals that would be as well localised however they were turned: pi pairs along an axis.
+
+    They have equal shares on all atoms, and keep them when they are turned by 45 degrees.
+    """
+    orbitals, left, pairs = wavefunction.orbitals(spin), list(among.tolist()), []
+    while left:
+        one = left.pop(0)
+        same = (n for n in left if np.abs(shares[:, n] - shares[:, one]).max() < _EQUAL)
+        if (other := next(same, None)) is not None and orbitals.occupations[one] == orbitals.occupations[other]:
+            left.remove(other)
+            pairs.append((one, other))
+    if not pairs:
+        return []
+    turned = orbitals.coefficients.copy()
+    for one, other in pairs:
+        plus, minus = turned[:, one] + turned[:, other], turned[:, one] - turned[:, other]
+        turned[:, one], turned[:, other] = plus / np.sqrt(2), minus / np.sqrt(2)
+    changed = replace(orbitals, coefficients=turned)
+    is_beta = spin == "beta" and wavefunction.beta is not None
+    other_way = replace(wavefunction, beta=changed) if is_beta else replace(wavefunction, alpha=changed)
+    again = shares_on_atoms(other_way, spin)
+    return [(a, b) for a, b in pairs if np.abs(again[:, [a, b]] - shares[:, [a, b]]).max() < _EQUAL]
 
 
 def _without_turned_energies(match: Match) -> Match:

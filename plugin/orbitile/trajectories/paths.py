@@ -15,7 +15,7 @@ along with t.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..gaussians.alignment import (
 )
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction
-from .matching import DEGENERACY, FrameMatch, Reference, step_to
+from .matching import DEGENERACY, FrameMatch, Reference, first_step, step_to
 from .tracking import followed
 
 Floats = NDArray[np.float64]
@@ -118,7 +118,11 @@ class FollowedFrames(FramesOfAnother):
                     raise Cancelled("cancelled")
                 at = self._reached + 1
                 try:
-                    step = step_to(self._reference, at, self._trajectory[at], self._degeneracy)
+                    frame = self._trajectory[at]
+                    if self._reference is None:
+                        step = first_step(at, frame, self._later(at), self._degeneracy)
+                    else:
+                        step = step_to(self._reference, at, frame, self._degeneracy)
                 except FileChanged:  # no frame is damaged: it is another trajectory by now
                     raise
                 except OrbitileError as error:
@@ -130,6 +134,16 @@ class FollowedFrames(FramesOfAnother):
                 self._reached = at
                 if progress is not None:
                     progress((at - begin) / (index - begin))
+
+    def _later(self, index: int) -> Iterator[Wavefunction]:
+        """Frames after one, as far as they can be read."""
+        for at in range(index + 1, len(self)):
+            try:
+                yield self._trajectory[at]
+            except FileChanged:
+                raise
+            except OrbitileError:
+                return
 
     def confidence(self, index: int, orbital: int, spin: Spin) -> float | None:
         """Confidence of an orbital, from 0, in a frame that was reached; None where it was not followed."""

@@ -22,13 +22,16 @@ equally occupied form a set: its members share their weight while the set is ass
 themselves to be as near as they can to their predecessors (orthogonal Procrustes problem; P. H. Schönemann,
 Psychometrika 1966, 31, 1). A set of one gets its sign in this way.
 
+**The first frame** has no predecessor. Where it has such sets that are none any more within a few frames, as the pi
+orbitals of a molecule that is linear at first, they are turned to look as they do there.
+
 **Confidence** of an orbital in a frame is the diagonal element of O T, 0 to 1: 1 where it did not change at all, about
 0.7 where two orbitals mix half and half and its identity is a matter of taste.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -40,7 +43,7 @@ from ..fields.orbital import orbital_of
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from .crossings import Crossing, crossings_of
-from .matching import DEGENERACY, Floats, FrameMatch, Match, Mixing, Reference, step_to
+from .matching import DEGENERACY, Floats, FrameMatch, Match, Mixing, Reference, first_step, step_to
 
 DOUBTFUL = 0.7
 """Confidence below which the identity of an orbital is a matter of taste: two mix half and half."""
@@ -183,7 +186,10 @@ def track(
         if cancelled is not None and cancelled():
             raise Cancelled("cancelled")
         try:
-            step = step_to(before, index, wavefunction, degeneracy)
+            if before is None:
+                step = first_step(index, wavefunction, _later(trajectory, index), degeneracy)
+            else:
+                step = step_to(before, index, wavefunction, degeneracy)
         except OrbitileError as error:
             trajectory.problems[index] = str(error)
             if report is not None:
@@ -197,6 +203,15 @@ def track(
     if not matches:
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {next(iter(trajectory.problems.values()), '')}")
     return Tracking(trajectory, matches, crossings_of(matches, mixings, degeneracy))
+
+
+def _later(trajectory: Trajectory, index: int) -> Iterator[Wavefunction]:
+    """Frames after one, as far as they can be read."""
+    for at in range(index + 1, len(trajectory)):
+        try:
+            yield trajectory[at]
+        except OrbitileError:
+            return
 
 
 def followed(wavefunction: Wavefunction, match: FrameMatch) -> Wavefunction:

@@ -26,7 +26,9 @@ KIND = "trajectory"
 PRIORITY = 70
 PARAMETERS = (
     Argument("scheme", one_of("ibo", "pm_iao"), "by what orbitals are localised", "ibo", "intrinsic bond orbitals"),
-    Argument("least", SHARE, "change in e from which on an orbital takes part", 0.3, "0.3"),
+    Argument(
+        "least", SHARE, "change in e from which on an orbital takes part that is of no bond made or broken", 0.3, "0.3"
+    ),
 )
 EXAMPLES = ("orb_flow", "orb_flow least=0.1")
 
@@ -34,7 +36,7 @@ _MOST_CURVES = 12
 """Orbitals in a plot."""
 
 _MOST_SURFACES = 3
-"""Orbitals whose surfaces go with the report: those that change most."""
+"""Orbitals whose surfaces go with the report: those of bonds that are made or broken, and that change most."""
 
 _GAIN = 0.05
 """Electrons from which on an atom is told that gains or loses them."""
@@ -74,8 +76,13 @@ def report(trajectory: Trajectory, *, device: str | None = None, **parameters: A
 
     found = flow(trajectory, parameters["scheme"])
     orbitals = [(spin, n) for spin in found.spins for n in range(spin.electrons.shape[2])]
-    orbitals.sort(key=lambda one: -float(one[0].change[:, one[1]].max()))
-    active = [(spin, n) for spin, n in orbitals if spin.change[:, n].max() >= parameters["least"]]
+    changed = {
+        (spin.spin, n) for pair in set().union(*found.bonds) if (one := found.of_bond(pair)) for spin, n in [one]
+    }
+    orbitals.sort(key=lambda one: ((one[0].spin, one[1]) not in changed, -float(one[0].change[:, one[1]].max())))
+    active = [
+        (spin, n) for spin, n in orbitals if (spin.spin, n) in changed or spin.change[:, n].max() >= parameters["least"]
+    ]
     fields = tuple(_field(found, parameters["scheme"], one) for one in orbitals)
     drawings: list[Any] = [_arrows(active)] if _arrows(active).lines else []
     gained = found.charges[-1] - found.charges[0]
@@ -89,7 +96,7 @@ def report(trajectory: Trajectory, *, device: str | None = None, **parameters: A
             _plot(found, active, fields, "distance", "way of the centre / bohr"),
         ),
         tuple(drawings),
-        tuple(Isosurface(field) for field in fields[: min(len(active), _MOST_SURFACES)]),
+        tuple(Isosurface(field) for field in fields[: min(len(active), max(_MOST_SURFACES, len(changed)))]),
         _remarks(found, parameters["least"], fields[: len(active)]),
     )
 
@@ -186,6 +193,10 @@ def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, .
     from ...localised.names import atom_name
 
     remarks = []
+    for pairs, what in zip(found.bonds, ("made", "broken"), strict=True):
+        names = ["-".join(atom_name(found.first, atom) for atom in pair) for pair in sorted(pairs)]
+        if names:
+            remarks.append(f"{what}, by the distance of the atoms: {', '.join(names)}")
     if not active:
         remarks.append(f"no orbital changes by {least:g} e or more: along this path no bond is made or broken")
     for reason, left_out in _by_reason(found.problems).items():

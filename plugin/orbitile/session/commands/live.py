@@ -126,7 +126,7 @@ def orb_path(session: Session, filename: Path) -> Answer:
     Argument("first", NUMBER, "in Angstrom or degrees", None, "-180 degrees, or around where the atoms are"),
     Argument("last", NUMBER, "the same", None, "180 degrees, or around where the atoms are"),
     Argument("steps", COUNT, "values, first and last included", None, "37 of a dihedral, 21 of others"),
-    examples=("fragment ethanol", "orb_live ethanol", "orb_scan 9-3-2-1, 0, 180, 13", "orb_scan_to 60", "orb_scan"),
+    examples=("fragment formamide", "orb_live formamide", "orb_scan 4-2-1-3, 0, 180, 7", "orb_scan_to 60", "orb_scan"),
     related=("orb_live", "orb_scan_to", "orb_scan_save", "orb_settle"),
 )
 def orb_scan(session: Session, atoms: str, first: float | None, last: float | None, steps: int | None) -> Answer:
@@ -145,7 +145,7 @@ def orb_scan(session: Session, atoms: str, first: float | None, last: float | No
 @command(
     "Put the atoms of the live molecule to the value of the scan that is nearest to one.",
     Argument("value", NUMBER, "in Angstrom or degrees", required=True),
-    examples=("orb_scan 9-3-2-1", "orb_scan_to -60", "orb_settle"),
+    examples=("orb_scan 4-2-1-3", "orb_scan_to -60", "orb_settle"),
     related=("orb_scan", "orb_settle"),
 )
 def orb_scan_to(session: Session, value: float) -> Answer:
@@ -161,7 +161,7 @@ def orb_scan_to(session: Session, value: float) -> Answer:
     "Write the geometries of the scan that have been computed, with their orbitals and in the order of the values, to "
     "a series file: orb_load plays it.",
     Argument("filename", PATH, "such as scan.h5; a series that is there is replaced", required=True),
-    examples=("orb_scan 9-3-2-1", "orb_scan_save scan.h5", "orb_load scan.h5, film", "orb_mo film, homo"),
+    examples=("orb_scan 4-2-1-3", "orb_scan_save scan.h5", "orb_load scan.h5, film", "orb_mo film, homo"),
     related=("orb_scan", "orb_load", "orb_film"),
 )
 def orb_scan_save(session: Session, filename: Path) -> Answer:
