@@ -352,6 +352,13 @@ def test_what_is_said_twice_is_noted(tmp_path, sample, changes, words):
     assert re.search(words, "; ".join(notes(ob.load(edited(tmp_path, sample, *changes)))))
 
 
+def test_atoms_of_one_element_have_the_same_functions(tmp_path):
+    """A number that is changed too little for the norms differs from those of the other atoms."""
+    path = edited(tmp_path, "nh3_molden_pure.molden", (r"0\.1301000000D\+02", "0.1301001000D+02"))
+    told = "; ".join(notes(ob.load(path)))
+    assert "basis functions of H2 and H3 are the same but for those of shell 1" in told
+
+
 @pytest.mark.parametrize("occupation", ["20.0", "-2.0", "3"])
 def test_impossible_occupations_are_refused(tmp_path, occupation):
     with pytest.raises(FileError, match=r"expected 0 to 2"):

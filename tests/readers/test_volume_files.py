@@ -116,6 +116,19 @@ def test_orbitals_with_identifiers(labels, n_values, per_line, tmp_path):
     assert len(read_atoms(tmp_path / "file.cube")[0]) == 2
 
 
+def test_an_identifier_behind_a_positive_number_of_atoms(tmp_path):
+    """As Molden writes cubes."""
+    path = tmp_path / "molden.cube"
+    path.write_text(cube_text())
+    (expected,) = load_volumes(path)
+    path.write_text(cube_text(labels="    1    1\n"))
+    (found,) = load_volumes(path)
+    assert np.array_equal(found.values, expected.values)
+    path.write_text(cube_text(labels="    2    1\n"))
+    with pytest.raises(FileError, match="something follows"):
+        load_volumes(path)
+
+
 def test_data_sets_without_identifiers(tmp_path):
     values = [f"{n * 100 + point}" for point in range(24) for n in (1, 2)]
     volumes = load_text(tmp_path, cube_text(n_values="    2", values=values))

@@ -197,18 +197,38 @@ def contractions(text, change):
     return "\n".join(lines) + "\n"
 
 
+def with_norms(l, exponents, coefficients):
+    """Coefficients of primitives that are not normalised, by the integral of (x^l exp(-a r^2))^2."""
+    double = np.prod(np.arange(2 * l - 1, 0, -2.0))
+    return coefficients * (2 * exponents / np.pi) ** 0.75 * np.sqrt((4 * exponents) ** l / double)
+
+
 @pytest.mark.parametrize(
     ("sample", "change", "repair"),
     [
-        ("nh3_molden_cart.molden", lambda l, zeta, c: 0.7 * c * zeta ** (l / 2 + 0.75), "norms of primitives"),
-        ("nh3_molden_pure.molden", lambda l, zeta, c: (2 - l / 9) * c * zeta ** (l / 2 + 0.75), "norms of primitives"),
+        ("nh3_molden_cart.molden", with_norms, "norms of primitives"),
         ("h2o_ccpvdz_cfour.molden", lambda l, zeta, c: (0.8 + l) * c, "CFOUR errors and unnormalised"),
     ],
 )
 def test_more_dialects_of_molden_files(tmp_path, sample, change, repair):
-    """NWChem and xtb leave contractions unnormalised that have the norms of their primitives in the coefficients."""
     path = edited(tmp_path, sample, lambda text: contractions(text, change))
     assert repair in assert_same_orbitals(path, sample).program
+
+
+@pytest.mark.parametrize("sample", ["nh3_molden_cart.molden", "nh3_orca.molden", "h2o_ccpvdz_cfour.molden"])
+@pytest.mark.parametrize("known", [True, False])
+def test_no_dialect_hides_a_damaged_contraction(tmp_path, sample, known):
+    changed = []
+
+    def change(l, exponents, coefficients):
+        if len(exponents) > 3 and not changed:
+            changed.append(True)
+            coefficients = coefficients * np.where(np.arange(len(exponents)) == 1, -1.1, 1)
+        return coefficients if known else with_norms(l, exponents, coefficients)
+
+    with pytest.raises(ConventionError):
+        ob.load(edited(tmp_path, sample, lambda text: contractions(text, change)))
+    assert changed
 
 
 def test_energies_of_an_uncontracted_basis_set_may_be_large(tmp_path):

@@ -19,7 +19,7 @@ from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
-from ..model.wavefunction import Orbitals, Wavefunction
+from ..model.wavefunction import Orbitals, Shell, Wavefunction
 
 Reals = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def notes(wavefunction: Wavefunction) -> tuple[str, ...]:
     """What is odd about a wavefunction, a sentence each; empty for most."""
 
     def make() -> tuple[str, ...]:
-        of_parts = (of(wavefunction) for of in (_of_electrons, _of_orbitals, _of_atoms, _of_kinetic_energy))
+        of_parts = (of(wavefunction) for of in (_of_electrons, _of_orbitals, _of_atoms, _of_basis, _of_kinetic_energy))
         return (*wavefunction.remarks, *chain.from_iterable(of_parts))
 
     return _NOTES.of(wavefunction, None, make)
@@ -251,6 +251,41 @@ def _of_atoms(wavefunction: Wavefunction) -> list[str]:
             break
     return result
 
+
+def _of_basis(wavefunction: Wavefunction) -> list[str]:
+    """Atoms of one element whose functions are the same but for one shell: a file has those of each atom by itself."""
+    of_atoms: dict[int, list[Shell]] = {}
+    for shell in wavefunction.shells:
+        of_atoms.setdefault(shell.atom, []).append(shell)
+    kinds: dict[tuple[int, tuple[tuple[int, bool, int], ...]], dict[int, list[Shell]]] = {}
+    for atom, shells in of_atoms.items():
+        form = tuple((shell.angular_momentum, shell.pure, len(shell.exponents)) for shell in shells)
+        kinds.setdefault((int(wavefunction.atomic_numbers[atom]), form), {})[atom] = shells
+    for (number, _), atoms in kinds.items():
+        first, *others = atoms
+        for other in others if number else ():
+            pairs = list(zip(atoms[first], atoms[other], strict=True))
+            different = [n for n, (one, two) in enumerate(pairs, 1) if not _are_alike(one, two)]
+            if len(different) == 1 and len(pairs) > 1:
+                symbol = SYMBOLS[number]
+                return [
+                    f"the basis functions of {symbol}{first + 1} and {symbol}{other + 1} are the same but for those of "
+                    f"shell {different[0]}: an exponent or a contraction coefficient of one of the two may be damaged"
+                ]
+    return []
+
+
+def _are_alike(one: Shell, other: Shell) -> bool:
+    if one.exponents is other.exponents and one.coefficients is other.coefficients:
+        return True
+    return bool(
+        np.allclose(one.exponents, other.exponents, _DIGITS, 0.0)
+        and np.allclose(one.coefficients, other.coefficients, _DIGITS, _DIGITS)
+    )
+
+
+_DIGITS = 1e-7
+"""Relative deviation of numbers that a program computed twice, or rounded."""
 
 _KINETIC = 1e-5
 """Largest deviation of a kinetic energy from that of the file, as a share of it. Those of programs are within 2e-6."""

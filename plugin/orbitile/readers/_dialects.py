@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..gaussians.orthonormality import TOLERANCE, accepting_damaged
 from ..gaussians.overlap import contraction_norms, orbital_norms
-from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names, radial_normalization
+from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, component_names, radial_normalization
 from ..model.wavefunction import Shell
 
 Reals = NDArray[np.float64]
@@ -169,35 +169,22 @@ def _more_dialects(basis: Any) -> Iterator[tuple[str, Any, Reals | None]]:
     """Name, basis set, and what coefficients of orbitals are divided by, of dialects that qc-iodata does not know."""
     from iodata.formats import molden
 
-    yield "norms of primitives in the coefficients, as of NWChem and xtb", _normalised(_without_norms(basis)), None
-    if (factors := molden._fix_mo_coeffs_cfour(basis)) is not None:
-        yield "CFOUR errors and unnormalised contractions", _normalised(basis), factors
-
-
-def _without_norms(basis: Any) -> Any:
-    """The basis set, were the norms of the primitives part of the contraction coefficients."""
-    import attrs
-
-    return attrs.evolve(
-        basis,
-        shells=[
-            attrs.evolve(
-                shell, coeffs=shell.coeffs / radial_normalization(shell.exponents, int(shell.angmoms[0]))[:, None]
-            )
-            for shell in basis.shells
-        ],
-    )
-
-
-def _normalised(basis: Any) -> Any:
-    """The basis set with normalised contractions."""
-    import attrs
-
+    of_primitives = [
+        angular_normalization((int(shell.angmoms[0]), 0, 0))
+        * radial_normalization(shell.exponents, int(shell.angmoms[0]))[:, None]
+        for shell in basis.shells
+    ]
+    yield "norms of primitives in the coefficients, as of NWChem and xtb", _divided(basis, of_primitives), None
     norms = contraction_norms(shells_and_order(basis)[0])
-    return attrs.evolve(
-        basis,
-        shells=[
-            attrs.evolve(shell, coeffs=shell.coeffs / np.sqrt(norm))
-            for shell, norm in zip(basis.shells, norms, strict=True)
-        ],
-    )
+    off = [abs(norm - 1) > _NORMALISED for norm, shell in zip(norms, basis.shells, strict=True) if shell.nexp > 1]
+    # a single one that is not normalised has a damaged number
+    if 2 * sum(off) > len(off) and (factors := molden._fix_mo_coeffs_cfour(basis)) is not None:
+        yield "CFOUR errors and unnormalised contractions", _divided(basis, np.sqrt(norms)), factors
+
+
+def _divided(basis: Any, factors: Any) -> Any:
+    """The basis set with contraction coefficients divided by factors, one of each shell."""
+    import attrs
+
+    shells = zip(basis.shells, factors, strict=True)
+    return attrs.evolve(basis, shells=[attrs.evolve(shell, coeffs=shell.coeffs / factor) for shell, factor in shells])

@@ -31,6 +31,10 @@ Atoms = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 _OUR_TITLE = re.compile(r"(.*?)(?: \[(.*)\])?")
 
 
+_ONE_IDENTIFIER = re.compile(rb"[ \t]*1[ \t]+\d+[ \t]*\r?\n")
+"""A list of one identifier, which Molden writes though the number of atoms is positive."""
+
+
 def plausible(start: bytes) -> bool:
     """Whether the third line begins with a number: tables of colours have the suffix too."""
     lines = start.lstrip(b"\n").split(b"\n")
@@ -45,6 +49,8 @@ def read(path: Path) -> tuple[Volume, ...]:
     nx, ny, nz = head.lattice.shape
     n_values = head.lattice.n_points * len(head.titles)
     values = numbers_in_text(data[head.end :], path.name, head.line)
+    if len(values) == n_values + 2 and _ONE_IDENTIFIER.match(data, head.end):
+        values = values[2:]
     if len(values) != n_values:
         sets = f" of {len(head.titles)} data sets" if len(head.titles) > 1 else ""
         few = len(values) < n_values

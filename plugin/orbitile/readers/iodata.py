@@ -300,7 +300,7 @@ def _sets_of_wfn(gram: Reals, occupations: Reals, sets: list[slice], charges: Re
         by_overlap = [slice(0, int(again[0])), slice(int(again[0]), None)]
         if fit(by_overlap):
             return by_overlap, False
-    neutral = len(charges) == 1 and abs(float(occupations.sum() - charges.sum())) < 0.01
+    neutral = len(charges) == 1 and abs(float(occupations.sum() - charges.sum())) < 1e-4
     is_density = neutral and np.abs(np.diag(gram) - 1).max() <= _ORTHONORMAL
     return ([slice(None)], True) if is_density else (sets, False)
 
