@@ -309,7 +309,8 @@ def test_neither_energies_nor_occupations_in_a_checkpoint_file(tmp_path, values)
 
 
 @pytest.mark.parametrize(
-    "sample", ["hf_sto3g.fchk", "li_h_3-21G_hf_g09.fchk", "monosilicic_acid_hf_lan.fchk", "h_sto3g.fchk"]
+    "sample",
+    ["hf_sto3g.fchk", "li_h_3-21G_hf_g09.fchk", "monosilicic_acid_hf_lan.fchk", "h_sto3g.fchk", "he_spd_orbital.fchk"],
 )
 def test_energies_are_no_occupations(sample):
     assert np.all(np.isfinite(ob.load(SAMPLES / sample).alpha.energies))
