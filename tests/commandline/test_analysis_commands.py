@@ -6,6 +6,8 @@ from argparse import Namespace
 
 import pytest
 
+import orbitile as ob
+from orbitile.analysis.reports import analyse, analyses
 from orbitile.commandline import main
 from orbitile.commandline._console import progress_bar
 from orbitile.watch import watched, watcher
@@ -38,6 +40,30 @@ def test_tables_are_written(tmp_path, capsys):
     written = capsys.readouterr().out.split()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.rsplit("/", 1)[-1] for path in written)
     assert (tmp_path / "dos-levels.csv").read_text().startswith("orbital,energy,occupation,H,C")
+
+
+def test_plots_come_beside_the_table(tmp_path, capsys):
+    assert main(["levels", BENZENE, "--plot", "levels.svg"]) == 0
+    printed = capsys.readouterr().out
+    assert "HOMO" in printed
+    assert printed.endswith("levels-states.svg\nlevels-overlap.svg\n")
+    for file in tmp_path.iterdir():
+        file.unlink()
+    for arguments in (["bonds", BENZENE], ["charges", "no-such-file.molden"]):  # refused before the file is read
+        assert main([*arguments, "--plot", "p.svg"]) == 2
+        error = capsys.readouterr().err
+        assert f"--plot: {arguments[0]} has tables and no plots, which -o writes; plots have " in error
+        assert "levels" in error
+    with pytest.raises(SystemExit):
+        main(["bonds", "--help"])
+    assert "--plot" not in capsys.readouterr().out
+
+
+def test_analyses_that_have_plots_say_so():
+    """Each of those that can be made of benzene."""
+    wavefunction = ob.load(BENZENE)
+    for name in ("bonds", "composition", "levels", "localise", "interactions"):
+        assert bool(analyse(wavefunction, name).plots) == analyses()[name].PLOTS, name
 
 
 def test_help_has_examples_that_run(capsys):

@@ -40,7 +40,8 @@ class AnalysisCommand:
         parser.add_argument(
             "-o", "--output", metavar="OUT", help="write the tables: .json, or .csv (one a table, and one a plot)"
         )
-        parser.add_argument("--plot", metavar="OUT", help="write the plots: .svg, .png, .pdf (needs matplotlib)")
+        plots = "write the plots: .svg, .png, .pdf (needs matplotlib)" if self.module.PLOTS else argparse.SUPPRESS
+        parser.add_argument("--plot", metavar="OUT", help=plots)
         add_device(parser)
 
     def run(self, options: argparse.Namespace) -> None:
@@ -50,6 +51,12 @@ class AnalysisCommand:
         from ..analysis.presenting import as_json, as_text, check_tables, write_tables
         from ..files.writing import checked_target
 
+        if options.plot and not self.module.PLOTS:
+            drawing = [name for name, module in analyses().items() if module.PLOTS]
+            raise OrbitileError(
+                f"--plot: {self.name.replace('_', '-')} has tables and no plots, which -o writes; plots have "
+                f"{', '.join(drawing)}"
+            )
         if options.plot:
             checked_target(check_picture(options.plot))
         if options.output:
@@ -64,12 +71,13 @@ class AnalysisCommand:
         written += draw_plots(report, options.plot) if options.plot else ()
         if options.json:
             print(as_json(report))
-        elif written:
+        elif options.output:
             for remark in report.remarks:
                 tell(f"note: {remark}")
-            print("\n".join(map(str, written)))
         else:
             print(as_text(report, _ROWS))
+        if written and not options.json:
+            print("\n".join(map(str, written)))
 
 
 def analysis_commands() -> Mapping[str, AnalysisCommand]:

@@ -259,7 +259,12 @@ def add_colouring(group: Any) -> None:
 
 def add_color_range(group: Any) -> None:
     """Add the range of the colours."""
-    group.add_argument("--color-range", type=number, metavar="V", help="colours span -V to V (default: from the data)")
+    group.add_argument(
+        "--color-range",
+        type=number,
+        metavar="V",
+        help="colours span -V to V, in the unit of the second field (default: from the data)",
+    )
 
 
 # What stands in the text of an argument ---------------------------------------------------------------------------

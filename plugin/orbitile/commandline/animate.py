@@ -55,8 +55,12 @@ def add_arguments(parser: CommandParser) -> None:
         "--interpolate", type=int, default=0, metavar="N", help="frames put between two neighbours (default: 0)"
     )
     parser.add_argument("--follow", action="store_true", help="lattice and camera move with the molecule")
-    parser.add_argument("--turn", type=number, default=0.0, metavar="DEG", help="turn the molecule by this in all")
-    parser.add_argument("--rock", type=number, default=0.0, metavar="DEG", help="rock it by this to each side")
+    parser.add_argument(
+        "--turn", type=number, default=0.0, metavar="DEG", help="total rotation of the molecule in degrees (default: 0)"
+    )
+    parser.add_argument(
+        "--rock", type=number, default=0.0, metavar="DEG", help="rock it by so many degrees to each side (default: 0)"
+    )
     parser.add_argument("--spacing", type=number, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
     add_size(parser, "960x720")
     parser.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")

@@ -15,6 +15,7 @@ from ..gaussians.overlap import own_overlap
 from ..gaussians.positions import position_integrals
 from ..model.derived import Derived
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
+from ..threads import one_thread_of_blas
 from ..watch import patiently, stage
 from .functionals import Centres, Functional, Populations
 from .intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals, whole_occupations
@@ -224,7 +225,7 @@ def _made(
     shares: dict[str, Reals] = {}
     sets: list[LocalisedSet] = []
     for n, spin in enumerate(spins):
-        with stage(n / len(spins), (n + 1) / len(spins)):
+        with stage(n / len(spins), (n + 1) / len(spins)), one_thread_of_blas(wavefunction.n_basis):
             found = list(_sets(wavefunction, spin, scheme, which, None if near is None else near[spin]))
         ends = np.cumsum([0, *(one.coefficients.shape[1] for one in found)])
         orbitals[spin] = Orbitals(

@@ -18,6 +18,7 @@ from ...model.report import Report
 from ...model.trajectory import Trajectory
 from ...model.wavefunction import Wavefunction
 from ...registry import modules_of
+from ...threads import one_thread_of_blas
 from ...watch import Cancel, Progress, watched
 
 SUBJECTS: Mapping[str, tuple[type, ...]] = {
@@ -42,8 +43,8 @@ class Analysis(Protocol):
     """What a module offers that is an analysis.
 
     `PARAMETERS` have the same names as the keywords of `report`, which gets all of them, read, and `device` beside
-    them. `unavailable` tells in a sentence why a molecule does not have it, found quickly; `warning` that it will take
-    long, and how long about, before it begins.
+    them. `PLOTS` says whether its reports have plots. `unavailable` tells in a sentence why a molecule does not have
+    it, found quickly; `warning` that it will take long, and how long about, before it begins.
     """
 
     TITLE: str
@@ -57,6 +58,7 @@ class Analysis(Protocol):
     GROUP: str = "Other"
     PRIORITY: float = 0
     EXAMPLES: tuple[str, ...] = ()
+    PLOTS: bool = False
     unavailable: Callable[[Any], str] = _nothing
     warning: Callable[..., str] = _no_warning
 
@@ -140,7 +142,8 @@ def analyse(
         raise OrbitileError(f"{name}: expected a {expected}, got {type(subject).__name__}")
     if reason := module.unavailable(subject):
         raise OrbitileError(f"{name}: {reason}")
-    with watched(progress, cancelled):
+    rows = subject.n_basis if isinstance(subject, Wavefunction) else 0
+    with watched(progress, cancelled), one_thread_of_blas(rows):
         return module.report(subject, device=device, **values)
 
 

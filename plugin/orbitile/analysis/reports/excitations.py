@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 TITLE = "Excited states"
 HELP = "excited states: spectrum, orbitals involved, hole and electron, charge transfer"
 GROUP = "Excited states"
+PLOTS = True
 PRIORITY = 60
 _USUAL = "loewdin; mulliken for large molecules"
 PARAMETERS = (

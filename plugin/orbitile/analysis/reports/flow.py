@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 TITLE = "Electron flow"
 HELP = "localised orbitals along a path: which becomes which bond, and how far each moves"
 GROUP = "Orbitals"
+PLOTS = True
 KIND = "trajectory"
 PRIORITY = 70
 PARAMETERS = (

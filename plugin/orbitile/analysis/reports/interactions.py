@@ -23,11 +23,12 @@ TITLE = "Weak interactions"
 HELP = "hydrogen bonds, van der Waals contacts and clashes, also of structures without a wavefunction"
 KIND = "atoms"
 GROUP = "Density"
+PLOTS = True
 PRIORITY = 70
 PARAMETERS = (
     Argument("atoms", ATOMS, "what is between these atoms and the rest", (), "all, or between two molecules"),
     Argument("model", one_of("nci", "igm", "igmh"), "whose surfaces are shown", "nci", "nci"),
-    Argument("isovalue", POSITIVE_NUMBER, "of these surfaces", None, "the usual one"),
+    Argument("isovalue", POSITIVE_NUMBER, "of these surfaces, in atomic units", None, "the usual one"),
 )
 EXAMPLES = ("orb_interactions", "orb_interactions atoms=1-12", "orb_interactions complex, resn LIG, igm")
 

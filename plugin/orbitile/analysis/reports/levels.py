@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TITLE = "Levels and density of states"
 HELP = "energies of orbitals, their density of states, whole and in parts, and overlap populations"
 GROUP = "Orbitals"
+PLOTS = True
 PRIORITY = 75
 _USUAL = "loewdin; mulliken for large molecules"
 

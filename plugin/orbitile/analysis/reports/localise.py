@@ -40,7 +40,7 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     seconds = seconds_for(
         wavefunction, parameters.get("scheme", "ibo"), "all" if parameters.get("which") == "virtual" else "occupied"
     )
-    return f"localising these orbitals takes about {seconds:.0f} s" if seconds > 10 else ""
+    return f"localising these orbitals takes about {seconds:.0f} s" if seconds > 5 else ""
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
