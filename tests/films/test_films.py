@@ -368,6 +368,35 @@ def test_an_encoder_that_stands_still_is_not_waited_for(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+_QUITTING = """
+import os, sys, threading, time
+from pathlib import Path
+from orbitile.workers import Worker
+from tests.workers import jobs
+target = Path(sys.argv[1])
+threading.Thread(target=Worker("the worker").call, args=(jobs.filmed, str(target)), daemon=True).start()
+while len(list(target.parent.iterdir())) < 2:
+    time.sleep(0.01)
+time.sleep(0.5)
+os._exit(0)
+"""
+"""Ends as PyMOL does, which tells nobody."""
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+def test_a_film_whose_owner_has_quit_leaves_the_one_before(tmp_path, suffix):
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg (extra films) is not installed")
+    target = tmp_path / f"film{suffix}"
+    target.write_bytes(b"the film before")
+    subprocess.run([sys.executable, "-c", _QUITTING, str(target)], check=True, timeout=60)
+    end = time.monotonic() + 10
+    while len(list(tmp_path.iterdir())) > 1 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert target.read_bytes() == b"the film before"
+    assert list(tmp_path.iterdir()) == [target]
+
+
 @pytest.mark.parametrize("name", [pytest.param("film.gif", marks=pytest.mark.slow), "film"])
 def test_interrupted_it_leaves_nothing(tmp_path, water, name):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")

@@ -201,3 +201,19 @@ def last_words():
     """Number of this process, which ends."""
     retire()
     return os.getpid()
+
+
+def filmed(target):
+    """Write a film of a minute, picture by picture, as the process that draws does."""
+    from pathlib import Path
+
+    from orbitile.films.writing import write_film
+
+    def pictures():
+        for n in range(2000):
+            time.sleep(0.02)
+            tell((n + 1) / 2000)
+            checkpoint()
+            yield np.full((48, 64, 4), n % 256, np.uint8)
+
+    write_film(pictures(), Path(target), (64, 48), 25.0)

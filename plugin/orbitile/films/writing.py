@@ -6,7 +6,6 @@ import importlib
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
@@ -116,9 +115,11 @@ def write_film(pictures: Iterator[Pixels], target: Path, size: tuple[int, int], 
             "ffmpeg", [_ffmpeg(), "-loglevel", "error", "-y", *given, *_ENCODING[suffix], str(temporary)]
         )
         try:
-            with suppress(BrokenPipeError):  # it says why it ended
-                for pixels in pictures:
+            for pixels in pictures:  # whatever is raised here ends the film: half of it is none
+                try:
                     child.feed(np.ascontiguousarray(pixels[..., :3]).data)
+                except BrokenPipeError:  # it says why it ended
+                    break
             child.finish()
         finally:
             child.kill()

@@ -119,7 +119,10 @@ class _Worker:
             return "failed", Failure.of(error)
 
     def _tell(self, share: float) -> None:
-        transport.send(self._connection, "progress", share)
+        try:
+            transport.send(self._connection, "progress", share)
+        except OSError:  # the other side has gone, which is no error of the work: it is not wanted any more
+            self._ended = True
 
     def _is_unwanted(self) -> bool:
         now = time.monotonic()
