@@ -70,14 +70,19 @@ def test_both_renderers_draw_the_same_outline(shown, tmp_path):
     assert (first & second).sum() / (first | second).sum() > 0.97
 
 
-def test_the_legend_is_written(shown, tmp_path):
+@pytest.mark.parametrize("by", ["orbitile", "ray"])
+def test_the_legend_is_written_below_what_is_seen(shown, tmp_path, by):
+    shown.turn("z", 30)
+    shown.zoom("benzene", -3.8)  # so large that it fills the picture, and goes on beyond
     written = []
     for legend in (0, 1):
-        call(shown, "orb_picture", str(tmp_path / "p.png"), 480, 360, legend=legend)
-        written.append(pixels(tmp_path / "p.png"))
-    different = np.abs(written[0] - written[1]).max(axis=2) > 60
-    assert different[270:, :240].any()
-    assert not different[:180].any()
+        call(shown, "orb_picture", str(tmp_path / "p.png"), 480, 360, by, "#204060", legend)
+        written.append((pixels(tmp_path / "p.png")[..., :3] != (0x20, 0x40, 0x60)).any(axis=2))
+    plain, explained = written
+    assert plain[-50:].any(axis=1)[:20].all()
+    assert explained[:250].any(axis=1).all()
+    assert explained[-50:, :240].any()
+    assert not explained[-50:, 300:].any()  # the legend alone is there
 
 
 def test_surfaces_side_by_side_are_drawn_so(shown, tmp_path):

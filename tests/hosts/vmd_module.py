@@ -123,10 +123,11 @@ def make():
             raise ValueError(name)
         it.materials[name] = it.materials[copy]
 
-    def change(name, opacity):
-        if not isinstance(opacity, float) or name not in it.materials:
+    def change(name, opacity=None, specular=0.5):
+        if not isinstance(specular, float) or name not in it.materials:
             raise ValueError(name)
-        it.materials[name] = opacity
+        it.materials[name] = it.materials[name] if opacity is None else opacity
+        it.matte |= {name} if specular == 0 else set()
 
     def set_scale(method):
         if method not in ("RWB", "BGR", "WBlk", "BlkW"):

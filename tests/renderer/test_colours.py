@@ -47,7 +47,7 @@ def test_a_vertex_has_the_colour_of_its_value(colour_map, turn):
     surface = mapped(colour_map)
     camera = Camera(eye=(0, 0, 20), orthographic=True, height=6.0).turned(*turn)
     camera = dataclasses.replace(camera, eye=camera.rotation[2] * 20)
-    pixels = render(surface, size=SIZE, camera=camera)
+    pixels = render(surface, size=SIZE, opacity=1.0, camera=camera)
     vertices, columns, rows, facing = seen(surface, camera)
     found, expected = (
         linear_light(pixels[rows, columns, :3] / 255),
@@ -66,7 +66,7 @@ def test_no_highlight_reads_as_zero_and_no_shade_as_another_value():
     """A surface of one value has one hue, and its place on the scale can be told everywhere."""
     for share in (0.15, 0.3, 0.7, 0.9):
         value = np.full(len(ball().vertices), 4 * share - 2)
-        pixels = render(mapped(values=value), size=SIZE, camera=Camera())[..., :3] / 255
+        pixels = render(mapped(values=value), size=SIZE, opacity=1.0, camera=Camera())[..., :3] / 255
         inside = np.argwhere((pixels < 0.99).any(axis=-1))
         middle = inside.mean(axis=0)
         disc = inside[np.linalg.norm(inside - middle, axis=1) < 0.93 * np.ptp(inside[:, 0]) / 2]

@@ -67,7 +67,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
     )
     group.add_argument(
-        "--opacity", type=number, help="of the surfaces, 0 to 1 (default: 0.65; 1 with --color-by and --plane)"
+        "--opacity", type=number, help="of the surfaces, 0 to 1 (default: 0.65; 0.92 with --color-by, 1 with --plane)"
     )
     group.add_argument(
         "--turn",

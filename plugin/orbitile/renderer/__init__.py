@@ -19,7 +19,10 @@ from .picture import checked_size as checked_size
 from .picture import paper_of as paper_of
 from .picture import render as render
 from .picture import render_scene as render_scene
+from .picture import round_spacing as round_spacing
 from .png import check_path as check_path
 from .png import write_png as write_png
+from .resolution import cell_spacing as cell_spacing
+from .resolution import pixel_at as pixel_at
 from .resolution import round_lattice as round_lattice
-from .resolution import round_spacing as round_spacing
+from .resolution import round_surface as round_surface

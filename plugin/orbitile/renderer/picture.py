@@ -13,13 +13,14 @@ from ..errors import RenderError
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED, Wavefunction
 from ..scenes.palette import PALETTES, Colour, ColourPair, colours_of_fields, parse_colour
-from ..scenes.scene import Scene, checked_surfaces, scene_of
+from ..scenes.scene import Scene, checked_surfaces, make_scene, scene_of
 from ..surfaces.colour_maps import RGB
 from .annotation import annotate, margins
 from .camera import Camera, default_camera
 from .draw import draw
 from .legend import LegendPart, legend_of
 from .png import check_path, write_png
+from .resolution import cell_spacing, pixel_at, round_surface
 
 LARGEST = 32768
 """Largest width and height of a picture, in pixels."""
@@ -60,8 +61,9 @@ def render(
         Of the parts where the field is positive and negative: names, hexadecimal strings, or three numbers from 0 to 1.
         Several such pairs are for several fields: surfaces of one quantity share a pair.
     opacity : float
-        Of a lobe seen face on, from 0 to 1: its front and its back together. Its rim is denser. By default 0.65, and 1
-        for a surface that is coloured by a second field, whose colours would otherwise be mixed with others.
+        Of a lobe seen face on, from 0 to 1: its front and its back together. Its rim is denser. By default 0.65, and
+        0.92 for a surface that is coloured by a second field: the molecule can be seen through it. With 1 its colours
+        are those of the legend.
     legend : bool
         Write quantity, isovalue and unit beside patches of the colours; for a surface coloured by a second field, its
         scale of colours.
@@ -110,6 +112,8 @@ def render(
     legend = legend or any(DAMAGED in surface.quantity for surface in drawn)  # a warning that stays
     parts = legend_of(drawn, pairs, (width, height)) if legend else []
     camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
+    rounded = [round_surface(surface, pixel_at(camera, surface.vertices, height)) for surface in drawn]
+    scene = scene_of(rounded, wavefunction, colours=colours, opacity=opacity)
     pixels = render_scene(scene, camera, (width, height), paper, parts, scale=scale)
     if target is not None:
         write_png(target, pixels)
@@ -207,3 +211,26 @@ def place_camera(
     if camera.eye is not None:
         return camera
     return camera.framed(scene, width / height, margins(size, parts, scale))
+
+
+def round_spacing(
+    surfaces: Surface | Sequence[Surface],
+    wavefunction: Wavefunction | None = None,
+    *,
+    size: tuple[int, int] = (1600, 1200),
+    camera: Camera | None = None,
+) -> float:
+    """Spacing of a lattice, in bohr, on which surfaces show their detail in a picture: its cells are 12 pixels there.
+
+    Parameters
+    ----------
+    surfaces
+        What is to be drawn, from any lattice: how large it is in the picture is all that matters.
+    wavefunction, size, camera
+        As for `render`.
+    """
+    drawn = checked_surfaces(surfaces)
+    scene = make_scene(drawn, wavefunction, colours_of_fields(drawn, PALETTES), [1.0] * len(drawn))
+    placed = place_camera(camera, scene, checked_size(size), [], scale=False, orthographic=True)
+    assert placed.height is not None  # it was just framed, or made orthographic
+    return cell_spacing(placed.height / size[1])

@@ -1,22 +1,25 @@
-"""How fine the lattice of a surface has to be for it to look round in a picture."""
+"""How fine a surface and its lattice have to be for it to look round in a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..model.lattice import Lattice
 from ..model.surface import Surface
-from ..model.wavefunction import Wavefunction
-from ..scenes.palette import PALETTES, colours_of_fields
-from ..scenes.scene import checked_surfaces, make_scene
+from ..surfaces.subdivision import subdivided
 from .camera import Camera
-from .picture import checked_size, place_camera
 
-_ROUND_PIXELS = 18
-"""Length in pixels of the edges of triangles at which surfaces look round: that of a sphere of 300 is off by 0.14."""
+_CELL_PIXELS = 12
+"""Size in pixels of the cells of a lattice that shows the edges and thin walls of a field, as those of ELF."""
+
+_EDGE_PIXELS = 6
+"""Length in pixels of the edges of triangles at which an outline looks round."""
+
+_MOST_FACES = 250_000
+"""Triangles that a surface is not subdivided beyond."""
 
 _NEARLY = 0.75
 """A lattice stays as it is whose spacing would become less than that much finer: nobody sees the difference."""
@@ -25,27 +28,32 @@ _MOST_POINTS = 3_000_000
 """Points of a lattice up to which a surface is refined for the sake of a picture."""
 
 
-def round_spacing(
-    surfaces: Surface | Sequence[Surface],
-    wavefunction: Wavefunction | None = None,
-    *,
-    size: tuple[int, int] = (1600, 1200),
-    camera: Camera | None = None,
-) -> float:
-    """Spacing of a lattice, in bohr, on which surfaces look round in a picture: its cells are 18 pixels there.
+def pixel_at(camera: Camera, points: NDArray[np.floating], height: int) -> float:
+    """What a pixel of a picture of this height shows at the depth of the middle of points, in bohr.
 
-    Parameters
-    ----------
-    surfaces
-        What is to be drawn, from any lattice: how large it is in the picture is all that matters.
-    wavefunction, size, camera
-        As for `render`.
+    The camera has an eye, or is not placed yet: then nothing is known, and a pixel shows a bohr.
     """
-    drawn = checked_surfaces(surfaces)
-    scene = make_scene(drawn, wavefunction, colours_of_fields(drawn, PALETTES), [1.0] * len(drawn))
-    placed = place_camera(camera, scene, checked_size(size), [], scale=False, orthographic=True)
-    assert placed.height is not None  # it was just framed, or made orthographic
-    return _ROUND_PIXELS * placed.height / size[1]
+    if camera.eye is None or not len(points):
+        return 1.0
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    depth = max(float((camera.eye - middle) @ camera.rotation[2]), 1e-3)
+    return (camera.height or 2 * depth * float(np.tan(np.radians(camera.field_of_view) / 2))) / height
+
+
+def cell_spacing(pixel: float) -> float:
+    """Spacing of a lattice, in bohr, that shows the detail of a field where a pixel shows so many bohr."""
+    return _CELL_PIXELS * pixel
+
+
+def round_surface(surface: Surface, pixel: float) -> Surface:
+    """The surface with triangles so small that its outline looks round where a pixel shows so many bohr."""
+    if not len(surface.faces):
+        return surface
+    a, b = (surface.vertices[surface.faces[:: len(surface.faces) // 1000 + 1, corner]] for corner in (0, 1))
+    length = float(np.linalg.norm(b - a, axis=1).mean()) / pixel
+    while length > _EDGE_PIXELS and 4 * len(surface.faces) <= _MOST_FACES:
+        surface, length = subdivided(surface), length / 2
+    return surface
 
 
 def round_lattice(lattice: Lattice, spacing: float) -> Lattice:

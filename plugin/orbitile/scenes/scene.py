@@ -25,8 +25,9 @@ GLASS, MATTE, PAPER = 1.0, 0.5, 0.0
 darken a little towards the rim and in no other way (see `shaders/mesh_paint.glsl`). Paper: colours are as they are."""
 
 
-OPACITY = 0.65
-"""Of a lobe whose colours stand for its sign."""
+OPACITY, VALUE_OPACITY = 0.65, 0.92
+"""Of a lobe whose colours stand for its sign, and of a surface whose colours stand for values: the molecule is seen
+through that, and little is mixed into its colours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +202,9 @@ def scene_of(
         Of the parts where the field is positive and negative: names, hexadecimal strings, or three numbers from 0 to 1.
         Several such pairs are for several fields: surfaces of one quantity share a pair.
     opacity : float, optional
-        Of a lobe seen face on, from 0 to 1: its front and its back together. By default 0.65, and 1 for a surface that
-        is coloured by a second field, whose colours would otherwise be mixed with others.
+        Of a lobe seen face on, from 0 to 1: its front and its back together. By default 0.65, and 0.92 for a surface
+        that is coloured by a second field: the molecule can be seen through it. With 1 its colours are those of the
+        legend.
 
     Raises
     ------
@@ -217,7 +219,9 @@ def scene_of(
         isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
     ):
         raise RenderError(f"opacity: expected a number from 0 to 1, got {opacity!r}")
-    usual = [OPACITY if surface.colouring is None else 1.0 for surface in drawn]
+    usual = [
+        OPACITY if surface.colouring is None else VALUE_OPACITY if surface.isovalue else 1.0 for surface in drawn
+    ]  # a plane hides nothing
     scene = make_scene(drawn, wavefunction, pairs, usual if opacity is None else [float(opacity)] * len(drawn))
     if not len(scene.extent()[0]):
         raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")

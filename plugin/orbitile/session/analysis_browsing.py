@@ -190,10 +190,10 @@ class AnalysisBrowsing(LiveBrowsing):
         waits = self._analysing is not None and self.asking.wanted is None
         return self._analysed.share if waits else super().share
 
-    def cancel(self) -> bool:
-        """Withdraw what is under way; says whether there was anything."""
+    def cancel(self, saving: bool = True) -> bool:
+        """Withdraw what is under way, as `Browsing.cancel` says."""
         analysing = self.withdraw_analysis()
-        return super().cancel() or analysing
+        return super().cancel(saving) or analysing
 
     def _arrived_report(self, job: Future[Report]) -> None:
         self._analysing, finding = None, self.finding

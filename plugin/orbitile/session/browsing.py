@@ -112,8 +112,11 @@ class Browsing(Showing):
         self.session.player.close()
         self.session.computing.close()
 
-    def cancel(self) -> bool:
-        """Withdraw what is under way; says whether there was anything."""
+    def cancel(self, saving: bool = True) -> bool:
+        """Withdraw what is under way, pictures and films that are saved too unless told otherwise.
+
+        Says whether there was anything.
+        """
         busy = self.is_busy()
         if not (self.asking.wanted or self._reading):
             self._preparing.stop()
@@ -122,9 +125,11 @@ class Browsing(Showing):
         self._stop_ahead()
         while self._reading:
             self._reading.pop()[-1].cancel()
-        self.session.saving.cancel()
+        if saving:
+            self.session.saving.cancel()
+        goes_on = self.session.saving.is_busy and not saving
         self.view.set_busy(self.is_busy())
-        if busy:
+        if busy and not goes_on:
             self.view.say("Cancelled.")
         return busy
 

@@ -198,9 +198,9 @@ class OrbitalBrowsing(AnalysisBrowsing):
         """Whether everything that was asked for is shown."""
         return super().at_rest() and self._localising is None
 
-    def cancel(self) -> bool:
-        """Withdraw what is under way; says whether there was anything."""
+    def cancel(self, saving: bool = True) -> bool:
+        """Withdraw what is under way, as `Browsing.cancel` says."""
         localising = self._withdraw_localising()
         if localising and self.wavefunction is not None:
             self._list_canonical(self.wavefunction)
-        return super().cancel() or localising
+        return super().cancel(saving) or localising

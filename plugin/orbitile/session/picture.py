@@ -15,25 +15,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Cancelled, OrbitileError
+from ..evaluation.boxes import enclosing_lattice
+from ..evaluation.colouring import coloured
+from ..evaluation.surfaces import compute_surface
 from ..films.writing import Pixels, write_film, write_folder
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED
-from ..renderer import Camera, LegendPart, annotate, legend_of, render_scene, write_png
+from ..renderer import (
+    Camera,
+    LegendPart,
+    annotate,
+    cell_spacing,
+    legend_of,
+    margins,
+    pixel_at,
+    render_scene,
+    round_lattice,
+    round_surface,
+    write_png,
+)
 from ..scenes import Mesh, Molecule, Scene, dots, wires
 from ..surfaces.colour_maps import RGB
-from ..surfaces.subdivision import subdivided
 from ..watch import checkpoint, stage, tell
 from .look import Look
 from .sampling import WavefunctionCache, sample
 from .shown import Shown, surface_of
+from .volume_file import is_volume_file
 
 _LINE = 1 / 700
 """Width of the lines of a mesh, as a share of the height of the picture; dots are three times as wide."""
-
-_ROUND_PIXELS = 12
-"""Length of the edges of triangles up to which a surface looks round."""
-_MOST_FACES = 250_000
-"""Triangles that a surface is not refined beyond."""
 
 _FRONT = 0.71
 """One over the mean, over what is seen of a ball, of the walls of glass that a line of sight goes through at each side:
@@ -114,29 +124,68 @@ class Moment:
 # Pictures ---------------------------------------------------------------------------------------------------------
 
 
-def pixels_of(picture: Picture, draw: DrawPane | None = None) -> Pixels:
-    """Draw a picture: each of its panes by our renderer, or by another one, and a legend on each.
+def pixels_of(picture: Picture, draw: DrawPane | None = None, above: int | None = None) -> Pixels:
+    """Draw a picture: each of its panes by our renderer, or by another one, and a legend below each.
+
+    Parameters
+    ----------
+    picture : Picture
+    draw : DrawPane, optional
+        The other renderer.
+    above : int, optional
+        Pixels of the height of a pane that are left to what is shown; by default what its legend leaves.
 
     Raises
     ------
     OrbitileError
         When it cannot be drawn: there is no OpenGL.
     """
-    columns, rows = grid_of(len(picture.panes), picture.size)
     width, height = picture.size
     result = np.empty((height, width, 4), np.uint8)
     result[:] = (255, 255, 255, 0) if picture.paper is None else [*(round(255 * ink) for ink in picture.paper), 255]
-    across, down = (np.linspace(0, length, n + 1).astype(int) for length, n in ((width, columns), (height, rows)))
-    for place, coarse in enumerate(picture.panes):
+    above = height_above(picture) if above is None else above
+    for (x, y, size), coarse in zip(_places(picture), picture.panes, strict=True):
+        seen = size[0], above
+        pane = tuple(_round(drawn, picture.camera, above) for drawn in coarse)
+        pixels = _drawn(picture, pane, seen) if draw is None else draw(pane, seen, picture.paper)
+        result[y : y + above, x : x + size[0]] = pixels
+        there = result[y : y + size[1], x : x + size[0]]
+        parts = _legend(pane, size, picture.legend)
+        result[y : y + size[1], x : x + size[0]] = annotate(there, parts, scale=None, paper=picture.paper)
+    return result
+
+
+def _places(picture: Picture) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Upper left corner, and size, of each pane, all in pixels; all are of the same height, but for what is left."""
+    columns, rows = grid_of(len(picture.panes), picture.size)
+    across, down = (
+        np.linspace(0, length, n + 1).astype(int) for length, n in zip(picture.size, (columns, rows), strict=True)
+    )
+    for place in range(len(picture.panes)):
         column, row = place % columns, place // columns
         (x0, x1), (y0, y1) = across[column : column + 2].tolist(), down[row : row + 2].tolist()
-        size = x1 - x0, y1 - y0
-        pane = tuple(_round(drawn, picture.camera, size[1]) for drawn in coarse)
-        pixels = _drawn(picture, pane, size) if draw is None else draw(pane, size, picture.paper)
-        damaged = any(DAMAGED in drawn.surface.quantity for drawn in pane)
-        parts = legend_parts(pane, size) if picture.legend or damaged else []
-        result[y0:y1, x0:x1] = annotate(pixels, parts, scale=None, paper=picture.paper)
-    return result
+        yield x0, y0, (x1 - x0, y1 - y0)
+
+
+def height_above(picture: Picture) -> int:
+    """Pixels of the height of each pane that the highest of their legends leaves free, so that it covers nothing."""
+    heights = [
+        pixels_above(pane, size, picture.legend)
+        for pane, (_, _, size) in zip(picture.panes, _places(picture), strict=True)
+    ]
+    return min(heights)
+
+
+def pixels_above(pane: Pane, size: tuple[int, int], legend: bool) -> int:
+    """The same for a pane of (width, height) pixels."""
+    parts = _legend(pane, size, legend)
+    return size[1] - round(margins(size, parts, scale=False)[2] * size[1]) if parts else size[1]
+
+
+def _legend(pane: Pane, size: tuple[int, int], wanted: bool) -> list[LegendPart]:
+    """What is written below a pane: a legend where it is wanted, and where it has to warn of a damaged file."""
+    damaged = any(DAMAGED in drawn.surface.quantity for drawn in pane)
+    return legend_parts(pane, size) if wanted or damaged else []
 
 
 def grid_of(n_panes: int, size: tuple[int, int]) -> tuple[int, int]:
@@ -157,7 +206,7 @@ def _drawn(picture: Picture, pane: Pane, size: tuple[int, int]) -> Pixels:
     seen = [drawn for drawn in pane if len(drawn.surface.faces) and drawn.shown.look.transparency < 1]
     meshes = tuple(map(mesh_of, seen))
     scene = Scene(picture.molecule, meshes)
-    line = _LINE * _height(picture.camera, scene.extent()[0]) / 2
+    line = _LINE * size[1] * pixel_at(picture.camera, scene.extent()[0], size[1]) / 2
     styled = tuple(
         wires(mesh, line) if style == "mesh" else dots(mesh, 3 * line) if style == "dots" else mesh
         for mesh, style in zip(meshes, (drawn.shown.look.style for drawn in seen), strict=True)
@@ -183,28 +232,58 @@ def wall_transparency(look: Look, *, is_coloured: bool) -> float:
 
 def _round(drawn: DrawnSurface, camera: Camera, height: int) -> DrawnSurface:
     """The surface with triangles so fine that it looks round in a picture of this height in pixels."""
-    surface = drawn.surface
-    if drawn.shown.look.style in ("mesh", "dots") or not len(surface.faces):
+    if drawn.shown.look.style in ("mesh", "dots"):
         return drawn
-    a, b = (surface.vertices[surface.faces[:: len(surface.faces) // 1000 + 1, corner]] for corner in (0, 1))
-    length = float(np.linalg.norm(b - a, axis=1).mean()) * height / _height(camera, surface.vertices)
-    while length > _ROUND_PIXELS and 4 * len(surface.faces) <= _MOST_FACES:
-        surface, length = subdivided(surface), length / 2
-    return replace(drawn, surface=surface)
-
-
-def _height(camera: Camera, points: NDArray[np.floating]) -> float:
-    """What the picture shows from its lower to its upper edge at the depth of the middle of points, in bohr."""
-    if camera.eye is None or not len(points):
-        return 1.0
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    depth = max(float((camera.eye - middle) @ camera.rotation[2]), 1e-3)
-    return camera.height or 2 * depth * float(np.tan(np.radians(camera.field_of_view) / 2))
+    return replace(drawn, surface=round_surface(drawn.surface, pixel_at(camera, drawn.surface.vertices, height)))
 
 
 def legend_parts(pane: Pane, size: tuple[int, int]) -> list[LegendPart]:
     """What the legend says of surfaces, in a picture of (width, height) pixels."""
     return legend_of([drawn.surface for drawn in pane], [drawn.shown.look.colours for drawn in pane], size)
+
+
+def refined(picture: Picture, above: int, cache: WavefunctionCache) -> Picture:
+    """The picture with surfaces of lattices that are as fine as it shows them; what cannot be had stays as it is."""
+
+    def finer(drawn: DrawnSurface) -> DrawnSurface:
+        vertices = drawn.surface.vertices
+        try:
+            found = finer_surface(drawn, cell_spacing(pixel_at(picture.camera, vertices, above)), cache)
+        except Cancelled:
+            raise
+        except OrbitileError:  # its file has changed since, or this process has no device
+            return drawn
+        return replace(drawn, surface=found)
+
+    return replace(picture, panes=tuple(tuple(map(finer, pane)) for pane in picture.panes))
+
+
+def finer_surface(drawn: DrawnSurface, spacing: float, cache: WavefunctionCache) -> Surface:
+    """A surface that is shown, computed anew on a lattice of this spacing in bohr where that is finer.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be computed here.
+    """
+    surface, request = drawn.surface, drawn.shown.request
+    if not len(surface.faces) or drawn.shown.look.style in ("mesh", "dots") or is_volume_file(request.path):
+        return surface
+    wavefunction, name, color_by = cache.resolved(request)
+    field = cache.field(wavefunction, name)
+    lattice = enclosing_lattice(wavefunction, field, surface.isovalue, quality=request.quality)
+    finer = round_lattice(lattice, spacing)
+    if finer is lattice or field.is_smooth:
+        return surface
+    device, precision = request.device, request.precision
+    found = compute_surface(wavefunction, field, surface.isovalue, finer, device=device, precision=precision)
+    scale = surface.colouring
+    if scale is None:
+        return found
+    second = cache.field(wavefunction, color_by)
+    values = coloured(found, wavefunction, second, device=device, precision=precision).colouring
+    assert values is not None  # it was just coloured
+    return replace(found, colouring=replace(scale, values=values.values))
 
 
 def save_picture(picture: Picture, target: Path) -> None:
@@ -217,7 +296,8 @@ def save_picture(picture: Picture, target: Path) -> None:
     FileError
         When the file cannot be written.
     """
-    write_png(target, pixels_of(picture))
+    above = height_above(picture)
+    write_png(target, pixels_of(refined(picture, above, WavefunctionCache()), above=above))
 
 
 def save_traced(picture: Picture, target: Path, trace: Callable[..., Pixels], scene: Any) -> None:
@@ -235,7 +315,8 @@ def save_traced(picture: Picture, target: Path, trace: Callable[..., Pixels], sc
     FileError
         When the file cannot be written.
     """
-    write_png(target, pixels_of(picture, partial(trace, scene)))
+    above = height_above(picture)
+    write_png(target, pixels_of(refined(picture, above, WavefunctionCache()), partial(trace, scene), above))
 
 
 # Films ------------------------------------------------------------------------------------------------------------
@@ -283,8 +364,10 @@ def save_film(picture: Picture, moments: list[Moment], rate: float, target: Path
 
 
 def _film(picture: Picture, moments: list[Moment], left_out: list[str]) -> Iterator[Pixels]:
-    cache = WavefunctionCache()
+    cache, above = WavefunctionCache(), height_above(picture)
     n_surfaces = 0
+    if not any(drawn.shown.request.frame is not None for pane in picture.panes for drawn in pane):
+        picture = refined(picture, above, cache)
     for n, moment in enumerate(moments):
         with stage(n / len(moments), (n + 1) / len(moments)):
             checkpoint()
@@ -293,9 +376,9 @@ def _film(picture: Picture, moments: list[Moment], left_out: list[str]) -> Itera
                 seen = replace(seen, molecule=replace(picture.molecule, centres=moment.centres))
             if moment.frame is not None:
                 panes = tuple(tuple(_at(drawn, moment.frame, cache, left_out) for drawn in pane) for pane in seen.panes)
-                seen = replace(seen, panes=tuple(tuple(filter(None, pane)) for pane in panes))
+                seen = refined(replace(seen, panes=tuple(tuple(filter(None, pane)) for pane in panes)), above, cache)
             n_surfaces += sum(map(len, seen.panes))
-            pixels = pixels_of(seen)
+            pixels = pixels_of(seen, above=above)
             tell(1.0)
         yield pixels
     if left_out and not n_surfaces:

@@ -116,6 +116,16 @@ class WavefunctionCache:
             for name in names:
                 self.field(wavefunction, name)
 
+    def resolved(self, request: Request) -> tuple[Wavefunction, str, str]:
+        """The wavefunction of a request, its field and its second one as that names them; errors as for `get`."""
+        _require_references(request)
+        if not is_trajectory(request.path):
+            return self.get(request.path), request.field, request.color_by
+        trajectory = self.trajectory(request.path)
+        wavefunction = trajectory.frame(request.frame or 0, field=request.field)
+        color_by = request.color_by and trajectory.field(request.color_by)
+        return wavefunction, trajectory.field(request.field), color_by
+
     def _read(self, source: str, read: Callable[[str], V], known: OrderedDict[OneFile, V], most: int) -> V:
         """What a file holds, read unless it is known."""
         wanted = OneFile.read(source)

@@ -12,7 +12,7 @@ from ..model.wavefunction import Wavefunction
 from ..readers import load_atoms
 from ..renderer import checked_size, margins, paper_of
 from .listed import listed
-from .picture import DrawnSurface, Moment, Picture, legend_parts, mesh_of, turning
+from .picture import DrawnSurface, Moment, Picture, mesh_of, pixels_above, turning
 from .session import Session
 from .shown import surface_of
 from .source import OneFile
@@ -103,9 +103,10 @@ def _default(
     found = [_atoms(session, session.source(name), frame) for name, frame in molecules.items()]
     atoms = [each for each in found if each is not None]
     width, height = whole_size(size, Viewpoint.size)
-    free = margins((width, height), legend_parts(tuple(drawn), (width, height)) if legend else (), scale=False)
+    free = margins((width, height), (), scale=False)
     meshes = [mesh_of(surface) for surface in drawn]
-    return default_viewpoint(atoms, meshes, width / height, free, session.host.directions())
+    aspect = width / pixels_above(tuple(drawn), (width, height), legend)
+    return default_viewpoint(atoms, meshes, aspect, free, session.host.directions())
 
 
 def film_moments(picture: Picture, seen: Viewpoint, turn: float, n_pictures: int) -> list[Moment]:

@@ -189,7 +189,7 @@ def surfaces_of_picture(
         spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
         for n, (request, (field, lattice, isovalue)) in enumerate(sampled):
             finer = round_lattice(lattice, spacing)
-            if finer is not lattice and not field.is_smooth:
+            if finer is not lattice and not field.is_smooth:  # triangles are made smaller when it is drawn
                 surfaces[n] = _isosurface(request, wavefunction, field, finer, isovalue, listener)
     for surface, (request, (field, lattice, _)) in zip(surfaces, sampled, strict=True):
         _warn_if_cut(request, wavefunction, surface, field, lattice, listener)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import shorten
 from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
 from ...session.analysis_browsing import OfferedAnalysis
-
-_SENTENCE = 66
-"""Letters of a sentence that stand in the menu."""
+from .widgets import add_entry
 
 
 class AnalyseButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
@@ -43,7 +40,7 @@ class AnalyseButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no t
             for offered in those:
                 sentence = f"{offered.module.HELP[0].upper()}{offered.module.HELP[1:]}"
                 told = f"not here: {offered.reason}" if offered.reason else sentence
-                action = menu.addAction(f"{offered.module.TITLE}\t{shorten(told, _SENTENCE, placeholder=' …')}")
+                action = add_entry(menu, offered.module.TITLE, told)
                 action.setEnabled(not offered.reason)
                 action.setToolTip(f"Not for this molecule: {offered.reason}" if offered.reason else sentence)
                 action.triggered.connect(lambda checked=False, name=offered.name: self.chosen.emit(name))

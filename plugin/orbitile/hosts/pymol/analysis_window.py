@@ -15,7 +15,7 @@ from ...session.finding import Finding
 from ...session.words import of_error
 from .analysis_form import ParameterForm
 from .help import ANALYSES, add_help, explain, help_button
-from .placing import Place, kept_place, place_near
+from .placing import Place, frame_of, kept_place, move, places_with, screen_of
 from .report_plot import ReportPlot
 from .report_view import ReportView
 from .saving import ask_target
@@ -126,14 +126,23 @@ class AnalysisWindow(ToolWindow):
         self.setWidget(inside)
 
     def _put(self, main: Any) -> None:
-        """Where it was left; at first where it hides no molecule: beside the panel, or over the lower half of it."""
+        """Where it was left, unless that covers the panel; at first beside both, see `places_with`."""
         kept = self.browser.settings.get(_KEPT)
         kept = kept if isinstance(kept, dict) else {}
         self.setFloating(bool(kept.get("floating", True)))
-        if self.isFloating():
-            screen = Place(*main.screen().availableGeometry().getRect())
-            there = Place(*self.panel.frameGeometry().getRect())
-            self.setGeometry(*(kept_place(kept, screen) or place_near(there, screen)))
+        if not self.isFloating():
+            return
+        screen, panel = screen_of(main, kept), self.panel
+        there, place = frame_of(panel), kept_place(kept, screen)
+        if place is None or (panel.isVisible() and place.covers(there)):
+            table = panel.splitter
+            corner = table.mapToGlobal(QtCore.QPoint(0, 0))
+            covered = Place(there.x, corner.y(), there.width, table.height())
+            host, beside, place = places_with(frame_of(main), there, covered, screen)
+            move(main, host)
+            if panel.isFloating():
+                move(panel, beside)
+        self.setGeometry(*place)
 
     def _remember(self) -> None:
         self.browser.remember(**{_KEPT: self.place})

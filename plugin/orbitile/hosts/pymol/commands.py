@@ -152,6 +152,14 @@ def _load(filename: str, name: str = "", *, view: str = "", quiet: int = 1, _sel
     return names
 
 
+def _show_volume(filename: str, name: str, *, _self: Any = global_cmd) -> None:
+    """Show what is in a file of a volume that PyMOL has loaded as a map, in the window where that is open."""
+    session: Session | None = getattr(_self._pymol, "_orbitile", None)
+    panel = None if session is None else cast("Any", session.panel)
+    if panel is not None and panel.isVisible():
+        _load(filename, f"{name}_volume", _self=_self)
+
+
 def _take_up_later(cmd: Any) -> None:
     """Show what was loaded last in the window when nothing else goes on: a script may go on with what it wants to show.
 
@@ -190,7 +198,7 @@ def register(cmd: Any = global_cmd) -> None:
                     argument.name,
                     ", " if position < 1 else "",
                 ]
-    add_formats(_load)
+    add_formats(_load, _show_volume)
     _end_scripts_at_errors(cmd)
     _follow_objects(cmd)
     tasks = ((_save_session, "_session_save_tasks"), (_restore_session, "_session_restore_tasks"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from textwrap import shorten
 from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
@@ -13,10 +12,7 @@ from ...model.wavefunction import Wavefunction
 from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
 from .file_filters import files_of_field, wavefunctions_to_open
-from .widgets import ask_by, row
-
-_SENTENCE = 66
-"""Letters of a sentence that stand in the menu."""
+from .widgets import add_entry, ask_by, row
 
 
 class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
@@ -72,7 +68,7 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
 
     def _add(self, menu: Any, text: str, sentence: str, chosen: Any) -> Any:
         """An entry; what stands behind the tab is set in a column of its own, the whole of it in the tooltip."""
-        action = menu.addAction(f"{text}\t{shorten(sentence, _SENTENCE, placeholder=' …')}")
+        action = add_entry(menu, text, sentence)
         action.triggered.connect(lambda checked=False: chosen())
         self._tips[action] = sentence
         return action

@@ -222,8 +222,10 @@ class PanelLayout(ToolWindow):
         self.status = QtWidgets.QLabel()
         self.status.setWordWrap(True)
         self.status.setTextInteractionFlags(Qt.TextSelectableByMouse)
-        self.status.setFixedHeight(self.fontMetrics().height() * 2 + 2)
-        self.status.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
+        self.status.setMinimumHeight(self.fontMetrics().height() * 2 + 2)
+        policy = QtWidgets.QSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Minimum)
+        policy.setHeightForWidth(True)  # a long sentence takes of the table what it needs
+        self.status.setSizePolicy(policy)
         self.status.setAlignment(Qt.AlignLeft | Qt.AlignVCenter)
         self.progress = QtWidgets.QProgressBar()
         self.progress.setRange(0, 100)

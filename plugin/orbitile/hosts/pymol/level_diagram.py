@@ -118,6 +118,11 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
                 self._show_range(low + shift, high + shift)
         self.update()
 
+    def forget(self) -> None:
+        """Mark no orbital."""
+        self._chosen = None
+        self.update()
+
     def position_of(self, spin: str, index: int) -> Any:
         """Where on the widget an orbital is, as a point; None where it is not in view."""
         for line in self._placed():

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from pymol import CmdException, importing, internal
+from pymol.constants import loadable
 
 from ... import readers
 from ...errors import FileError
@@ -24,13 +25,18 @@ _MACROMODEL = re.compile(r"\s*\d+.*\n\s*\d+(\s+\d+){12}(\s+-?\d+\.\d+){3}")
 Programs of quantum chemistry give their logs the same endings, .out and .dat."""
 
 
-def add_formats(orb_load: Callable[..., Any]) -> None:
-    """Have PyMOL leave files of wavefunctions to the command `orb_load`, which is called as PyMOL's commands are."""
+def add_formats(orb_load: Callable[..., Any], show_volume: Callable[..., Any]) -> None:
+    """Have PyMOL leave files of wavefunctions to the command `orb_load`, which is called as PyMOL's commands are.
+
+    A cube file becomes a map, as it always did in PyMOL, and then `show_volume` is told of it: the file, the object.
+    """
     table = importing.loadfunctions
     opened = _opener(orb_load)
     for format in (*_formats(), "npz"):
         if format not in table:
             table[format] = _unless_macromodel(opened) if format == "mmod" else opened
+    for format in _CUBES:
+        table.setdefault(format, _as_map_too(show_volume))
 
 
 def take_what_is_opened(window: Any, open_file: Callable[[str], None]) -> None:
@@ -59,7 +65,8 @@ def _is_ours(filename: str) -> bool:
     return format in _VOLUMES or (format in _formats() and not (format == "mmod" and _is_macromodel(Path(filename))))
 
 
-_VOLUMES = ("cube", "cub", "npz")
+_CUBES = ("cube", "cub")
+_VOLUMES = (*_CUBES, "npz")
 """Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
 
 
@@ -89,6 +96,18 @@ def _opener(orb_load: Callable[..., Any]) -> Callable[..., Any]:
         given = "" if object == importing.filename_to_format(filename)[0] else object
         view = {-1: "", 0: "nothing"}.get(zoom, "zoom")
         return orb_load(filename, given, view=view, quiet=quiet, _self=_self)
+
+    return load
+
+
+def _as_map_too(show_volume: Callable[..., Any]) -> Callable[..., Any]:
+    """What PyMOL calls to load a cube file: scripts go on with its map, and a user sees what is in it."""
+
+    def load(**arguments: Any) -> Any:
+        arguments["ftype"] = loadable.cube
+        result = internal._load(**{name: arguments[name] for name in signature(internal._load).parameters})
+        show_volume(arguments["filename"], arguments["object"], _self=arguments["_self"])
+        return result
 
     return load
 

@@ -232,6 +232,13 @@ class OrbitalTable(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  #
             self._quiet = False
         return level
 
+    def forget(self) -> None:
+        """Mark no orbital; no signal follows."""
+        self._quiet = True
+        self.orbitals.choose(None)
+        self.setCurrentIndex(QtCore.QModelIndex())
+        self._quiet = False
+
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the chosen one, as filtered."""
         cell = self.currentIndex()

@@ -26,7 +26,8 @@ from .layout import STEPS, PanelLayout
 from .live_actions import connect_live
 from .menus import ask_export, fill_more_menu, fill_surface_menu
 from .placing import put_beside
-from .widgets import offer, take_keys
+from .saving import SavePicture
+from .widgets import breakable, offer, take_keys
 
 Qt = QtCore.Qt
 
@@ -117,6 +118,7 @@ class Panel(PanelLayout):
         self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
         self.transparency_slider.valueChanged.connect(lambda at: browser.change_look(transparency=at / 100))
         self.style_box.activated.connect(lambda: browser.change_look(style=self.style_box.currentText()))
+        self.picture_button.clicked.connect(lambda: SavePicture.ask(self))
         self.export_button.clicked.connect(lambda: ask_export(self, self.browser.current(), files_to_export()))
         self.cancel_button.clicked.connect(lambda: self.cancel())
 
@@ -125,7 +127,7 @@ class Panel(PanelLayout):
     def say(self, text: str, error: bool = False, detail: str = "") -> None:
         """Put a message into the status line, and more behind it."""
         self.status.setStyleSheet("color: #b2182b" if error else "")
-        self.status.setText(text)
+        self.status.setText(breakable(text))
         self.status.setToolTip(detail or text)
 
     def set_busy(self, busy: bool) -> None:
@@ -222,7 +224,8 @@ class Panel(PanelLayout):
             self.table.choose(level.spin, level.index)
             self.diagram.choose(level.spin, level.index)
         elif current:  # something else than an orbital
-            self.table.clearSelection()
+            self.table.forget()
+            self.diagram.forget()
 
     def show_playback(self, playback: Playback | None) -> None:
         """Show where a trajectory is; hide the bar of frames where there is none."""
@@ -389,7 +392,7 @@ class Panel(PanelLayout):
         self.browser.remember(**self.place)
 
     def closeEvent(self, event: Any) -> None:
-        self.cancel()
+        self.browser.cancel(saving=False)
         self._remember()
         super().closeEvent(event)
 

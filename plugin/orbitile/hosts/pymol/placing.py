@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pymol.Qt import QtCore
+from pymol.Qt import QtCore, QtGui
 
 _WIDTH, _HEIGHT = 540, 760
 """Pixels that the window takes at first, where the screen has them."""
@@ -12,8 +12,8 @@ _LEAST = 450
 """Pixels below which it cannot be made narrower."""
 _LEAST_HEIGHT = 300
 """The same of its height."""
-_TITLE = 30
-"""Pixels from top to bottom of what a window manager writes the title into, about."""
+_THIRD = 420
+"""Pixels below which a third window beside both cannot be made narrower."""
 _GAP = 8
 _NARROWEST = 560
 """Pixels to which PyMOL's window is made narrower, to have both side by side."""
@@ -32,9 +32,22 @@ class Place(NamedTuple):
         """The first pixel beyond it."""
         return self.x + self.width
 
+    @property
+    def bottom(self) -> int:
+        """The first pixel below it."""
+        return self.y + self.height
 
-def places_of(host: Place, screen: Place) -> tuple[Place, Place]:
-    """Places for PyMOL's window and for ours: beside it on the right or on the left, it being moved if need be.
+    def covers(self, other: Place) -> bool:
+        """Whether the two have any pixel in common."""
+        across = self.x < other.right and other.x < self.right
+        return across and self.y < other.bottom and other.y < self.bottom
+
+
+def places_of(host: Place, screen: Place, kept: Place | None = None) -> tuple[Place, Place]:
+    """Places for PyMOL's window and for ours: neither covers the other, as far as the screen has room for both.
+
+    Ours stands where it was left, and PyMOL's makes room for it; at first it is beside PyMOL's on the right or on the
+    left, PyMOL's being moved if need be.
 
     Parameters
     ----------
@@ -42,10 +55,22 @@ def places_of(host: Place, screen: Place) -> tuple[Place, Place]:
         Where PyMOL's window is.
     screen
         What of the screen there is for windows.
+    kept
+        Where ours was left; None for nowhere.
     """
-    height = min(_HEIGHT, screen.height - 30)
-    top = min(max(host.y, screen.y), screen.y + screen.height - height)
-    width = min(_WIDTH, max(screen.width - _NARROWEST - _GAP, _LEAST))
+    if kept is not None:
+        if not kept.covers(host):
+            return host, kept
+        before, behind = kept.x - _GAP - screen.x, screen.right - kept.right - _GAP
+        if max(before, behind) >= _NARROWEST:
+            width = min(host.width, max(before, behind))
+            x = min(host.x, kept.x - _GAP - width) if before >= behind else max(host.x, kept.right + _GAP)
+            x = min(max(x, screen.x), screen.right - width)
+            return host._replace(x=x, width=width), kept
+    width, height = (_WIDTH, _HEIGHT) if kept is None else (kept.width, kept.height)
+    height = min(height, screen.height - 30)
+    top = min(max(host.y if kept is None else kept.y, screen.y), screen.y + screen.height - height)
+    width = min(width, max(screen.width - _NARROWEST - _GAP, _LEAST))
     if screen.right - host.right >= width + _GAP:
         return host, Place(host.right + _GAP, top, width, height)
     if host.x - screen.x >= width + _GAP:
@@ -65,13 +90,34 @@ def kept_place(settings: dict[str, Any], screen: Place) -> Place | None:
     return Place(x, min(max(y, screen.y), screen.y + screen.height - height), width, height)
 
 
-def place_near(other: Place, screen: Place) -> Place:
-    """A place beside another one, on its right where there is room, else over the lower part of it."""
-    if screen.right - other.right >= other.width + _GAP:
-        return other._replace(x=other.right + _GAP)
-    top = other.y + other.height // 4
-    height = min(other.height, screen.y + screen.height - top - _TITLE)
-    return Place(other.x, top, other.width, max(height, _LEAST_HEIGHT))
+def places_with(host: Place, panel: Place, list_of: Place, screen: Place) -> tuple[Place, Place, Place]:
+    """Places for PyMOL's window, for ours and for a third one beside them, which covers none of the others.
+
+    It stands on the right of ours or on the left of PyMOL's, which is made narrower if need be. Where the screen is too
+    small for three, it covers the list of orbitals: neither the molecule nor the controls.
+
+    Parameters
+    ----------
+    host, panel
+        Where PyMOL's window and ours are.
+    list_of
+        Where ours has the list of orbitals.
+    screen
+        What of the screen there is for windows.
+    """
+    first, last = min(host.x, panel.x), max(host.right, panel.right)
+    top, height = panel.y, panel.height
+    for left, right in ((last + _GAP, screen.right), (screen.x, first - _GAP)):
+        if right - left >= _THIRD:
+            width = min(panel.width, right - left)
+            return host, panel, Place(left if left > screen.x else right - width, top, width, height)
+    narrow = screen.width - panel.width - _THIRD - 2 * _GAP
+    if narrow >= _NARROWEST:
+        host = host._replace(x=screen.x, width=min(host.width, narrow))
+        panel = panel._replace(x=host.right + _GAP)
+        left = panel.right + _GAP
+        return host, panel, Place(left, top, min(panel.width, screen.right - left), height)
+    return host, panel, list_of._replace(height=max(list_of.height, _LEAST_HEIGHT))
 
 
 def put_beside(panel: Any, window: Any, settings: dict[str, Any]) -> None:
@@ -88,18 +134,39 @@ def put_beside(panel: Any, window: Any, settings: dict[str, Any]) -> None:
     sharing = _SharedWidth(panel, window)
     panel.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, sharing.follow))
     panel.setFloating(bool(settings.get("floating", True)))
+    if panel.isFloating() and (window.isMaximized() or window.isFullScreen()):
+        panel.setFloating(False)  # beside it there is no room
     if not panel.isFloating():
+        sharing.follow()
         return
-    screen = Place(*window.screen().availableGeometry().getRect())
-    place = kept_place(settings, screen)
-    if place is None:
-        host = Place(*window.frameGeometry().getRect())
-        moved, place = places_of(host, screen)
-        if moved != host:
-            frame = host.width - window.width()  # what the window manager draws around it
-            window.move(moved.x, moved.y)
-            window.resize(moved.width - frame, window.height())
+    screen = screen_of(window, settings)
+    moved, place = places_of(frame_of(window), screen, kept_place(settings, screen))
+    move(window, moved)
     panel.setGeometry(*place)
+
+
+def frame_of(window: Any) -> Place:
+    """Where a window is, with what the window manager draws around it."""
+    return Place(*window.frameGeometry().getRect())
+
+
+def screen_of(window: Any, settings: dict[str, Any]) -> Place:
+    """The screen on which a window of ours was left, if it is still there; otherwise that of PyMOL's window."""
+    screens = [Place(*screen.availableGeometry().getRect()) for screen in QtGui.QGuiApplication.screens()]
+    here = Place(*window.screen().availableGeometry().getRect())
+    for screen in screens:
+        kept = kept_place(settings, screen)
+        if kept is not None and [*kept] == settings["geometry"]:
+            return screen
+    return here
+
+
+def move(window: Any, to: Place) -> None:
+    """Move a window to where its frame is to be; it keeps its height."""
+    before = frame_of(window)
+    if to != before:
+        window.move(to.x, to.y)
+        window.resize(to.width - (before.width - window.width()), window.height())
 
 
 class _SharedWidth:

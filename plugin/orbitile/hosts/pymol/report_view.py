@@ -68,14 +68,14 @@ class ReportView(QtWidgets.QTabWidget):  # type: ignore[misc]  # Qt has no types
         self._remarks = None
         if report is None:
             return
+        for plot in report.plots:  # seen first: they say most at a glance
+            picture = ReportPlot(plot)
+            picture.picked.connect(self.field_chosen)
+            self.addTab(picture, _title(plot.name) if report.tables or len(report.plots) > 1 else "Plot")
         for table in report.tables:
             widget = ReportTable(table)
             widget.chosen.connect(self.row_chosen)
             self.addTab(widget, _title(table.name))
-        for plot in report.plots:
-            picture = ReportPlot(plot)
-            picture.picked.connect(self.field_chosen)
-            self.addTab(picture, _title(plot.name) if report.tables or len(report.plots) > 1 else "Plot")
         if report.remarks:
             self._remarks = QtWidgets.QPlainTextEdit(_text_of(report))
             self._remarks.setReadOnly(True)

@@ -25,11 +25,14 @@ _PRINT = 300 / 2.54
 
 
 def run(panel: Panel, command: Command, arguments: Sequence[Any]) -> None:
-    """Run a command; the status line says what came of it."""
+    """Run a command; the status line says what came of it, or PyMOL where the window was closed meanwhile."""
     try:
-        panel.say(command.run(panel.session, arguments).text)
+        text, failed = command.run(panel.session, arguments).text, False
     except Exception as error:
-        panel.say(of_error(error), error=True)
+        text, failed = of_error(error), True
+    panel.say(text, error=failed)
+    if text and not panel.isVisible():
+        panel.session.host.say(text)
 
 
 def ask_target(panel: Panel, title: str, start: str, pattern: str) -> Path | None:

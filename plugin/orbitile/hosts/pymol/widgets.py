@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,12 @@ from .tints import faded
 
 _GONE = 100
 """Milliseconds after which a window manager has taken a dialog away, and given the keys to PyMOL's main window."""
+
+
+_UNBROKEN = 24
+"""Letters without a space after which a line may be broken."""
+_TITLE, _BESIDE = 260, 80
+"""Pixels of the titles in a menu, about, and of what stands beside its texts."""
 
 
 class ChosenByUser:
@@ -48,6 +55,24 @@ def offer(box: Any, reasons: Mapping[str, str]) -> None:
         reason = reasons.get(box.itemData(at), "")
         box.model().item(at).setEnabled(not reason)
         box.setItemData(at, f"Not for this molecule: {reason}" if reason else None, QtCore.Qt.ToolTipRole)
+
+
+def breakable(text: str) -> str:
+    """Text whose long words, such as paths, can be broken into lines: a label breaks between words only."""
+    return re.sub(rf"(?<=\\S{{{_UNBROKEN}}})(?=\\S)", "\u200b", text)
+
+
+def add_entry(menu: Any, text: str, sentence: str) -> Any:
+    """An entry of a menu with a sentence about it in a column of its own.
+
+    The sentence is whole wherever the screen is wide enough, and always in the tooltip.
+    """
+    metrics = menu.fontMetrics()
+    room = QtWidgets.QApplication.primaryScreen().availableGeometry().width() - _BESIDE
+    room -= max(metrics.horizontalAdvance(text), _TITLE)
+    action = menu.addAction(f"{text}\t{metrics.elidedText(sentence, QtCore.Qt.ElideRight, room)}")
+    action.setToolTip(sentence)
+    return action
 
 
 def ask_by(dialog: Any) -> None:
