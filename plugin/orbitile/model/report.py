@@ -239,6 +239,14 @@ class AtomValues:
     unit: str = ""
     decimals: int = 2
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is written at the atoms; empty at those without a value. No zero has a sign."""
+        return tuple(
+            f"{round(value, self.decimals) + 0.0:.{self.decimals}f}" if math.isfinite(value) else ""
+            for value in self.values
+        )
+
 
 @dataclass(frozen=True)
 class Isosurface:

@@ -153,6 +153,12 @@ class Viewer(ABC):
         By default they stay where they are, in one another.
         """
 
+    def entitle(self, titles: Mapping[str, tuple[str, str]]) -> None:
+        """Write at surfaces that stand side by side what they are, in place of what was written before.
+
+        Each is given with its molecule and its title. By default nothing happens.
+        """
+
     def viewpoint(self, n_frames: int = 0) -> Viewpoint | None:
         """From where the user looks at which atoms; None where the program does not say.
 

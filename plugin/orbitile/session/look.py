@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from ..model.surface import Colouring
-from ..surfaces.colour_maps import NEGATIVE, POSITIVE, RGB
+from ..surfaces.colour_maps import NEGATIVE, PAIRS, POSITIVE, RGB
 
 STYLES = ("surface", "two-sided", "mesh", "dots")
 """What a surface can be drawn as: its triangles, lit from outside or from both sides, their edges, or their corners.
@@ -31,6 +32,13 @@ class Look:
     colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
     transparency: float = 0.35
     style: str = "surface"
+
+
+def apart_from(look: Look, others: Iterable[Look]) -> Look:
+    """A look whose colours are not those of others that are seen with it, as long as there are pairs of colours."""
+    taken = {other.colours for other in others}
+    free = (pair for pair in (look.colours, *PAIRS.values()) if pair not in taken)
+    return replace(look, colours=next(free, look.colours))
 
 
 @dataclass(frozen=True)

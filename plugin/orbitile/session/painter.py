@@ -165,6 +165,14 @@ class _NearColours:
         return replace(surface.colouring, values=surface.colouring.values[nearest])
 
 
+def is_near(points: NDArray[np.floating], centres: NDArray[np.floating], radii: NDArray[np.float64] | float) -> bool:
+    """Whether all points are within the radius of the nearest of some centres."""
+    if not (len(points) and len(centres)):
+        return False
+    distances, nearest = cKDTree(centres).query(points)
+    return bool(np.all(distances <= np.broadcast_to(radii, len(centres))[nearest]))
+
+
 def account_of(what: str, painting: Painting) -> str:
     """What there is to say of a painting that was put, and whether it is whole."""
     shown, volume = painting.shown, painting.found.volume

@@ -66,6 +66,9 @@ class Preset:
         return any(FILE in surface.field for surface in self.surfaces)
 
 
+_SEEN_THROUGH = 0.25
+"""Transparency by which the molecule is seen through its surface, whose colours stand for values."""
+
 _MOLECULE = 0.001
 """Density in e bohr^-3 of the surface of a molecule: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109, 7968."""
 
@@ -76,7 +79,7 @@ PRESETS = (
         "potential",
         "Potential on the density",
         "Where the surface of the molecule attracts a positive charge (red) and a negative one (blue)",
-        (PresetSurface("density", _MOLECULE, "esp", 0.0),),
+        (PresetSurface("density", _MOLECULE, "esp", _SEEN_THROUGH),),
     ),
     Preset(
         "nci",
@@ -90,7 +93,7 @@ PRESETS = (
         "ionisation",
         "Ionisation energy on the density",
         "Where electrons are easily taken from the surface of the molecule",
-        (PresetSurface("density", _MOLECULE, "ionisation", 0.0),),
+        (PresetSurface("density", _MOLECULE, "ionisation", _SEEN_THROUGH),),
     ),
     Preset(
         "excitation",

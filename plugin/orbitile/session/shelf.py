@@ -189,6 +189,9 @@ class Shelf:
         if self._grid or names:
             self._grid = tuple(names)
             self._viewer.set_grid({name: place for place, name in enumerate(self._grid, 1)})
+            self._viewer.entitle(
+                {name: (self._shown[name].molecule, self._shown[name].quantity) for name in self._grid}
+            )
 
     def keep(self, name: str, kept: bool) -> None:
         """Have a surface stay when a window shows the next field, or no longer."""

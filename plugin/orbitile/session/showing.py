@@ -20,9 +20,9 @@ from .asking import Asked, Asking, Wanted
 from .choices import choices_of
 from .isovalue_range import range_about
 from .listed import Listed, listed, titled
-from .look import Look
+from .look import Look, apart_from
 from .orbitals import Level, Levels, field_of, level_of
-from .painter import Painter, Painting, account_of, origin_of
+from .painter import Painter, Painting, account_of, is_near, origin_of
 from .request import MOST_FACES, Request, Sample
 from .session import Session
 from .shown import Shown
@@ -35,6 +35,8 @@ _AHEAD_POINTS = 8_000_000
 """Samples larger than this are not computed ahead: they would push the others out of the cache."""
 _VOLUME_LATER = 0.1
 """Seconds after the surface in which a larger volume follows, so that the window is drawn in between."""
+_CORE = 1.5
+"""Distance in bohr from an atom beyond which no ball hides a surface."""
 _LISTED_EVERY = 0.1
 """Seconds between two looks at what is shown."""
 
@@ -330,6 +332,11 @@ class Showing:
         self.session.computing.samples.put(found)
         shelf = self.session.shelf
         look = self._look or (shelf[wanted.base].look if wanted.base in shelf else self.choices.look)
+        if wanted.base not in shelf and self._together is None:  # beside what is kept
+            there = [shelf[name] for name in shelf.present() if name not in self._gives_way]
+            look = apart_from(
+                look, [one.look for one in there if one.molecule == wanted.molecule and one.scale is None]
+            )
         kept = wanted.base in shelf and shelf[wanted.base].kept
         shown = Shown(wanted.molecule, wanted.request, found.isovalue, look, kept)
         self._draw(shown, found, replaces=wanted.base)
@@ -359,7 +366,10 @@ class Showing:
             self._listing()
             row = next((row for row in self._rows[0] if row.name == base), None) if self._rows else None
             what = painting.found.volume.quantity if row is None else row.text
-            self.view.say(account_of(what, painting), detail=origin_of(painting))
+            account = account_of(what, painting)
+            if self._is_in_atoms(painting):
+                account += "; the balls of the atoms hide it: draw them smaller"
+            self.view.say(account, detail=origin_of(painting))
         if self._queue:
             self._ask(self._queue.pop(0), "")
             return
@@ -367,6 +377,17 @@ class Showing:
             together, self._together = self._together, None
             shelf.arrange(together)
         self._agenda.later(self._look_ahead, QUIET)
+
+    def _is_in_atoms(self, painting: Painting) -> bool:
+        """Whether a surface is an orbital's, of a core, that lies inside the balls that atoms are drawn as."""
+        surface = painting.found.surface
+        if not names_orbital(painting.shown.request.field) or self.wavefunction is None:
+            return False
+        few = surface.vertices[:: len(surface.vertices) // 50 + 1]
+        if not is_near(few, self.wavefunction.positions, _CORE):
+            return False
+        seen = self.session.host.viewpoint()
+        return seen is not None and is_near(surface.vertices, seen.molecule.centres, seen.molecule.radii)
 
     # ---- the isovalue, and what is kept
 

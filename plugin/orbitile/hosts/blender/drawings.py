@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,9 +78,9 @@ def _with_head(places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 
 def _values(root: Any, title: str, drawing: AtomValues) -> list[Any]:
     return [
-        _text(root, f"{title} {index + 1}", f"{value:.{drawing.decimals}f}", np.zeros(3), ball)
-        for index, (ball, value) in enumerate(zip(molecules.atoms_of(root), drawing.values, strict=True))
-        if math.isfinite(value)
+        _text(root, f"{title} {index + 1}", label, np.zeros(3), ball)
+        for index, (ball, label) in enumerate(zip(molecules.atoms_of(root), drawing.labels, strict=True))
+        if label
     ]
 
 

@@ -31,6 +31,7 @@ def surface_material(name: str, colour: RGB | None, opacity: float) -> Any:
     """The material of a lobe, made anew in its colour, or with the colours at the vertices."""
     material = bpy.data.materials.get(name) or _new(name)
     _set(material, "Roughness", _SURFACE_ROUGHNESS)
+    _set(material, "Specular IOR Level", 0.5 if colour is not None else 0.0)  # a highlight would be read as a value
     tree = material.node_tree
     base = tree.nodes[_SHADER].inputs["Base Color"]
     for link in list(base.links):

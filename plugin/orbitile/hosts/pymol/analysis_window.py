@@ -95,9 +95,9 @@ class AnalysisWindow(ToolWindow):
         self.view.currentChanged.connect(lambda at: self._enable())
         self.copy_button = _button("Copy", "Copy this tab: a table with tabs between columns, a plot as a picture")
         self.copy_button.clicked.connect(self._copy)
-        self.tables_button = _button("Save tables…", "All tables as .csv, or as one .json")
+        self.tables_button = _button("Tables…", "Save all tables as .csv, or as one .json")
         self.tables_button.clicked.connect(partial(self._ask, "Save tables", _TABLES))
-        self.plot_button = _button("Save plot…", "The plot of this tab as it is seen, as .svg or .png")
+        self.plot_button = _button("Plot…", "Save the plot of this tab as it is seen, as .svg or .png")
         self.plot_button.clicked.connect(partial(self._ask, "Save plot", _PLOTS))
         self.drawings_button = QtWidgets.QToolButton()
         self.drawings_button.setText("Drawings")
@@ -107,7 +107,7 @@ class AnalysisWindow(ToolWindow):
         self.drawings_button.setMenu(QtWidgets.QMenu(self))
         self.drawings_button.menu().aboutToShow.connect(self._fill_drawings)
         self.drawings_button.clicked.connect(self._toggle_drawings)
-        self.surfaces_button = _button("Show surfaces", "The surfaces that belong to what was found")
+        self.surfaces_button = _button("Surfaces", "Show the surfaces that belong to what was found")
         self.surfaces_button.clicked.connect(self.browser.show_report_surfaces)
         inside = QtWidgets.QWidget(self)
         outer = QtWidgets.QVBoxLayout(inside)
@@ -124,6 +124,7 @@ class AnalysisWindow(ToolWindow):
         buttons = (self.copy_button, self.tables_button, self.plot_button, self.drawings_button, self.surfaces_button)
         outer.addLayout(row(*buttons, None))
         self.setWidget(inside)
+        self._enable()  # a window is as wide as the buttons that are seen
 
     def _put(self, main: Any) -> None:
         """Where it was left, unless that covers the panel; at first beside both, see `places_with`."""
@@ -253,10 +254,11 @@ class AnalysisWindow(ToolWindow):
         QtCore.QTimer.singleShot(0, self._stay_on_screen)
 
     def _stay_on_screen(self) -> None:
-        """Move up where what is shown needs more room than there was below."""
-        beyond = self.frameGeometry().bottom() - self.screen().availableGeometry().bottom()
-        if self.isFloating() and beyond > 0:
-            self.move(self.x(), max(self.y() - beyond, self.screen().availableGeometry().top()))
+        """Move up or to the left where what is shown needs more room than there was."""
+        there, screen = frame_of(self), Place(*self.screen().availableGeometry().getRect())
+        x, y = min(there.x, screen.right - there.width), min(there.y, screen.bottom - there.height)
+        if self.isFloating() and (x, y) != (there.x, there.y):
+            self.move(max(x, screen.x), max(y, screen.y))
 
     def _look(self) -> None:
         """Show how far it is, and which molecules there are."""

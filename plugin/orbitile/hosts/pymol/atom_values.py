@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,14 @@ _MAP = "signed"
 _LABELS = 8
 """Bit of what an atom is shown as."""
 
-_READ = {"float_labels": 1, "label_outline_color": "back", "label_position": [0.0, 0.0, 3.0]}
+_NEARER = 3.0
+_READ = {"float_labels": 1, "label_outline_color": "back", "label_position": [0.0, 0.0, _NEARER]}
 """Settings by which labels are read before atoms and surfaces, 3 Angstrom nearer to the user, on any colour."""
+
+_LETTER = 0.62
+"""Width of a letter of a label, in units of its height."""
+_STEPS, _MOST_SPREAD = 5, 400
+"""Halves of its height by which a label is moved at most; labels up to which they are moved apart."""
 
 Marks = tuple[int, str, float]
 """Number of the colour, label and partial charge of an atom."""
@@ -72,11 +78,10 @@ class MarkedAtoms:
         limit, since = limit_of(drawing), {}
         shares = (np.clip(np.nan_to_num(np.array(drawing.values)) / limit, -1, 1) + 1) / 2
         is_charge = drawing.unit == "e"
-        for (number, (colour, label, charge)), value, ink in zip(
-            before.items(), drawing.values, colours_along(_MAP, shares), strict=True
+        for (number, (colour, label, charge)), value, text, ink in zip(
+            before.items(), drawing.values, drawing.labels, colours_along(_MAP, shares), strict=True
         ):
-            if math.isfinite(value):
-                text = f"{value:.{drawing.decimals}f}"
+            if text:
                 since[number] = _index(cmd, ink), text, float(value) if is_charge else charge
             else:
                 since[number] = colour, label, charge
@@ -84,6 +89,7 @@ class MarkedAtoms:
         marked._change(cmd, molecule, before, since)
         cmd.show("labels", f"%{molecule}")
         read_labels(cmd, molecule)
+        _spread_labels(cmd, molecule, drawing.labels)
         return marked
 
     def take_away(self, cmd: Any, molecule: str) -> None:
@@ -93,6 +99,7 @@ class MarkedAtoms:
             cmd.hide("labels", f"%{molecule} and label ''")
         for setting in _READ:
             cmd.unset(setting, molecule)
+        cmd.unset("label_position", f"%{molecule} and all")
 
     def _change(self, cmd: Any, molecule: str, old: Mapping[int, Marks], new: Mapping[int, Marks]) -> None:
         told_apart = _Numbers()
@@ -114,6 +121,34 @@ class MarkedAtoms:
     def saved(self) -> dict[str, Any]:
         """In plain types."""
         return {"before": self.before, "since": self.since, "had_labels": self.had_labels}
+
+
+def _spread_labels(cmd: Any, molecule: str, labels: Sequence[str]) -> None:
+    """Move labels up or down that would cover each other as the molecule is seen now, so that no sign is lost."""
+    view = np.array(cmd.get_view())
+    where = cmd.get_coords(f"%{molecule}", cmd.get_object_state(molecule))
+    if where is None or len(where) != len(labels) or len(labels) > _MOST_SPREAD:
+        return
+    pixel = -2 * view[11] * np.tan(np.radians(abs(view[17])) / 2) / max(cmd.get_viewport()[1], 1)
+    size = float(cmd.get("label_size"))
+    size = -size if size < 0 else size * pixel  # a negative one is in Angstrom
+    x, y, z = view[:9].reshape(3, 3).T @ (where - view[12:15]).T
+    widths = np.array([_LETTER * size * len(label) for label in labels])
+    placed: list[int] = []
+    up = np.zeros(len(labels))
+    for at in sorted(range(len(labels)), key=lambda at: -z[at]):  # the nearest stay where they are
+        if not labels[at]:
+            continue
+        near = [other for other in placed if abs(x[at] - x[other]) < (widths[at] + widths[other]) / 2]
+        for step in sorted(range(-_STEPS, _STEPS + 1), key=abs):
+            up[at] = step * size / 2
+            if all(abs(y[at] + up[at] - y[other] - up[other]) >= size for other in near):
+                break
+        else:
+            up[at] = 0.0
+        placed.append(at)
+        if up[at]:
+            cmd.set("label_position", [0.0, float(up[at]), _NEARER], f"%{molecule} and index {at + 1}")
 
 
 class _Numbers:

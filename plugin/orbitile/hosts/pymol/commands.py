@@ -335,6 +335,8 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session.shelf.restore(saved.get("orbitile", {}))
     drawings = saved.get(DRAWINGS)
     session.drawn.restore(drawings.get("of") if isinstance(drawings, dict) else None)
+    shelf, ramps = session.shelf, set(_self.get_names_of_type("object:ramp"))
+    _host_of(session).take_up_scales({f"{name}_scale" for name in shelf if shelf[name].scale is not None} & ramps)
     return 1
 
 

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from pymol import CmdException, importing, internal
-from pymol.constants import loadable
+from pymol.constants import _loadable
 
 from ... import readers
 from ...errors import FileError
@@ -104,7 +104,9 @@ def _as_map_too(show_volume: Callable[..., Any]) -> Callable[..., Any]:
     """What PyMOL calls to load a cube file: scripts go on with its map, and a user sees what is in it."""
 
     def load(**arguments: Any) -> Any:
-        arguments["ftype"] = loadable.cube
+        # what PyMOL itself finds where it knows no function for a format
+        arguments["ftype"] = _loadable.plugin
+        arguments["plugin"] = importing._cmd.find_molfile_plugin(arguments["_self"]._COb, _CUBES[0])
         result = internal._load(**{name: arguments[name] for name in signature(internal._load).parameters})
         show_volume(arguments["filename"], arguments["object"], _self=arguments["_self"])
         return result

@@ -7,11 +7,13 @@ import secrets
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
+import numpy as np
 from pymol import commanding, editing
 
 from ...exporters.xyz import xyz_of
 from ...model.elements import GHOST
 from ...model.geometry import Molecule
+from ...renderer import default_camera
 from ...session.shown import numbered
 from ...session.source import files_of, is_trajectory
 
@@ -22,6 +24,11 @@ with an object when it is renamed, and in a saved session; it has room for 255 c
 
 _CARBON = "grey60"
 """In place of another colour for each molecule, which those of orbitals would mix with."""
+
+_END_ON = 0.4
+"""Share of its length, or of its width, that is seen at most of a molecule that is turned."""
+_FLAT = 0.05
+"""Thickness of a flat molecule, in units of its width."""
 
 _MARGIN = 2.5
 """Angstrom around what is looked at, which most surfaces need around the atoms."""
@@ -150,10 +157,26 @@ class Molecules:
         """Bring objects into view, as `Viewer.look_at` says; not where the user has told PyMOL not to."""
         if not names or how == "nothing" or not self.cmd.get_setting_boolean("auto_zoom"):
             return
+        molecules = set(self.cmd.get_names_of_type("object:molecule"))
         if how == "orient":
-            molecules = self.cmd.get_names_of_type("object:molecule")
             self.cmd.orient(" ".join(name for name in names if name in molecules))
+        elif molecules & self._enabled() <= set(names):  # nothing else is there whose view would change
+            self._turn_from_end(molecules & set(names))
         self.cmd.zoom(" ".join(names), _MARGIN)
+
+    def _turn_from_end(self, names: Set[str]) -> None:
+        """Look at molecules as a picture of them does, where they are seen end-on or, being flat, edge-on."""
+        found = [self.cmd.get_coords(f"%{name}", self.cmd.get_object_state(name)) for name in names]
+        places = np.concatenate([np.zeros((0, 3)), *(each for each in found if each is not None)])
+        if len(places) < 2:
+            return
+        view = self.cmd.get_view()
+        centred = places - places.mean(axis=0)
+        whole = np.linalg.svd(centred, compute_uv=False)
+        seen = np.linalg.svd(centred @ np.array(view[:9]).reshape(3, 3)[:, :2], compute_uv=False)
+        is_flat = len(places) > 2 and whole[2] < _FLAT * whole[1]
+        if seen[0] < _END_ON * whole[0] or (is_flat and seen[1] < _END_ON * whole[1]):
+            self.cmd.set_view([*default_camera(places).rotation.T.ravel().tolist(), *view[9:]])
 
     def set_aside(self, molecule: str, others: Set[str]) -> None:
         """Hide a molecule and other objects, as far as they are seen, until it is brought back or the user shows it."""

@@ -111,9 +111,10 @@ def places_with(host: Place, panel: Place, list_of: Place, screen: Place) -> tup
         if right - left >= _THIRD:
             width = min(panel.width, right - left)
             return host, panel, Place(left if left > screen.x else right - width, top, width, height)
-    narrow = screen.width - panel.width - _THIRD - 2 * _GAP
-    if narrow >= _NARROWEST:
-        host = host._replace(x=screen.x, width=min(host.width, narrow))
+    free = screen.width - _THIRD - 2 * _GAP
+    if free >= _NARROWEST + _LEAST:
+        panel = panel._replace(width=min(panel.width, free - _NARROWEST))
+        host = host._replace(x=screen.x, width=min(host.width, free - panel.width))
         panel = panel._replace(x=host.right + _GAP)
         left = panel.right + _GAP
         return host, panel, Place(left, top, min(panel.width, screen.right - left), height)

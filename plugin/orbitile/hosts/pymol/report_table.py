@@ -15,8 +15,10 @@ from .widgets import ChosenByUser
 
 Qt = QtCore.Qt
 
-_PADDING = 14
+_PADDING = 10
 """Pixels beside the text of a column."""
+_SHORT = 5
+"""Letters of a title that stand in one line."""
 
 
 class ReportTableModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no types here
@@ -48,7 +50,7 @@ class ReportTableModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt 
             return None
         column = self.table.columns[section]
         if role == Qt.DisplayRole:
-            return unit_in_print(column.title)
+            return _heading(column.title)
         return column.about or None if role == Qt.ToolTipRole else None
 
     def data(self, index: Any, role: Any = Qt.DisplayRole) -> Any:
@@ -106,8 +108,8 @@ class _View(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt has
         for at, column in enumerate(table.columns):
             texts = {column.text(row) for row in range(len(table))}
             widest = max(map(metrics.horizontalAdvance, texts), default=0)
-            head = metrics.horizontalAdvance(unit_in_print(column.title)) + arrow
-            self.setColumnWidth(at, _PADDING + max(widest, head))
+            head = max(map(metrics.horizontalAdvance, _heading(column.title).splitlines()))
+            self.setColumnWidth(at, _PADDING + max(widest, head + arrow))
 
 
 class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
@@ -175,6 +177,15 @@ class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
         super().changeEvent(event)
         if event.type() == QtCore.QEvent.PaletteChange:
             self._tell_closures()
+
+
+def _heading(title: str) -> str:
+    """Title of a column, in two lines where it is long, so that more columns are seen at a time."""
+    text = unit_in_print(title).replace("Angstrom", "Å")
+    first, slash, unit = text.partition(" / ")
+    if slash:
+        return f"{first}\n{unit}"
+    return "\n".join(text.rsplit(" ", 1)) if len(text) > _SHORT else text
 
 
 def _escaped(text: str) -> str:

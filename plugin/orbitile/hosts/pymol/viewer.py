@@ -38,6 +38,12 @@ _MARGIN = 1.0
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
 
+_GLEAMING = "1"
+"""PyMOL's own setting of highlights."""
+
+_TITLE_SIZE = 18
+"""Pixels of the height of a title below a surface that stands beside others."""
+
 _BYTES_A_FACE = 250
 """Three corners with normals, and their copy for the GPU."""
 
@@ -68,6 +74,8 @@ class PyMOLViewer(PyMOLAtoms):
         self.loaded_last = ""
         self._places: dict[str, int] = {}
         self._scales: dict[str, tuple[float, float, str]] = {}
+        self._specular: str | None = None
+        self._titles: set[str] = set()
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
         self.drawings = Drawings(cmd, self._group, self._put_scale)
@@ -80,7 +88,7 @@ class PyMOLViewer(PyMOLAtoms):
         return legal
 
     def parts(self, name: str) -> set[str]:
-        return {name, f"{name}_map", f"{name}_scale"}
+        return {name, f"{name}_map", f"{name}_scale", f"{name}_title"}
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         self.loaded.add(name, atoms, geometry)
@@ -216,11 +224,12 @@ class PyMOLViewer(PyMOLAtoms):
         return {name for name, molecule in surfaces.items() if {name, self.loaded.group_name(molecule)} & off}
 
     def set_visible(self, name: str, molecule: str, visible: bool) -> None:
+        seen = self.parts(name) - {f"{name}_map"}
         if not visible:
-            for part in {name, f"{name}_scale"} & self.objects():
+            for part in seen & self.objects():
                 self.cmd.disable(part)
             return
-        for part in {name, f"{name}_scale", self.loaded.group_name(molecule)} & self.objects():
+        for part in {*seen, self.loaded.group_name(molecule)} & self.objects():
             self.cmd.enable(part)
 
     def set_grid(self, places: Mapping[str, int]) -> None:
@@ -234,6 +243,23 @@ class PyMOLViewer(PyMOLAtoms):
             self._fit_into_cells(" ".join(places.keys() & self.objects()), len(places))
         elif self._view_before is not None:
             self.cmd.set_view(self._view_before)
+
+    def entitle(self, titles: Mapping[str, tuple[str, str]]) -> None:
+        for title in self._titles & self.objects():
+            delete(self.cmd, title)
+        self._titles = {f"{name}_title" for name in titles}
+        if not titles:
+            return
+        low, high = np.array(self.cmd.get_extent(" ".join(titles)))
+        middle, below = ((low + high) / 2).tolist(), float(np.linalg.norm(high - low)) / 2  # the same in all cells
+        for name, (molecule, text) in titles.items():
+            title = f"{name}_title"
+            self.cmd.pseudoatom(title, pos=middle, label=text)
+            self.cmd.show_as("labels", title)
+            for setting, value in (("label_position", [0.0, -below, 0.0]), ("label_size", _TITLE_SIZE)):
+                self.cmd.set(setting, value, title)
+            self._group(molecule, title)
+            self.cmd.set("grid_slot", self._places.get(name, _ALL_CELLS), title)
 
     def _fit_into_cells(self, names: str, n_cells: int) -> None:
         """Have objects seen whole in each cell of the grid; PyMOL itself fits them into the whole picture."""
@@ -259,10 +285,10 @@ class PyMOLViewer(PyMOLAtoms):
             self._put_into_grid(names.split())
 
     def viewpoint(self, n_frames: int = 0) -> Viewpoint:
-        return viewpoint_of(self.cmd, n_frames)
+        return viewpoint_of(self.cmd, n_frames, self._titles & self.objects())
 
     def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
-        return traced, scene_of(self.cmd, surfaces)
+        return traced, scene_of(self.cmd, surfaces | self._titles)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -284,7 +310,7 @@ class PyMOLViewer(PyMOLAtoms):
         self.loaded.drop_empty_groups()
 
     def structures(self) -> list[str]:
-        drawn = self.drawings.names()
+        drawn = self.drawings.names() | self._titles
         return [name for name in self.cmd.get_names_of_type("object:molecule") if name not in drawn]
 
     def drop(self, name: str, frame: int) -> None:
@@ -299,6 +325,7 @@ class PyMOLViewer(PyMOLAtoms):
         for part in self.parts(name) & self.objects():
             delete(self.cmd, part)
         self._scales.pop(f"{name}_scale", None)
+        self._gleam_or_not()
         self.loaded.drop_empty_groups()
 
     def rename_parts(self, old: str, new: str, molecule: str, colouring: Colouring | None) -> None:
@@ -319,6 +346,27 @@ class PyMOLViewer(PyMOLAtoms):
             values = np.linspace(colouring.low, colouring.high, len(colours)).tolist()
             self.cmd.ramp_new(name, "none", values, colours)
             self._group(molecule, name)
+        self._gleam_or_not()
+
+    def take_up_scales(self, names: Iterable[str]) -> None:
+        """Know scales that came with a saved session, without highlights as it was saved."""
+        self._scales |= dict.fromkeys(names, (0.0, 0.0, ""))
+        if self._scales and self._specular is None:
+            self._specular = _GLEAMING
+        self._gleam_or_not()
+
+    def _gleam_or_not(self) -> None:
+        """Have nothing gleam while colours stand for values: highlights are white, which would be read as zero.
+
+        PyMOL has one setting for all that it shows. What it was before comes back, unless the user has changed it.
+        """
+        if self._scales and self._specular is None:
+            self._specular = self.cmd.get("specular")
+            self.cmd.set("specular", 0)
+        elif not self._scales and self._specular is not None:
+            if float(self.cmd.get("specular")) == 0:
+                self.cmd.set("specular", self._specular)
+            self._specular = None
 
     def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)

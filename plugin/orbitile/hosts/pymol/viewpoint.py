@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ _THIN = 0.03
 """Radius of lines and crosses in Angstrom, which PyMOL draws a pixel wide or two."""
 
 
-def viewpoint_of(cmd: Any, n_frames: int = 0) -> Viewpoint:
+def viewpoint_of(cmd: Any, n_frames: int = 0, titles: Set[str] = frozenset()) -> Viewpoint:
     """What can be seen in a PyMOL: atoms drawn as spheres, sticks or lines.
 
     Parameters
@@ -30,10 +31,13 @@ def viewpoint_of(cmd: Any, n_frames: int = 0) -> Viewpoint:
         Of the PyMOL.
     n_frames : int
         States from the first on for which it is also told where the atoms are.
+    titles : set of str
+        Objects that say what a legend says.
     """
     width, height = cmd.get_viewport()
     view = np.array(cmd.get_view())
     molecule, paths = _molecule(cmd, n_frames)
+    others = "".join(f" and not %{title}" for title in titles)
     return Viewpoint(
         _camera(view, bool(cmd.get_setting_int("orthoscopic"))),
         molecule,
@@ -41,7 +45,7 @@ def viewpoint_of(cmd: Any, n_frames: int = 0) -> Viewpoint:
         _colour(cmd, cmd.get_setting_int("bg_rgb")),
         (int(width), int(height)),
         paths,
-        ", ".join(kind for kind in _OTHERS if cmd.count_atoms(f"visible and rep {kind}")),
+        ", ".join(kind for kind in _OTHERS if cmd.count_atoms(f"visible and rep {kind}{others}")),
     )
 
 

@@ -106,7 +106,4 @@ def _atom_labels(drawing: AtomValues) -> list[dict[str, Any]]:
     values = np.array(drawing.values, np.float64)
     limit = rounded_up(float(np.nanmax(np.abs(values), initial=0.0)))
     inks = np.round(colours_along("signed", (np.clip(np.nan_to_num(values) / limit, -1, 1) + 1) / 2), 3).tolist()
-    return [
-        {"label": f"{value:.{drawing.decimals}f}" if np.isfinite(value) else "", "colour": ink}
-        for value, ink in zip(values.tolist(), inks, strict=True)
-    ]
+    return [{"label": label, "colour": ink} for label, ink in zip(drawing.labels, inks, strict=True)]

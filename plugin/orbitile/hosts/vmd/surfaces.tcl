@@ -201,7 +201,7 @@ proc orbitile::represent {name} {
     while {[molinfo $molid get numreps] < [llength $phases]} {
         mol addrep $molid
     }
-    set material [material_of [dict get $look transparency]]
+    set material [material_of $look]
     draw_at $name [dict get $look isovalue]
     set rep 0
     foreach phase $phases {
@@ -246,7 +246,7 @@ proc orbitile::on_transparency {message} {
     set molid $molecules($name)
     dict set looks($name) transparency [dict get $message transparency]
     set drawn($name) $looks($name)
-    set material [material_of [dict get $message transparency]]
+    set material [material_of $looks($name)]
     for {set rep 0} {$rep < [molinfo $molid get numreps]} {incr rep} {
         mol modmaterial $rep $molid $material
     }
@@ -265,12 +265,18 @@ proc orbitile::on_message {message} {
     puts "Orbitile) [dict get $message text]"
 }
 
-# A material of this transparency, made at the first use; opacity in VMD is the other way round.
-proc orbitile::material_of {transparency} {
-    set name [format "Orbitile%03d" [expr {round(100 * $transparency)}]]
+# A material of the transparency of a look, made at the first use; opacity in VMD is the other way round. Colours that
+# stand for values do not gleam: highlights would be read as zero.
+proc orbitile::material_of {look} {
+    set transparency [dict get $look transparency]
+    set matte [dict exists $look scale]
+    set name [format "Orbitile%s%03d" [expr {$matte ? "Matte" : ""}] [expr {round(100 * $transparency)}]]
     if {[lsearch -exact [material list] $name] < 0} {
         material add $name copy Opaque
         material change opacity $name [expr {1.0 - $transparency}]
+        if {$matte} {
+            material change specular $name 0.0
+        }
     }
     return $name
 }

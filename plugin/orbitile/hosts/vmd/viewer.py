@@ -243,7 +243,7 @@ class VMDViewer(VolumeViewer):
             molrep.delrep(number, molrep.num(number) - 1)
         while molrep.num(number) < len(drawing.phases):
             molrep.addrep(number)
-        material = self._material(look.transparency)
+        material = self._material(look.transparency, matte=colouring is not None)
         for index, phase in enumerate(drawing.phases):
             style = f"Isosurface {phase * drawing.isovalue:.8g} 0 0 {_DRAWN[look.style]} 1 1"
             colour = f"ColorID {self._nearest(look.colours[phase < 0])}" if drawing.shades is None else "Volume 1"
@@ -252,12 +252,17 @@ class VMDViewer(VolumeViewer):
                 self._vmd.color.set_scale(method=_SCALES.get(colouring.colour_map, "RWB"))
                 molrep.set_scaleminmax(number, index, colouring.low, colouring.high)
 
-    def _material(self, transparency: float) -> str:
-        """A material of this transparency, made at the first use; opacity is the other way round."""
-        material, name = self._vmd.material, f"Orbitile{round(100 * transparency):03d}"
+    def _material(self, transparency: float, *, matte: bool) -> str:
+        """A material of this transparency, made at the first use; opacity is the other way round.
+
+        A matte one does not gleam: its colours stand for values, and highlights would be read as zero.
+        """
+        material, name = self._vmd.material, f"Orbitile{'Matte' * matte}{round(100 * transparency):03d}"
         if name not in material.listall():
             material.add(name, copy="Opaque")
             material.change(name, opacity=1.0 - transparency)
+            if matte:
+                material.change(name, specular=0.0)
         return name
 
     def _nearest(self, colour: Colour) -> int:
