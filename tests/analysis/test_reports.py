@@ -11,7 +11,7 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.presenting import as_csv, as_json, as_text
 from orbitile.analysis.reports import analyses, function_of, values_of
-from orbitile.model.report import Report
+from orbitile.model.report import AtomValues, Report
 from orbitile.session.commands import COMMANDS
 
 NAMES = list(analyses())
@@ -91,3 +91,7 @@ def test_a_report_that_does_not_close_says_so():
     (closure, *_) = table.closures
     assert "which is more than" not in closure.text
     assert "which is more than" in replace(closure, found=closure.expected + 1.0, tolerance=1e-3).text
+
+
+def test_no_zero_at_an_atom_has_a_sign():
+    assert AtomValues("charge", (-0.004, 0.004, -0.006, float("nan"))).labels == ("0.00", "0.00", "-0.01", "")

@@ -51,6 +51,8 @@ def drive():
     report["said"] = panel.status.text()
     cmd.load(str(FOLDER / "density.cube"), "mapped")
     report["by PyMOL"] = cmd.get_type("mapped")
+    wait(lambda: panel.browser.molecule == "mapped_volume" and panel.at_rest())
+    report["and by us"] = sorted(name for name in cmd.get_names("objects", enabled_only=1) if "mapped_v" in name)
 
     turns = []
     timer = QtCore.QTimer()

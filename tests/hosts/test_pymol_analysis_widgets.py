@@ -86,7 +86,7 @@ def test_a_table_is_sorted_and_its_rows_are_chosen(seen):
     view = table.view
     view.sortByColumn(1, Qt.AscendingOrder)
     assert [view.model().index(row, 0).data() for row in range(3)] == ["2", "3", "1"]  # what is no number comes first
-    assert view.model().headerData(1, Qt.Horizontal) == "charge / e bohr⁻³"
+    assert view.model().headerData(1, Qt.Horizontal) == "charge\ne bohr⁻³"
     QtTest.mouseClick(view.viewport(), Qt.LeftButton, Qt.NoModifier, view.visualRect(view.model().index(1, 0)).center())
     QtTest.keyClick(view, Qt.Key_Down)
     QtTest.mouseClick(view.viewport(), Qt.LeftButton, Qt.NoModifier, view.visualRect(view.model().index(2, 0)).center())
@@ -147,12 +147,12 @@ def test_round_marks_of_axes():
 def test_a_report_of_the_same_kind_takes_the_place_of_another(seen):
     view = seen(ReportView())
     view.show_report(Report("a", "A", (TABLE,), (PLOT,), remarks=("one", "two")))
-    assert [view.tabText(at) for at in range(view.count())] == ["Atoms", "Levels", "Remarks (2)"]
+    assert [view.tabText(at) for at in range(view.count())] == ["Levels", "Atoms", "Remarks (2)"]
     view.setCurrentIndex(1)
-    table = view.widget(0)
+    table = view.widget(1)
     view.show_report(Report("a", "A", (TABLE,), (PLOT,), remarks=("three",)))
     assert view.currentIndex() == 1
-    assert view.widget(0) is table
+    assert view.widget(1) is table
     assert view.widget(2).toPlainText() == "three"
     view.show_report(Report("b", "B", (TABLE,)))
     assert view.count() == 1

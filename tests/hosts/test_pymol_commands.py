@@ -280,6 +280,7 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     outside = np.argmax(np.linalg.norm(surface.vertices[:, :2], axis=1))
     assert surface.colouring.values[above] < -0.01
     assert surface.colouring.values[outside] > 0.01
+    assert float(cmd.get("specular")) == 0  # a highlight would be read as zero
     call(cmd, "orb_iso", 0.002)
     assert list(state_of(cmd).computing.samples)[-1].isovalue == 0.002
     picture = tmp_path / "esp.png"
@@ -291,6 +292,10 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     bluish = (pixels[:, 2] - pixels[:, 0] > 40).sum()
     assert reddish > 100
     assert bluish > 100
+    cmd.save(str(tmp_path / "esp.pse"))
+    cmd.load(str(tmp_path / "esp.pse"))
+    cmd.delete("benzene_density")
+    assert float(cmd.get("specular")) == 1
 
 
 @pytest.mark.parametrize("field", ["spin", "density:homo-1..homo", "laplacian", "elf", "nci"])

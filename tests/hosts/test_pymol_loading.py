@@ -3,9 +3,11 @@
 import gzip
 import json
 import shutil
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import orbitile as ob
@@ -235,6 +237,35 @@ def test_the_view_stays_where_pymol_is_told_so(cmd):
     view = cmd.get_view()
     cmd.load(BENZENE)
     assert cmd.get_view() == view
+
+
+@pytest.mark.parametrize(
+    ("axis", "angle", "turned"), [("y", 90, True), ("x", 85, True), ("x", 30, False), ("z", 90, False)]
+)
+def test_a_flat_molecule_that_is_seen_from_its_edge_is_turned(cmd, axis, angle, turned):
+    cmd.turn(axis, angle)
+    view = cmd.get_view()[:9]
+    cmd.load(BENZENE)
+    assert (cmd.get_view()[:9] != pytest.approx(view, abs=1e-5)) == turned
+    seen = cmd.get_coords("benzene") @ np.array(cmd.get_view()[:9]).reshape(3, 3)[:, :2]
+    assert np.linalg.svd(seen - seen.mean(axis=0), compute_uv=False)[1] > 2
+
+
+def test_a_long_molecule_is_not_seen_from_its_end_unless_others_are_seen_with_it(cmd, tmp_path):
+    from orbitile.hosts.pymol import commands
+
+    gto, scf = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed"), import_module("pyscf.scf")
+    atoms = "C 0 0 -0.6; C 0 0 0.6; H 0 0 -1.66; H 0 0 1.66"
+    found = scf.RHF(gto.M(atom=atoms, basis="sto-3g", verbose=0)).run()
+    import_module("pyscf.tools.molden").from_scf(found, str(tmp_path / "acetylene.molden"))
+    cmd.fragment("ala", "mine")
+    view = cmd.get_view()[:9]
+    commands.orb_load(str(tmp_path / "acetylene.molden"), _self=cmd)
+    assert cmd.get_view()[:9] == pytest.approx(view)  # the user looks at another one too
+    cmd.delete("mine acetylene")
+    commands.orb_load(str(tmp_path / "acetylene.molden"), _self=cmd)
+    across = cmd.get_coords("acetylene") @ np.array(cmd.get_view()[:9]).reshape(3, 3)[:, :2]
+    assert np.ptp(across, axis=0).max() > 2.5  # of 3.3 Angstrom
 
 
 @pytest.mark.parametrize("view", ["zoom", "orient"])

@@ -80,7 +80,7 @@ def test_the_legend_is_written_below_what_is_seen(shown, tmp_path, by):
         written.append((pixels(tmp_path / "p.png")[..., :3] != (0x20, 0x40, 0x60)).any(axis=2))
     plain, explained = written
     assert plain[-50:].any(axis=1)[:20].all()
-    assert explained[:250].any(axis=1).all()
+    assert explained[40:250].any(axis=1).all()
     assert explained[-50:, :240].any()
     assert not explained[-50:, 300:].any()  # the legend alone is there
 
@@ -91,6 +91,12 @@ def test_surfaces_side_by_side_are_drawn_so(shown, tmp_path):
     call(shown, "orb_mo", "benzene", "lumo", 0.03, "coarse")
     call(shown, "orb_color", "green", "yellow")
     state_of(shown).shelf.arrange(["benzene_homo", "benzene_lumo"])
+    titles = {"benzene_homo_title", "benzene_lumo_title"}
+    assert titles <= set(shown.get_names("objects"))
+    written = []
+    shown.iterate("benzene_homo_title", "written.append(label)", space={"written": written})
+    assert written == ["HOMO (orbital 21)"]
+    assert "benzene_homo_title" not in state_of(shown).host.structures()
     for by in ("orbitile", "ray"):
         call(shown, "orb_picture", str(tmp_path / "p.png"), 320, 120, by, legend=0)
         picture = pixels(tmp_path / "p.png")
@@ -101,6 +107,8 @@ def test_surfaces_side_by_side_are_drawn_so(shown, tmp_path):
         assert is_blue[:, 160:].mean() < 0.001
         assert is_yellow[:, 160:].mean() > 0.01
         assert is_yellow[:, :160].mean() < 0.001
+    state_of(shown).shelf.arrange(())
+    assert titles.isdisjoint(shown.get_names("objects"))
 
 
 def test_one_length_follows_from_the_other(shown, tmp_path):

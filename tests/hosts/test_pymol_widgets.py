@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from orbitile.analysis.reports import analyses
 from orbitile.fields import field_groups
 from orbitile.session.choices import Choices
 from orbitile.session.field_patterns import asked_for, largest
@@ -21,6 +22,7 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
+from orbitile.hosts.pymol.analyse_menu import AnalyseButton  # noqa: E402
 from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
 from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
 from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402
@@ -28,6 +30,8 @@ from orbitile.hosts.pymol.layout import PanelLayout  # noqa: E402
 from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
 from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
 from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
+from orbitile.hosts.pymol.widgets import breakable  # noqa: E402
+from orbitile.session.analysis_browsing import OfferedAnalysis  # noqa: E402
 
 Qt = QtCore.Qt
 
@@ -98,6 +102,17 @@ def test_a_filter_neither_chooses_nor_forgets(table):
     assert len(chosen) == 1
     QtTest.keyClick(table, Qt.Key_Down)
     assert chosen[-1].index == 20
+
+
+def test_nothing_is_marked_while_no_orbital_is_shown(table):
+    table.choose("alpha", 2)
+    told = told_by(table.chosen)
+    table.forget()
+    assert table.orbitals.chosen is None
+    assert not table.currentIndex().isValid()
+    assert told == []
+    assert table.choose("alpha", 2) is table.orbitals.chosen  # the same again is marked again
+    assert table.currentIndex().isValid()
 
 
 def test_code_chooses_without_a_signal(table):
@@ -275,6 +290,33 @@ def test_the_menu_offers_all_that_there_is(benzene):
     density = next(a for group in groups for a in entries(group) if a.text().startswith("density\t"))
     density.trigger()
     assert told == ([("frontier", "")], ["density"])
+
+
+def test_sentences_of_menus_are_whole_as_far_as_the_screen_goes(benzene, monkeypatch):
+    class Wide:
+        def availableGeometry(self):
+            return QtCore.QRect(0, 0, 1500, 900)
+
+    monkeypatch.setattr(QtWidgets.QApplication, "primaryScreen", Wide)
+    menu = FieldMenu()
+    menu.show_molecule(benzene)
+    analyse = AnalyseButton()
+    analyse.fill([("Tests", [OfferedAnalysis(name, module, "") for name, module in analyses().items()])])
+    sentences = [action.text().partition("\t")[2] for of in (menu, analyse) for action in entries(of.menu())]
+    assert len(sentences) >= 20
+    assert not [sentence for sentence in sentences if sentence.endswith("…")]
+
+
+def test_the_status_is_read_whole(seen):
+    layout = seen(PanelLayout(None, Choices()))
+    layout.window().resize(560, 900)
+    words = "no such file (nor a folder " + "/very_long_names/of_folders" * 12 + "/x.molden)"
+    layout.status.setText(breakable(words))
+    QtTest.qWait(50)
+    needed = layout.status.heightForWidth(layout.status.width())
+    assert needed > 3 * layout.fontMetrics().height()
+    assert layout.status.height() >= needed
+    assert breakable("a word, and another") == "a word, and another"
 
 
 def test_what_a_molecule_lacks_is_grey_and_says_why(benzene):

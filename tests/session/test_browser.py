@@ -282,11 +282,50 @@ def test_the_look_of_a_preset_is_not_that_of_orbitals(browser):
     wait(browser, lambda: browser.molecule == "benzene")
     browser.show_preset("potential")
     wait(browser, lambda: browser.at_rest() and browser.session.shelf.present())
-    assert [row.look.transparency for row in browser.window.rows] == [0.0]
+    assert [row.look.transparency for row in browser.window.rows] == [0.25]
     browser.change_look(style="mesh")
     wait(browser, browser.at_rest)
-    assert [row.look.transparency for row in browser.window.rows] == [0.0]
+    assert [row.look.transparency for row in browser.window.rows] == [0.25]
     assert (browser.choices.look.style, browser.choices.look.transparency) == ("mesh", 0.35)
+
+
+def test_what_is_shown_beside_kept_orbitals_has_colours_of_its_own(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene")
+    colours = []
+    for orbital in ("homo", "lumo", "homo-1"):
+        browser.ask_for_named(orbital)
+        wait(browser, lambda orbital=orbital: browser.at_rest() and browser.shown().request.field == orbital)
+        colours.append(browser.shown().look.colours)
+        browser.keep(browser.current(), True)
+    assert len(set(colours)) == 3
+    browser.keep(browser.current(), False)
+    browser.ask_for_named("lumo+1")  # in the place of the last one, and in its colours
+    wait(browser, lambda: browser.at_rest() and browser.shown().request.field == "lumo+1")
+    assert browser.shown().look.colours == colours[-1]
+    for name in browser.session.shelf.present():
+        browser.keep(name, False)
+    browser.show_preset("frontier")  # side by side all have those that are usual
+    wait(browser, lambda: browser.at_rest() and len(browser.session.shelf.grid) == 2)
+    grid = [browser.session.shelf[name].look.colours for name in browser.session.shelf.grid]
+    assert grid[0] == grid[1]
+
+
+def test_closing_withdraws_what_the_window_waits_for_and_no_picture(browser):
+    class Saved:
+        is_busy, share, outcome = True, None, ""
+
+        def cancel(self):
+            self.is_busy = False
+
+    browser.session.saving = saved = Saved()
+    browser.open(BENZENE)
+    assert browser.cancel(saving=False)
+    assert saved.is_busy
+    assert "Cancelled." not in browser.window.said
+    assert browser.cancel()
+    assert not saved.is_busy
+    assert browser.window.said[-1] == "Cancelled."
 
 
 def test_a_surface_that_the_user_has_named_is_not_replaced(browser):

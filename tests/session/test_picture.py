@@ -1,6 +1,7 @@
 """Pictures of what is shown: how they are laid out, how a film turns, how transparent surfaces come out."""
 
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -9,10 +10,13 @@ import orbitile as ob
 from orbitile.renderer import Camera
 from orbitile.scenes import Molecule
 from orbitile.session.look import Look
-from orbitile.session.picture import DrawnSurface, Picture, grid_of, pixels_of, turning
+from orbitile.session.picture import DrawnSurface, Picture, finer_surface, grid_of, pixels_of, turning
 from orbitile.session.request import Request
+from orbitile.session.sampling import WavefunctionCache, sample
 from orbitile.session.seen import whole_size
 from orbitile.session.shown import Shown
+
+BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +89,25 @@ def test_a_ball_from_few_points_is_round_in_a_large_picture():
     inner = np.all([np.roll(outline, step, axis) for step in (1, -1) for axis in (0, 1)], axis=0)
     y, x = np.nonzero(outline & ~inner)
     assert np.hypot(y - y.mean(), x - x.mean()).std() < 0.5
+
+
+@pytest.mark.parametrize("color_by", ["", "esp"])
+def test_what_a_picture_shows_is_as_fine_as_its_pixels(color_by):
+    """Computed anew on a finer lattice, with the colours that the viewer has; a small picture needs none."""
+    request = Request(BENZENE, "elf", "coarse", device="cpu", color_by=color_by)
+    found = sample(request, WavefunctionCache())
+    drawn = DrawnSurface("elf", Shown("benzene", request, found.isovalue), found.surface)
+    cache = WavefunctionCache()
+    assert finer_surface(drawn, 0.6, cache) is found.surface
+    fine = finer_surface(drawn, 0.1, cache)
+    assert len(fine.faces) > 3 * len(found.surface.faces)
+    assert fine.isovalue == found.isovalue
+    values = ob.evaluate(ob.load(BENZENE), "elf", fine.vertices, device="cpu")
+    coarse = ob.evaluate(ob.load(BENZENE), "elf", found.surface.vertices, device="cpu")
+    assert np.abs(values - found.isovalue).mean() < 0.4 * np.abs(coarse - found.isovalue).mean()
+    if color_by:
+        assert (fine.colouring.low, fine.colouring.high) == (found.surface.colouring.low, found.surface.colouring.high)
+        assert len(fine.colouring.values) == len(fine.vertices)
 
 
 @pytest.mark.parametrize("size", [(9_999_999, 9_999_999), (9_999_999, 0), (0, 9_999_999), (-1, 10)])
