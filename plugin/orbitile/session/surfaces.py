@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..errors import NoSurface
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.colouring import coloured
@@ -22,11 +24,14 @@ from ..fields._orbital_ranges import orbital_list, orbital_range
 from ..model.lattice import Lattice, spacing_of
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
-from ..renderer import Camera, round_lattice, round_spacing
+from ..renderer import Camera, cell_spacing, round_lattice, round_spacing
 from ..scenes.palette import colours_of_fields
 from ..surfaces.isovalue import CUT
 from ..web import Slide
 from .request import MOST_FACES, surface_within
+
+_PAGE = 900
+"""Pixels that a molecule takes in a page, about."""
 
 _ISOVALUES = (0.5, 1.0, 2.0)
 """Isovalues that a page offers, in units of the one that is asked for."""
@@ -163,6 +168,11 @@ def surface_of(
     return _coloured(request, wavefunction, surface, field, references)
 
 
+def is_free(request: SurfaceRequest) -> bool:
+    """Whether a lattice may be finer than what is asked for."""
+    return request.spacing is None and request.points is None and request.quality != "coarse"
+
+
 def surfaces_of_picture(
     requests: Sequence[SurfaceRequest],
     wavefunction: Wavefunction,
@@ -184,8 +194,7 @@ def surfaces_of_picture(
     """
     sampled = [(request, sampling(request, wavefunction, references, listener)) for request in requests]
     surfaces = [_isosurface(request, wavefunction, *found, listener) for request, found in sampled]
-    first = requests[0]
-    if first.spacing is None and first.points is None and first.quality != "coarse":
+    if is_free(requests[0]):
         spacing = round_spacing(surfaces, wavefunction, size=size, camera=camera)
         for n, (request, (field, lattice, isovalue)) in enumerate(sampled):
             finer = round_lattice(lattice, spacing)
@@ -233,6 +242,9 @@ def slides_of(
         field, _, isovalue = sampling(request, wavefunction, references, listener)
         shares = (1.0,) if request.color_by else _ISOVALUES
         lattice = lattice_for(request, wavefunction, isovalue * shares[0], field)
+        if is_free(request) and not field.is_smooth:
+            extent = float((lattice.spacings * (np.array(lattice.shape) - 1)).max())
+            lattice = round_lattice(lattice, cell_spacing(extent / _PAGE))
         with listener.following(field.quantity) as progress:
             volume = compute(
                 wavefunction,
