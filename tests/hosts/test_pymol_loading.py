@@ -67,7 +67,7 @@ def test_the_arguments_of_load_keep_their_meaning(cmd, tmp_path, capsys):
     shutil.copy(SAMPLES / "h2o_sto3g.fchk", odd)
     cmd.load(str(odd), format="fchk", quiet=0)
     assert molecules(cmd) == {"ring": "benzene.molden", "job": "job.txt"}
-    assert '"orb_mo job, homo"' in capsys.readouterr().out
+    assert "orb_mo job, homo" in capsys.readouterr().out
     cmd.do(f"load {BENZENE}, other", echo=0)
     assert set(molecules(cmd)) == {"ring", "job", "other"}
     with pytest.raises(pymol.CmdException, match="scan"):
@@ -169,8 +169,8 @@ def test_several_files_are_loaded_one_by_one(cmd, tmp_path, capsys):
     assert molecules(cmd) == {"my_water": "my water.molden", "ethanol": "ethanol.mkl"}
     out = capsys.readouterr().out
     assert "nothing.fchk: no such file" in out
-    assert '"orb_mo my_water, homo"' in out
-    assert '"orb_mo ethanol, homo"' in out
+    assert "orb_mo my_water, homo" in out
+    assert "orb_mo ethanol, homo" in out
     from orbitile.hosts.pymol import commands
 
     with pytest.raises(pymol.CmdException, match=r"one\.fchk: no such.*two\.fchk: no such"):

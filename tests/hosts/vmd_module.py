@@ -26,6 +26,7 @@ class _Module:
     def __init__(self):
         self.all, self.next, self.top = {}, 0, -1
         self.materials, self.scale = {"Opaque": 1.0, "Transparent": 0.3}, "RGB"
+        self.matte: set[str] = set()
 
     def of(self, molid):
         if not isinstance(molid, int) or molid not in self.all:

@@ -302,7 +302,7 @@ proc material {verb args} {
             if {[lsearch -exact {ambient specular diffuse shininess opacity} [lindex $args 0]] < 0} { refuse "property" }
             if {[lsearch -exact $vmd(materials) [lindex $args 1]] < 0} { refuse "no material" }
             number [lindex $args 2]
-            set vmd([lindex $args 1],opacity) [lindex $args 2]
+            set vmd([lindex $args 1],[lindex $args 0]) [lindex $args 2]
         }
         default { refuse "material $verb" }
     }
