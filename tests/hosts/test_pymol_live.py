@@ -295,3 +295,34 @@ def test_a_scan_is_gone_through_by_its_slider(bar):
     assert (bar.scan_slider.maximum(), bar.scan_slider.value()) == (2, 1)
     bar.scan_slider.setValue(2)
     assert scanned == [2]
+
+
+def test_of_a_molecule_from_a_file_all_is_as_it_is_there(bar):
+    begun = told_by(bar.begun)
+    bar.show_electrons((1, 2))
+    assert (bar.charge_box.value(), bar.unpaired_box.value()) == (1, 2)
+    bar.button.click()
+    assert begun == [("", "", "", None, None)]
+    bar.method_box.setCurrentText("hf")
+    bar.unpaired_box.setValue(0)
+    bar.button.click()
+    bar.button.click()
+    assert begun[1] == ("", "", "hf", 1, 0)
+    bar.show_electrons(None)  # a molecule without orbitals, by what was set before
+    assert (bar.method_box.currentText(), bar.basis_box.currentText()) == ("pbe", "6-31g*")
+    bar.menu.clear()
+    bar.offer(["hcn"])
+    bar.menu.actions()[0].trigger()
+    assert begun[-1] == ("hcn", "6-31g*", "pbe", None, None)
+
+
+def test_why_nothing_is_live_is_said_until_another_molecule_is_there(bar):
+    bar.refuse("PyMOL has no molecule")
+    assert bar.text.text() == "PyMOL has no molecule"  # nothing has failed
+    bar.show_electrons((0, 0))
+    assert not bar.text.isVisible()
+    bar.show_status(STATUS)
+    bar.refuse("pick two, three or four atoms first")
+    assert "failed" not in bar.text.text()
+    bar._patience.timeout.emit()
+    assert "converged" in bar.text.text()

@@ -368,3 +368,18 @@ def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
     browser.follow()
     assert len(browser.levels[0]) == 31
     assert browser.window.said[-1] == ""
+
+
+def test_the_box_of_90_percent_says_what_the_surface_encloses(browser):
+    browser.open(BENZENE)
+    wait(browser, lambda: browser.molecule == "benzene" and browser.at_rest())
+    browser.ask_for_named("homo")
+    shown(browser)
+    wait(browser, lambda: browser.is_automatic)
+    browser.slide_to(0.05)
+    shown(browser)
+    wait(browser, lambda: not browser.is_automatic)
+    commands.orb_mo.run(browser.session, ["benzene", "lumo", "", "coarse"])  # as at a prompt
+    wait(browser, lambda: browser.is_automatic and browser.choices.automatic)
+    commands.orb_iso.run(browser.session, [0.06])
+    wait(browser, lambda: not browser.is_automatic)

@@ -112,7 +112,7 @@ def add_geometries(parser: CommandParser) -> None:
     def known_formats() -> str:
         from ..readers import descriptions
 
-        return "; ".join(descriptions("geometries"))
+        return "; ".join([*descriptions("geometries"), "any file of wavefunctions"])
 
     parser.add_argument_of_formats("geometries", metavar="TRAJ", help=known_formats)
     parser.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")

@@ -321,7 +321,7 @@ def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatc
     order = Order("k", Level(HF, "pyscf"), np.array([1, 1]), positions, "m", str(tmp_path), relaxation=Relaxation(0.5))
     found = calculating.converged(order)
     assert found.energy == pytest.approx(-1.1, abs=0.05)
-    assert "orbitile[optimisation]" in str(found.relaxed)
+    assert "pip install" in str(found.relaxed)
     assert not pulls.pull("m", positions, order, found)
     assert "m does not relax any more: forces go to the package ase" in viewer.told[0]
 

@@ -413,6 +413,8 @@ class Live:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead; how, as an `Order` says."""
         folder, atoms = str(self.path.folder), self._numbers
         like = None if after is not None or self.origin is None else self.origin.wavefunction
+        if like is not None and (like.spinors is not None or not np.array_equal(like.atomic_numbers, atoms)):
+            like = None
         order = Order(
             self._key,
             self.level,
