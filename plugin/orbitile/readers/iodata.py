@@ -218,9 +218,7 @@ def _wavefunction(
     )
     density_missing = ""
     if format_name == "fchk" and len(energies):
-        has_cores = any(
-            shell.angular_momentum == 0 for shell in shells
-        )  # but in basis sets for tests
+        has_cores = any(shell.angular_momentum == 0 for shell in shells)  # but in basis sets for tests
         if has_cores and not are_energies(energies, numbers, charges, found.whole.charge or 0.0):
             remarks, unordered = (*remarks, NEITHER), True
             if np.any(energies) and (remarked or "scf" not in (data.one_rdms or {})):
