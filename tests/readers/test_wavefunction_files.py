@@ -253,6 +253,16 @@ def test_a_periodic_checkpoint_file_is_called_that(tmp_path):
         ob.load(edited(tmp_path, "h2o_sto3g.fchk", edit))
 
 
+def test_a_checkpoint_file_without_orbitals_is_called_that(tmp_path):
+    """As Q-Chem writes it where a calculation does not converge."""
+
+    def edit(text):
+        return text[: text.index("Alpha Orbital Energies")] + text[text.index("Total SCF Density") :]
+
+    with pytest.raises(FileError, match="did not converge"):
+        ob.load(edited(tmp_path, "h2o_sto3g.fchk", edit))
+
+
 def with_energies(text, label, values):
     """A checkpoint file with other numbers in place of energies."""
     head = re.search(rf"^{label} Orbital Energies +R   N= +(\d+)\n((?:[ \d.E+-]+\n)+)", text, re.MULTILINE)

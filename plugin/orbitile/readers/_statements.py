@@ -137,6 +137,11 @@ def _fchk(data: bytes) -> Statements:
                 f"it is of an unrestricted calculation ({method.decode('latin-1')}), but its beta orbitals are "
                 "missing: cut off, or their heading is damaged"
             )
+    for name in ("Alpha Orbital Energies", "Alpha MO coefficients"):
+        if name not in arrays:
+            raise FileError(
+                f"it has no {name!r}: the calculation did not converge, wrote no orbitals, or the heading is damaged"
+            )
     if values.get("Number of translation vectors", 0) > 0:
         raise OrbitileError(
             f"it is of a periodic system ({values['Number of translation vectors']:g} translation vectors); of such "
