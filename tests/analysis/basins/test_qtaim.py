@@ -29,6 +29,7 @@ def water():
 
 def closes(wavefunction, accuracy="normal", electrons=1e-3, laplacian=1e-3):
     found = qtaim_basins(wavefunction, accuracy, "cpu")
+    assert np.all(np.abs(found.laplacian) <= found.error)
     assert found.population.sum() == pytest.approx(wavefunction.n_electrons, abs=electrons)
     assert np.abs(found.laplacian).max() < laplacian
     return found
@@ -73,6 +74,16 @@ def test_carbon_monoxide_agrees_with_the_curve_of_its_border():
     wavefunction = computed("C 0 0 0; O 0 0 1.105", "6-31g*")
     found = closes(wavefunction)
     assert found.population[1] == pytest.approx(electrons_behind_the_curve(wavefunction), abs=1e-3)
+
+
+@pytest.mark.slow
+def test_errors_are_told_where_all_electrons_are_there():
+    """Against the curves of both borders to 1e-6; a border that is off takes from one atom what it gives to another."""
+    found = qtaim_basins(computed("H 0 0 -1.0655; C 0 0 0; N 0 0 1.1532", "6-31g*"), "quick", "cpu")
+    off = np.abs(found.population - [0.755436, 4.794458, 8.450106])
+    assert np.all(off < found.error)
+    assert np.all(off < 2e-4)
+    assert np.all(found.error < 1e-3)
 
 
 @pytest.mark.slow

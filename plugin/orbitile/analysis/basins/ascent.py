@@ -121,6 +121,7 @@ def attractors_of(
     gradient: Gradient,
     spheres: Spheres,
     again: Callable[[Indices, Indices], tuple[Indices, Reals]] | None = None,
+    tolerance: float = _TOLERANCE,
 ) -> Indices:
     """The attractor that the path from each point leads to.
 
@@ -135,6 +136,8 @@ def attractors_of(
     again
         Takes the numbers of paths that have ended, and their attractors, to those of them that begin again and where:
         then paths that take longer keep none waiting.
+    tolerance
+        Error of a step in bohr. All of a path go to the same side, since it bends to one: they move borders.
 
     Returns
     -------
@@ -170,10 +173,10 @@ def attractors_of(
         ahead = x + h * (2 * k1 + 3 * k2 + 4 * k3) / 9
         k4 = _directions(gradient, ahead)
         error = np.linalg.norm(h * (-5 * k1 + 6 * k2 + 8 * k3 - 9 * k4) / 72, axis=1)
-        good = (error <= _TOLERANCE) | (h[:, 0] <= _SHORTEST)
+        good = (error <= tolerance) | (h[:, 0] <= _SHORTEST)
         ended = going[good]
         where[ended], direction[ended] = ahead[good], k4[good]
-        factor = np.clip(0.9 * np.cbrt(_TOLERANCE / np.maximum(error, 1e-12)), 0.2, 3.0)
+        factor = np.clip(0.9 * np.cbrt(tolerance / np.maximum(error, 1e-12)), 0.2, 3.0)
         step[going] = np.where(age[going] == 0, _FIRST, np.clip(h[:, 0] * factor, _SHORTEST, _LONGEST))
         age[going] += 1
     return found

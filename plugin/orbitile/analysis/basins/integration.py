@@ -14,7 +14,7 @@ the last of which is an identity for orthonormal orbitals in basins that fill al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from ...model.wavefunction import Wavefunction
 from ...watch import checkpoint, stage
 from ..topology.derivatives import DensityDerivatives, density_derivatives
 from .ascent import Gradient, Reals, Spheres
-from .rays import Rays
+from .rays import TOLERANCE, Rays
 
 MOLECULE = 0.001
 """Density in e bohr^-3 down to which volumes are counted: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109, 7968."""
@@ -40,6 +40,9 @@ _IN_SPHERE, _SPHERE_DEGREE = 40, 23
 
 _SEARCH, _LONGEST = 10, 1.0
 """Steps of Newton's to the edge of the molecule, and how long one may be, in bohr."""
+
+_SHIFT = 4 * TOLERANCE
+"""What errors of the steps of paths add up to at a border, in bohr: in the tests, no more than about half of this."""
 
 _MOST_OVERLAPS = 1 << 25
 """Numbers in the overlaps of orbitals in all basins, 256 MiB, up to which they are kept for what is shared."""
@@ -68,6 +71,11 @@ class AtomicBasins:
         molecule is too large, a density matrix has occupations below 0, or orbitals are complex.
     without_maximum : ndarray of int
         Atoms that are no maximum of the density, and have no basin.
+    error : ndarray, shape (n,)
+        What the electrons of each basin may be off by. That all of them add up says nothing of a border between two
+        basins that is in the wrong place: one has what the other lacks. So this is a sum of what shifts of the borders
+        by the error of the paths make, of the integral of the Laplacian, which is 0 but for errors, and of a share of
+        what all electrons are off by.
     """
 
     atom: NDArray[np.int64]
@@ -78,6 +86,7 @@ class AtomicBasins:
     spin: Reals
     delocalisation: Reals
     without_maximum: NDArray[np.intp]
+    error: Reals = field(default_factory=lambda: np.zeros(0))
 
     def of_atoms(self, values: Reals, n_atoms: int) -> Reals:
         """Values of the basins as those of the atoms, 0 for atoms without one; shape (n_atoms,)."""
@@ -124,6 +133,7 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
         and all(np.all(of_spin.weights >= 0) for of_spin in sets)
     )
     populations, volumes, laplacians = np.zeros((n_basins, len(sets))), np.zeros(n_basins), np.zeros(n_basins)
+    borders = np.zeros(n_basins)
     overlaps: list[list[Reals]] = [[] for _ in sets]
     for n, rays in enumerate(all_rays):
         with stage(n / n_basins, (n + 1) / n_basins):
@@ -131,6 +141,7 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
             edge = _edge(rays, centre, gradient)
             outside, inside = _outside(rays, centre, edge), _inside(centre, radius)
             volumes[n] = 4 / 3 * np.pi * radius**3 + _volume(rays, edge)
+            borders[n] = rays.border_density(centre, gradient)
             laplacians[n] = -0.25 * _laplacian(total, rays, centre, radius, *outside)
             points, weights = (np.concatenate(both) for both in zip(outside, inside, strict=True))
             for k, of_spin in enumerate(sets):
@@ -148,6 +159,7 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
     atom = np.where(attractors < n_atoms, attractors, -1)
     without = np.setdiff1d(np.flatnonzero(~wavefunction.is_ghost), atom)
     sign = [{"alpha": 1.0, "beta": -1.0}[spin] for spin in unpaired(wavefunction)] or [0.0]
+    missing = abs(float(populations.sum()) - wavefunction.n_electrons) / np.sqrt(n_basins)
     return AtomicBasins(
         atom,
         spheres.centre[attractors],
@@ -157,6 +169,7 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
         populations @ np.array(sign),
         np.asarray(shared),
         without,
+        _SHIFT * borders + np.abs(laplacians) + missing,
     )
 
 

@@ -71,6 +71,12 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     return _BASINS.of(wavefunction, accuracy, lambda: _integrated(wavefunction, accuracy, device))
 
 
+def qtaim_errors(wavefunction: Wavefunction, device: str | None = None, accuracy: str = "normal") -> Reals:
+    """What QTAIM charges may be off by in e, see `AtomicBasins`; shape (n_atoms,)."""
+    found = qtaim_basins(wavefunction, accuracy, device)
+    return found.of_atoms(found.error, wavefunction.n_atoms)
+
+
 def qtaim_charges(wavefunction: Wavefunction, device: str | None = None, accuracy: str = "normal") -> Reals:
     """QTAIM charges of the atoms in e: the charge that electrons see less the electrons of the basin; shape (n_atoms,).
 

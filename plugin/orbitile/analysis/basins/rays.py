@@ -27,6 +27,10 @@ both signs."""
 _FINEST, _COARSEST = 3e-4, 0.2
 """Bounds on that error, in bohr."""
 
+TOLERANCE = 3e-5
+"""Error in bohr of a step of the paths that find borders: with ten times as much, those of multiple bonds have 5e-4 e
+too many on one side."""
+
 _WORTH = np.array([2e-4, 2e-2])
 """Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
 and all of them."""
@@ -57,6 +61,14 @@ class Rays:
     ray: Indices
     begin: Reals
     end: Reals
+
+    def border_density(self, centre: Reals, gradient: Gradient) -> float:
+        """Electrons in bohr^-1 that the basin gains or loses by a small shift of all its borders along the rays."""
+        come_back = self.begin > self.begin.min()
+        distance, ray = np.concatenate([self.end, self.begin[come_back]]), np.append(self.ray, self.ray[come_back])
+        distance, ray = distance[np.isfinite(distance)], ray[np.isfinite(distance)]
+        density = gradient(centre + distance[:, None] * self.directions[ray])[0] if len(ray) else np.zeros(0)
+        return float(self.weights[ray] @ (density * distance**2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +205,7 @@ def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[R
         left = some[high[some] - low[some] > width[some]]
         return left, points(left)
 
-    attractors_of(points(everything), gradient, spheres, again)
+    attractors_of(points(everything), gradient, spheres, again, TOLERANCE)
     borders = np.split((low + high) / 2, np.cumsum(count)[:-1])
     return [
         _parts(scan, ray, leaving, border)

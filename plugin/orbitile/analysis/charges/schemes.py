@@ -41,12 +41,15 @@ class AtomicCharges:
         Alpha less beta electrons; empty where the scheme has none, or all electrons are paired.
     fit : PotentialFit, optional
         Of charges from the potential.
+    errors : ndarray, shape (n_atoms,)
+        What charges may be off by in e; empty where no estimate is known.
     """
 
     scheme: str
     charges: Reals
     spins: Reals = field(default_factory=_nothing)
     fit: PotentialFit | None = None
+    errors: Reals = field(default_factory=_nothing)
 
 
 def atomic_charges(
@@ -172,9 +175,10 @@ def _cm5(work: _Work, scheme: str) -> AtomicCharges:
 
 
 def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
-    from ..basins.qtaim import qtaim_charges
+    from ..basins.qtaim import qtaim_charges, qtaim_errors
 
-    return AtomicCharges(scheme, qtaim_charges(work.wavefunction, work.device))
+    charges, errors = (of(work.wavefunction, work.device) for of in (qtaim_charges, qtaim_errors))
+    return AtomicCharges(scheme, charges, errors=errors)
 
 
 def _chelpg(work: _Work, scheme: str) -> AtomicCharges:

@@ -96,6 +96,11 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
     columns = [
         *atom_columns(wavefunction.atomic_numbers),
         _column("charge", charges, "e", "charge that electrons see less the population"),
+        *(
+            [_column("error", found.of_atoms(found.error, n_atoms), "e", "what charge and population may be off by", 5)]
+            if len(found.error)
+            else []
+        ),
         _column("population", population, "e", "electrons in the basin"),
         _column("volume", volume, "bohr^3", "of the basin where the density is above 0.001 e bohr^-3", 2),
         _column("laplacian", laplacian, "hartree", "-1/4 of the integral of the Laplacian: 0 but for errors", 5),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy import float64
@@ -98,6 +99,10 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         title = f"{_TITLES.get(scheme, scheme.capitalize())} charges"
     named = [(one.scheme if scheme == _ALL else "", one) for one in found]
     charges = _table("atoms", wavefunction, "charge", {name: one.charges for name, one in named}, wavefunction.charge)
+    (only, *others) = found
+    if not others and len(only.errors):
+        error = Column("error", tuple(only.errors.tolist()), "e", about="what the charge may be off by")
+        charges = replace(charges, columns=(*charges.columns, error))
     spins = {name: one.spins for name, one in named if len(one.spins)}
     tables = [charges, *([_table("spins", wavefunction, "spin", spins, _n_unpaired(wavefunction))] if spins else [])]
     # a viewer has room for one number at an atom: of several schemes the first
