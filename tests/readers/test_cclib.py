@@ -409,6 +409,29 @@ def test_gamess_orbitals_over_orthogonal_functions_are_passed_over():
     assert [n for n, line in enumerate(lines) if _orthogonal_basis(parser, line)] == [5]
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_contractions_that_jaguar_prints_in_pieces():
+    """Two primitives normalised by themselves, and a third as if it were alone: their ratio is that of the orbitals."""
+    ours = ob.load(SAMPLES / "water_sto3g_hf_g03.fchk")
+    gbasis, labels = [[] for _ in range(3)], []
+    for shell in ours.shells:
+        pieces = shell.coefficients.copy()
+        if shell.atom == 0 and len(gbasis[0]):  # valence of oxygen
+            pieces[:-1] /= 1.7 * pieces[-1]
+            pieces[-1] = 1.0
+        letters = "S" if shell.angular_momentum == 0 else "P"
+        gbasis[shell.atom].append((letters, list(zip(shell.exponents.tolist(), pieces.tolist(), strict=True))))
+        labels += [f"X{shell.atom + 1}_{name}" for name in (["S"] if letters == "S" else ["X", "Y", "Z"])]
+    data = cc_data(ours.atomic_numbers, ours.positions, gbasis, ours.alpha.coefficients.round(5), 5, labels)
+    w = checked(convert(data, "Jaguar"))
+    for found, expected in zip(w.shells, ours.shells, strict=True):
+        np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=2e-4)
+    assert any("put together" in remark for remark in w.remarks)
+    data.mocoeffs = [1.3 * ours.alpha.coefficients.T]
+    with pytest.raises(ConventionError, match="off by more than its digits explain"):
+        convert(data, "Jaguar")
+
+
 def test_natural_orbitals():
     data = helium(nocoeffs=np.eye(4), nooccnos=np.array([1.9, 0.06, 0.03, 0.01]))
     del data.mocoeffs
@@ -457,6 +480,7 @@ def test_the_geometry_is_the_one_of_the_orbitals():
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY", "He1_2S"]}, ConventionError, "do not cover p shell 1 of atom 1"),
         ({"mocoeffs": [2 * np.eye(4)]}, ConventionError, "off by more than its digits explain"),
         ({"gbasis": [[("S", [(0.5, 1.0)])]] * 2}, FileError, "basis set of 2 atoms, expected 1"),
+        ({"gbasis": [[("S", [(0.5, 0.0)])]]}, FileError, "a function without coefficients on atom 1"),
         ({"moenergies": [np.zeros(4)] * 2, "homos": [0, 0]}, FileError, "energies of two spins, but orbitals of one"),
     ],
 )

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..errors import ConventionError, FileError, OrbitileError
 from ..model.core_potentials import settled_charges
 from ..model.wavefunction import Orbitals, Stated, Wavefunction
 from ._logs.basis import basis_of
 from ._logs.conventions import choose_convention
 from ._logs.digits import decimals, made_orthonormal
 from ._logs.excitations import excitations_of, with_deexcitations
+from ._logs.jaguar import REMARK, joined
 from ._logs.orbitals import columns_of, energies_of, irreps_of, is_complete, occupations_of
 from ._logs.parsing import BOHR, ELECTRONVOLT, parse_log
 from ._logs.programs import LOG_PATTERNS, Program, is_log, missing_error
@@ -80,7 +81,15 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     if not all(chosen.any() for chosen in kept):
         raise missing_error(data, program, path, "orbital coefficients", program.coefficients)
     everything = np.hstack([block[chosen].T for block, chosen in zip(columns, kept, strict=True)])
-    choice, step = choose_convention(data, program, basis, geometries, everything, path)
+    pieces: tuple[str, ...] = ()
+    try:
+        choice, step = choose_convention(data, program, basis, geometries, everything, path)
+    except ConventionError:
+        whole = joined(data, program, basis, geometries[-1], everything) if program.name == "Jaguar" else None
+        if whole is None:
+            raise
+        choice, step = choose_convention(data, program, whole, geometries, everything, path)
+        pieces = (REMARK,)
 
     occupations, note = occupations_of(data, columns, natural, float(core.sum()))
     unread = sum(occupied[~chosen].sum() for chosen, occupied in zip(kept, occupations, strict=True))
@@ -123,7 +132,7 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
         method="/".join(part for part in (method, str(metadata.get("basis_set", ""))) if part),
         excitations=excitations_of(with_deexcitations(data, program, path), kept) if not natural else (),
         stated=_stated(data, step, len(geometries)),
-        remarks=(*assumed, *dict.fromkeys(remark for _, remark in ours if remark)),
+        remarks=(*assumed, *pieces, *dict.fromkeys(remark for _, remark in ours if remark)),
     )
 
 

@@ -36,6 +36,12 @@ def basis_of(data: Any, program: Program, path: Path) -> list[RawShell]:
             l = ANGULAR_MOMENTUM_LETTERS.index(str(letter).lower())
             exponents, coefficients = np.array(primitives, float).T
             used = coefficients != 0
+            if not used.any():
+                raise FileError(
+                    f"{path.name}: the basis set of this {program.name} log has a function without coefficients on "
+                    f"atom {atom + 1}, or is printed as cclib does not read it; a Molden file of the same calculation "
+                    "would do"
+                )
             exponents, coefficients = exponents[used], coefficients[used]
             shells.append((atom, l, exponents, normalised(exponents, coefficients, l)))
     return shells

@@ -92,12 +92,8 @@ def choose_convention(
     The last geometry is preferred; logs of optimisations that print orbitals only once may need another one.
     """
     n_basis = len(coefficients)
-    labels = list(getattr(data, "aonames", ()))
     try:
-        if program.order is not None:
-            candidates = list(_by_order(program.order, basis, n_basis))
-        else:
-            candidates = list(_by_label([decoded(label, program) for label in labels], basis, n_basis))
+        candidates = candidates_of(data, program, basis, n_basis)
     except OrbitileError as error:
         raise ConventionError(f"{path.name}: {error}") from error
     if not candidates:
@@ -117,6 +113,14 @@ def choose_convention(
         f"{path.name}: norms of the orbitals of this {program.name} log are off by more than its digits explain "
         f"({', '.join(residuals)}); orbitals and geometry of different steps, or an unknown order of basis functions"
     )
+
+
+def candidates_of(data: Any, program: Program, basis: Sequence[RawShell], n_basis: int) -> list[Choice]:
+    """What the rows of the coefficients may be, by labels or by the order that the program is known for."""
+    if program.order is not None:
+        return list(_by_order(program.order, basis, n_basis))
+    labels = list(getattr(data, "aonames", ()))
+    return list(_by_label([decoded(label, program) for label in labels], basis, n_basis))
 
 
 def _residual(choice: Choice, positions: NDArray[np.float64], coefficients: NDArray[np.float64]) -> tuple[float, float]:
