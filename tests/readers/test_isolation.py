@@ -58,6 +58,10 @@ def test_one_process_answers_all(call):
     [
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", r"a library crashed \(Segmentation fault\) on it"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGFPE)", r"crashed \(Floating point exception\)"),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            r"ended from outside \(Killed\).*says nothing",
+        ),
         ("import ctypes; ctypes.string_at(0)", r"crashed \(Segmentation fault\)"),
         ("import os; os._exit(3)", "ended with status 3"),
         ("raise ValueError('of no use')", r"cannot read it \(ValueError: of no use\)"),

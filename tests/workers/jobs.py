@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from orbitile.errors import FieldError, FileError
+from orbitile.temporary import own_folder
 from orbitile.watch import checkpoint, tell
 from orbitile.workers import retire
 
@@ -31,6 +32,11 @@ class Unpicklable(Exception):
 def import_path():
     """Where modules are looked for."""
     return sys.path
+
+
+def leave_a_file():
+    """Leave a file among the temporary ones of the worker."""
+    (own_folder() / "left").write_text("")
 
 
 def raised(kind):

@@ -23,6 +23,7 @@ from ..packages import install_command
 from ..scenes import Mesh, Scene, scene_of
 from ..scenes.solids import Shape, joined, placed_parts
 from ..surfaces.colour_maps import linear_light
+from ..temporary import own_folder
 from ._trimesh import in_angstrom
 
 DESCRIPTION = "USDZ scene"
@@ -53,7 +54,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         library = _Library()
     except ImportError as error:
         raise FileError(f"USDZ files need the package usd-core: {install_command('usd-core')}") from error
-    with TemporaryDirectory(prefix="orbitile-") as folder:
+    with TemporaryDirectory(dir=own_folder()) as folder:
         layer, packed = Path(folder) / "scene.usdc", Path(folder) / "scene.usdz"
         try:
             stage = library.usd.Stage.CreateNew(str(layer))

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..errors import FileError
+from ..temporary import own_folder
 from .compression import SUFFIXES, compression_of, expand, expanded
 from .encodings import beginning_of_text, is_binary, text_of, unicode_encoding
 
@@ -103,7 +104,7 @@ class PlainFile:
                 compression = compression_of(stream.read(HEAD))
             if compression is None and _is_plain(path, any_encoding):
                 return
-            folder = Path(tempfile.mkdtemp(prefix="orbitile-"))
+            folder = Path(tempfile.mkdtemp(dir=own_folder()))
             self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             self.path = folder / name_within(path.name)
             if compression is not None:

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import time
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+
+_PATIENCE, _EVERY = 5.0, 0.1
+"""Seconds for which a folder is removed again where somebody still writes to it, and between two looks."""
 
 Replaces = Callable[[Path], bool]
 """Whether a folder that is there may be replaced by what is written as a folder."""
@@ -98,7 +102,15 @@ def folder_written_atomically(path: str | PathLike[str], replaces: Replaces) -> 
         raise FileError(f"{path}: cannot be written ({error.strerror or error})") from error
     finally:
         for left in (temporary, old):
-            shutil.rmtree(left, ignore_errors=True)
+            _remove(left)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder for good: threads of a library may still write to it when an interruption has come."""
+    until = time.monotonic() + _PATIENCE
+    while folder.exists() and time.monotonic() < until:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(_EVERY)
 
 
 def make_room(descriptor: int, start: int, n_bytes: int, path: Path) -> None:

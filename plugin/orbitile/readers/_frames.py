@@ -15,6 +15,7 @@ from ..files.encodings import text_of
 from ..files.plain import PlainFile
 from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
+from ..temporary import own_folder
 
 
 class FramesInText(ABC):
@@ -50,7 +51,7 @@ class FramesInText(ABC):
 
     def _read_alone(self, index: int, text: bytes, suffix: str, read: Callable[[Path], Wavefunction]) -> Wavefunction:
         """Read and check a frame from a file of its own."""
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=own_folder()) as folder:
             alone = Path(folder, f"{self._path.stem[:100]}, frame {index + 1}{suffix}")
             alone.write_text(text_of(text), encoding="utf-8", newline="\n")
             with np.errstate(all="ignore"):  # absurd numbers, which are refused

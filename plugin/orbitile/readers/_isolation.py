@@ -28,6 +28,9 @@ _PATIENCE = 3.0
 _START = 60.0
 """Seconds that the import of a library may take."""
 
+_BY_OTHERS = [getattr(signal, name, None) for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")]
+"""Signals that no code sends itself by a mistake."""
+
 _SECONDS, _SECONDS_PER_BYTE = 5.0, 2e-6
 _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 40
 """What a request may take of processor time and memory, beyond what the process has: many times of what is usual."""
@@ -64,6 +67,11 @@ def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: 
     except _Failed as error:
         raise FileError(f"{name}: {library} cannot read it ({error})") from error
     except WorkerEnded as error:
+        if error.status is not None and -error.status in _BY_OTHERS:
+            raise FileError(
+                f"{name}: the process that read it was ended from outside ({signal.strsignal(-error.status)}), as the "
+                "system does when memory runs out; that says nothing of the file. Try again when more memory is free"
+            ) from error
         why = _cause(error.status)
     except Cancelled:
         checkpoint()  # it was withdrawn

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..errors import FileError
 from ..imports import program
+from ..temporary import own_folder
 
 _SECONDS = 600.0
 """What it may take: that of ORCA 5 computes integrals too."""
@@ -34,7 +35,7 @@ def json_of(path: Path) -> Iterator[Path]:
     FileError
         When it writes none; says what it said.
     """
-    with tempfile.TemporaryDirectory(prefix="orbitile-") as folder:
+    with tempfile.TemporaryDirectory(dir=own_folder()) as folder:
         copy = Path(folder, path.name)
         shutil.copyfile(path, copy)
         said = ""

@@ -16,6 +16,7 @@ from ..errors import FileError
 from ..files import hdf5
 from ..files.archives import MOST_ENTRIES, Entry, entries_of, extract, is_archive, is_hidden, is_named
 from ..files.plain import beginning
+from ..temporary import own_folder
 from ._choosing import Choice, Rank, ambiguity, choices
 from ._formats import KINDS, by_name, folder_patterns, patterns, reader_modules, reader_of, within_hdf5
 from ._isolation import isolated
@@ -93,7 +94,7 @@ class Place:
         """
         if self._folder:
             return [self.path / entry.name for entry in entries]
-        folder = tempfile.mkdtemp(prefix="orbitile-")
+        folder = tempfile.mkdtemp(dir=own_folder())
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         wanted = dict.fromkeys(entry.name for entry in entries)
         for entry in entries:

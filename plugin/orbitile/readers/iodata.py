@@ -22,6 +22,7 @@ from ..gaussians.orthonormality import REMEDY
 from ..gaussians.overlap import shell_overlap
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Wavefunction, are_natural
+from ..temporary import own_folder
 from ._dialects import Attempts, dialects_of_iodata, shells_and_order
 from ._energies import NEITHER, OCCUPATIONS, are_energies, are_occupations
 from ._molden_orbitals import why_not_normalised
@@ -129,7 +130,7 @@ def _plain(path: Path, copy: bytes | None) -> Iterator[Path]:
     if copy is None:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="orbitile-") as folder:
+    with tempfile.TemporaryDirectory(dir=own_folder()) as folder:
         file = Path(folder, path.name)
         file.write_bytes(copy)
         yield file

@@ -13,6 +13,7 @@ from ..errors import OrbitileError
 from ..files.writing import written_atomically
 from ..model.geometry import Geometry
 from ..readers.promolecule import write_promolecule
+from ..temporary import own_folder
 from .source import OneFile, files_of
 
 _SUFFIX = ".promolecule"
@@ -41,7 +42,7 @@ class Promolecules:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", molecule)[:40]
         try:
             if self._folder is None:
-                self._folder = Path(mkdtemp(prefix="orbitile-promolecules-"))
+                self._folder = Path(mkdtemp(dir=own_folder()))
                 atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
             path = self._folder / f"{plain}-{digest}{_SUFFIX}"
             if not path.exists():

@@ -17,8 +17,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Client
+from pathlib import Path
 from typing import Any
 
+from ..temporary import remove, use_folder
 from ..watch import Watch
 from . import transport
 from .failures import Failure
@@ -62,6 +64,7 @@ class _Worker:
     def __init__(self, connection: transport.Channel, idle: float | None) -> None:
         self._connection, self._idle_seconds = connection, idle
         self._waiting = False
+        self.is_alone = False
         self._ended = False
         self._withdrawn = False
         self._looked = 0.0
@@ -91,10 +94,10 @@ class _Worker:
                         _afterwards.pop(0)()
                 self._ended = self._ended or _retires or kind == "end"
         except _Ended:
-            return True
+            pass
         except (EOFError, OSError):
             return False
-        return True
+        return not self.is_alone
 
     def _next(self) -> tuple[str, Any] | None:
         """The next message, or None when none has come for long."""
@@ -141,8 +144,8 @@ class _Worker:
 # ---- the end
 
 
-def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
-    """End this process with the one that it works for, and remove what the two have left in shared memory.
+def _watch(worker: _Worker, prefixes: list[str], folder: Path) -> Callable[[], None]:
+    """End this process with the one that it works for, and remove what the two have left: shared memory and `folder`.
 
     Returns a function to be called when the work is done: it leaves the process time to complete its end, and the names
     of the other process to that.
@@ -158,10 +161,12 @@ def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
 
     def leave() -> None:
         told.get()
+        worker.is_alone = True
         worker.end()
         time.sleep(seconds[0])
         for prefix in prefixes:
             transport.remove_all(prefix)
+        remove(folder)
         os._exit(1)
 
     for function in (wait_for_the_end, leave):
@@ -169,7 +174,7 @@ def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
     guard: subprocess.Popen[bytes] | None = None
     if os.name == "posix":
         nowhere = subprocess.DEVNULL
-        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(_FAREWELL), *prefixes]
+        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), str(_FAREWELL), str(folder), *prefixes]
         guard = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
 
     def complete() -> None:
@@ -185,7 +190,7 @@ def _watch(worker: _Worker, prefixes: list[str]) -> Callable[[], None]:
 _GUARD = f"""
 import os, signal, sys, time
 from _posixshmem import shm_unlink
-guarded, patience, prefixes = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+guarded, patience, folder, prefixes = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]
 while os.read(0, 1):
     pass
 end = time.monotonic() + patience + 0.1
@@ -200,6 +205,8 @@ for name in [prefix + str(n) for prefix in prefixes for n in range({transport.MO
         shm_unlink("/" + name)
     except OSError:
         pass
+import shutil
+shutil.rmtree(folder, ignore_errors=True)
 """
 """Ends a worker that cannot end itself: it is stopped, or Taichi compiles in it and lets no thread of Python run. Then
 removes what both processes have left in shared memory."""
@@ -209,19 +216,21 @@ def main() -> None:
     """Serve the process that started this one."""
     global _is_worker
     _is_worker = True
-    address, prefix, others, idle, nice = sys.argv[1:]
+    address, prefix, others, folder, idle, nice = sys.argv[1:]
     transport.use_prefix(prefix)
+    use_folder(Path(folder))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is dealt with by the process that asks
     if hasattr(os, "nice"):
         os.nice(int(nice))
     with suppress(EOFError, OSError):  # the other side has gone: there is nobody to tell
         connection = Client(address, authkey=bytes.fromhex(sys.stdin.readline().strip()))
         worker = _Worker(connection, float(idle) or None)
-        complete = _watch(worker, [prefix, others])
+        complete = _watch(worker, [prefix, others], Path(folder).parent)
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), worker.on_signal)
         if worker.serve():
             complete()
             transport.remove_all(prefix)
+            remove(Path(folder))
         connection.close()  # from here on it can be left alone

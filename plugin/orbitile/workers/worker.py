@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import signal
 import sys
 import tempfile
@@ -14,11 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Listener
+from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
 
 from ..errors import OrbitileError
 from ..imports import isolated
+from ..temporary import own_folder, remove
 from ..watch import checkpoint, tell
 from . import transport
 from .child_process import ChildProcess, ProcessError
@@ -201,18 +202,19 @@ class _Process(ChildProcess):
         self.is_in_order = True
         self._folder = ""
         try:
-            self._folder = tempfile.mkdtemp(prefix="orbitile-")
+            self._folder = tempfile.mkdtemp(dir=own_folder())
             address = None if _FAMILY == "AF_PIPE" else os.path.join(self._folder, "socket")
             self._listener = Listener(address, _FAMILY, authkey=self._key)
         except OSError as error:  # the temporary folder has too long a name, above all, or no room
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove(Path(self._folder))
             raise WorkerNotStarted(f"{name} cannot be connected to ({error})") from error
-        told = (str(self._listener.address), self._prefix, transport.own_prefix(), *options)
+        told = (str(self._listener.address), self._prefix, transport.own_prefix(), self._folder, *options)
         command = isolated(python, "from orbitile.workers.serving import main; main()", *told)
         try:
             super().__init__(name, command, settings)
         except ProcessError as error:
             self._close()
+            remove(Path(self._folder))
             raise WorkerNotStarted(str(error)) from error
         self._deadline = time.monotonic() + _START
         with suppress(OSError):  # it has ended already, which is noticed below
@@ -356,6 +358,7 @@ class _Process(ChildProcess):
         self.forget()
         self._close()
         transport.remove_all(self._prefix)
+        remove(Path(self._folder))
 
     def forget(self) -> None:
         """Let go of the connection: the process has ended, or works for another one."""
@@ -368,7 +371,6 @@ class _Process(ChildProcess):
             with suppress(OSError):  # somebody who knows no key ends the waiting
                 Client(self._listener.address).close()
         self._listener.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 _workers: WeakSet[Worker] = WeakSet()

@@ -14,6 +14,7 @@ from ...exporters import save
 from ...model.lattice import Lattice
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...temporary import own_folder
 
 
 def nothing_at(corner: NDArray[np.float64]) -> Volume:
@@ -52,7 +53,7 @@ def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> No
 
 
 def _mrc_bytes(volume: Volume) -> bytes:
-    with TemporaryDirectory(prefix="orbitile-") as folder:
+    with TemporaryDirectory(dir=own_folder()) as folder:
         path = Path(folder) / "map.mrc"
         save(volume, path)
         return path.read_bytes()

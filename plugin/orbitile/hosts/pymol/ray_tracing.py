@@ -12,6 +12,7 @@ import numpy as np
 from ...films.writing import Pixels
 from ...session.picture import Pane
 from ...surfaces.colour_maps import RGB
+from ...temporary import own_folder
 from .drawing import drawing_of
 from .drawings import SAVED as DRAWINGS
 from .molecules import SAVED
@@ -37,7 +38,7 @@ def traced(scene: dict[str, Any], pane: Pane, size: tuple[int, int], paper: RGB 
     import pymol2  # type: ignore[import-untyped]  # PyMOL has no types
     from PIL import Image
 
-    with pymol2.PyMOL() as instance, tempfile.TemporaryDirectory() as folder:
+    with pymol2.PyMOL() as instance, tempfile.TemporaryDirectory(dir=own_folder()) as folder:
         cmd = instance.cmd
         cmd.set_session(scene)
         cmd.set("grid_mode", 0)

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from ...errors import OrbitileError
 from ...session.commands import orb_cancel
 from ...session.session import Session
+from ...temporary import own_folder
 from .live import LiveNews
 from .requests import BadRequest, answer, done, greeting, read_request, take_places
 from .viewer import ServedViewer, Tell
@@ -48,7 +49,7 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
         except (OSError, ValueError):
             pass  # nobody listens any more: the input is about to end too
 
-    temporary = TemporaryDirectory(prefix="orbitile-")
+    temporary = TemporaryDirectory(dir=own_folder())
     with temporary as folder:
         host = ServedViewer(tell, Path(folder))
         session = Session(host)

@@ -28,6 +28,7 @@ from ...model.volume import Volume
 from ...session.host import Colour
 from ...session.look import Look
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
+from ...temporary import own_folder
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
@@ -59,7 +60,7 @@ class VMDViewer(VolumeViewer):
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         molecule, molrep = self._vmd.molecule, self._vmd.molrep
         self.remove(name)
-        with TemporaryDirectory(prefix="orbitile-") as folder:
+        with TemporaryDirectory(dir=own_folder()) as folder:
             file = Path(folder) / "molecule.xyz"
             file.write_text(xyz_of(atoms), encoding="utf-8")
             number = molecule.load("xyz", str(file))

@@ -20,6 +20,7 @@ from ...errors import OrbitileError
 from ...exporters._series import SeriesWriter, require_series
 from ...files.writing import written_atomically
 from ...readers import load
+from ...temporary import own_folder
 from ...watch import checkpoint
 from ..source import OneFile
 from .order import Converged, Positions
@@ -83,7 +84,7 @@ class LivePath:
 
     def __init__(self) -> None:
         try:
-            self.folder = Path(mkdtemp(prefix="orbitile-live-"))
+            self.folder = Path(mkdtemp(prefix="live-", dir=own_folder()))
         except OSError as error:
             raise OrbitileError(f"there is no folder to write wavefunctions to ({error}); set TMPDIR to one") from error
         self._remove_folder = weakref.finalize(self, shutil.rmtree, self.folder, True)  # at the latest at the end
