@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from types import SimpleNamespace
@@ -250,3 +252,24 @@ def test_xarray_opens_each_level(tmp_path, recwarn):
             )
             assert float(nearest) == volume.values[tuple(index)]
     assert not [warning for warning in recwarn if "onsolidated" in str(warning.message)]
+
+
+def test_nothing_comes_back_of_a_folder_to_which_threads_still_write(tmp_path):
+    def write_on(folder):
+        for n in range(30):
+            (folder / "deep").mkdir(parents=True, exist_ok=True)
+            (folder / "deep" / str(n)).touch()
+            time.sleep(0.01)
+
+    def interrupted():
+        with folder_written_atomically(tmp_path / "a.zarr", lambda folder: True) as folder:
+            writer = threading.Thread(target=write_on, args=(folder,))
+            writer.start()
+            writers.append(writer)
+            raise KeyboardInterrupt
+
+    writers = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    writers[0].join()
+    assert list(tmp_path.iterdir()) == []

@@ -6,8 +6,8 @@ import errno
 import os
 import secrets
 import shutil
-import time
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import glob
