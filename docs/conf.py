@@ -29,6 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.video",
     "declared",
+    "mathml",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "examples", "gallery", "paper", "extensions"]
@@ -48,6 +49,7 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "Orbitile"
 html_static_path = ["styles", "pictures/static"]
@@ -73,6 +75,7 @@ sphinx_gallery_conf = {
     "reset_modules": (),
     "download_all_examples": False,
     "show_memory": False,
+    "write_computation_times": False,  # a page with scripts from elsewhere
     "show_signature": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,

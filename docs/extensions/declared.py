@@ -69,10 +69,11 @@ class ConsoleCommands(Declared):
     def lines(self):
         """A section a command."""
         from orbitile.session.commands import COMMANDS
+        from orbitile.session.syntax import PYMOL
 
         lines = []
         for command in COMMANDS:
-            lines += [f"## {command.name}", "", command.summary, "", "```text", command.usage, "```", ""]
+            lines += [f"## {command.name}", "", command.summary, "", "```text", command.usage(PYMOL), "```", ""]
             if command.arguments:
                 lines += _arguments(command.arguments)
             if command.examples:

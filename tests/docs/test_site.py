@@ -20,6 +20,7 @@ def test_the_site_is_built_and_whole(tmp_path):
     assert_every_example_has_a_page_with_what_it_made(site)
     assert_what_pages_refer_to_is_there(site)
     assert_the_reference_has_all_there_is(site)
+    assert_nothing_is_fetched(site)
 
 
 def assert_every_example_has_a_page_with_what_it_made(site):
@@ -37,6 +38,16 @@ def assert_what_pages_refer_to_is_there(site):
             if not re.match(r"https?:|data:|mailto:|#", name) and not (page.parent / name).exists():
                 missing.add((page.name, name))
     assert not missing
+
+
+def assert_nothing_is_fetched(site):
+    """Pages are read without a network: scripts, styles, fonts and pictures are their own, and formulas need none."""
+    for page in (*site.rglob("*.html"), *site.rglob("*.css")):
+        text = page.read_text(encoding="utf-8")
+        loaded = r"<(?:script|link|img|iframe|video|source)\b[^>]*\b(?:src|href|poster)=[\"']?(?:https?:)?//[^>]*>"
+        asked = re.findall(rf"{loaded}|url\([\"']?https?:[^)]*|@import[^;]*//[^;]*", text)
+        assert not asked, (page.name, asked)
+    assert "<math" in (site / "analysis.html").read_text(encoding="utf-8")
 
 
 def assert_the_reference_has_all_there_is(site):
