@@ -39,6 +39,17 @@ def actions(menu):
     return {action.text(): action for action in menu.actions()}
 
 
+def unconnected(window):
+    """Buttons of a window, as they are called, that do nothing when they are clicked."""
+    buttons = [button for button in window.findChildren(QtWidgets.QAbstractButton) if button.text()]
+    heard = (
+        lambda button: button.receivers(button.clicked),
+        lambda button: button.receivers(button.toggled),
+        lambda button: isinstance(button, QtWidgets.QToolButton) and button.menu() is not None,
+    )
+    return [button.text() for button in buttons if not any(hears(button) for hears in heard)]
+
+
 def right_click(panel):
     """The menu that a click with the right button on the only surface opens."""
     row = panel.shown_list.surfaces.index(0, 2)
@@ -73,6 +84,7 @@ def drive():
     wait(lambda: panel.browser.current() == "benzene_homo" and panel.at_rest())
     QTest.qWait(500)
 
+    report["unconnected"] = unconnected(panel) + unconnected(panel.analysis_window())
     more = panel.more_menu
     more.aboutToShow.emit()
     report["more"] = [text for text in actions(more) if text]

@@ -33,6 +33,7 @@ def test_pictures_films_menus_and_help(tmp_path):
     assert report_file.exists(), out
     report = json.loads(report_file.read_text())
     assert report.get("done"), report.get("error", "") + report.get("status", "")
+    assert report["unconnected"] == []
     assert {"Save picture…", "Save film…", "Copy commands", "Manual\tF1"} <= set(report["more"])
     assert {"Hide", "Keep", "Style", "Save volume…", "Save surface…", "Delete"} <= set(report["surface menu"])
     assert report["copied"][0].startswith("orb_load ")

@@ -78,12 +78,12 @@ def tour(steps: AnalysisTour) -> None:
     steps.step("06-no-drawings", lambda: steps.press("drawings_button"))
     steps.step("07-drawings", lambda: steps.press("drawings_button"))
     steps.step("08-everything", lambda: steps.choose("Everything"), f"{found} and 'bcp' in str(objects())")
-    steps.step("09-orbital-row", lambda: (steps.tab(1), steps.row(4)), "'threonine_mo5' in objects() and at_rest()")
-    steps.step("10-place-row", lambda: (steps.tab(2), steps.row(2)))
-    steps.step("11-plot", lambda: steps.tab(3))
+    steps.step("09-orbital-row", lambda: (steps.tab(3), steps.row(4)), "'threonine_mo5' in objects() and at_rest()")
+    steps.step("10-place-row", lambda: (steps.tab(4), steps.row(2)))
+    steps.step("11-plot", lambda: steps.tab(0))
     steps.step("12-stick", lambda: steps.point(1, 28), "'threonine_mo29' in objects() and at_rest()")
     steps.step("13-zoomed", lambda: window.screen.turn_wheel(steps.place(1, 28), 5))
-    steps.step("14-cloud", lambda: steps.tab(4))
+    steps.step("14-cloud", lambda: steps.tab(1))
     steps.step("15-remarks", lambda: steps.tab(5))
     steps.step("16-surfaces", lambda: steps.press("surfaces_button"), "'threonine_density' in objects() and at_rest()")
     steps.step("17-slow", lambda: steps.write("steps", "1000"))
@@ -148,9 +148,9 @@ def path(steps: AnalysisTour) -> None:
     done = f"{WINDOW} is not None and {WINDOW}._report() is not None and {WINDOW}.name == 'flow' and at_rest()"
     steps.step("70-path", lambda: steps.open("hcn.h5"), "'object:cgo' in str(objects()) and at_rest()")
     steps.step("71-flow", lambda: steps.choose("Electron flow"), done)
-    steps.step("72-orbital", lambda: steps.row(0), "'ibo' in str(list(session().shelf)) and at_rest()")
+    steps.step("72-orbital", lambda: (steps.tab(1), steps.row(0)), "'ibo' in str(list(session().shelf)) and at_rest()")
     steps.step("73-later", lambda: window.prompt("frame 15"), "at_rest()")
-    steps.step("74-plot", lambda: steps.tab(window.ask(f"{WINDOW}.view.count()") - 2))
+    steps.step("74-plot", lambda: steps.tab(0))
 
 
 def structure(steps: AnalysisTour) -> None:
