@@ -102,6 +102,20 @@ def test_the_highest_degrees(bra, ket):
     assert_right(computed("cpu", "double", bras, kets, coefficients), bras, kets, coefficients, 1e-9)
 
 
+@pytest.mark.parametrize("little", [0, 1e9], ids=["written out", "loops"])
+def test_between_the_points_of_the_table_of_boys_functions(little, monkeypatch):
+    """Against the error function: a series from any point but the nearest would be off by five times as much."""
+    from scipy.special import erf
+
+    monkeypatch.setattr(coulomb, "_LITTLE", little)
+    t = np.linspace(0.001, 12.0, 640)
+    bras = Gaussians(6, np.stack([np.sqrt(2 * t), 0 * t, 0 * t], axis=1), np.ones(len(t)))
+    kets = Gaussians(0, np.zeros((1, 3)), np.ones(1))
+    values = computed("cpu", "double", bras, kets, np.ones((1, 1)))[:, 0]
+    expected = np.sqrt(2) * np.pi**2.5 * np.sqrt(np.pi / t) / 2 * erf(np.sqrt(t))
+    assert np.abs(values / expected - 1).max() < 3e-15
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("bra", "ket"), [(0, 12), (1, 12), (7, 2)])
 def test_written_out_sums_of_hundreds_of_terms(bra, ket, monkeypatch):

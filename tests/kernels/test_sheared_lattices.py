@@ -76,6 +76,21 @@ def test_screening_keeps_its_bound():
     assert np.any(values == 0)
 
 
+@pytest.mark.parametrize("sheared", [True, False])
+@pytest.mark.parametrize("axis", range(3))
+def test_atoms_beside_the_lattice_reach_it(axis, sheared, monkeypatch):
+    monkeypatch.setattr("orbitile.kernels._sums.MANY", 0)
+    wavefunction = random_wavefunction(6, n_atoms=12)
+    axes = np.array([[0.5, 0, 0], [0.2 * sheared, 0.5, 0], [0, 0, 0.5]])
+    beside = wavefunction.positions.max(axis=0) + 2.5
+    origin = np.where(np.arange(3) == axis, beside, wavefunction.positions.mean(axis=0) - 2)
+    lattice = ob.Lattice(origin, axes, (9, 9, 9))
+    expected = orbital(wavefunction, 0, lattice.points()).reshape(lattice.shape)
+    values = ob.compute(wavefunction, "homo", lattice, device="cpu").values
+    assert np.abs(expected).max() > 1e-3
+    assert np.abs(values - expected).max() < 1e-6
+
+
 @pytest.mark.parametrize("field", ["density", "elf", "laplacian"])
 @pytest.mark.parametrize("name", ["hexagonal", "orthogonal axis first"])
 def test_densities_agree_with_the_direct_kernel(field, name, benzene):
