@@ -106,8 +106,8 @@ def orb_undo(session: Session) -> Answer:
 
 
 @command(
-    "Write all geometries that the live molecule came through, or that which was live last, with their orbitals and in "
-    "order of time, to a series file: orb_load plays it.",
+    "Write all geometries of the molecule that is live, or was last, to a series file, in order of time and with their "
+    "orbitals: orb_load plays it.",
     Argument("filename", PATH, "such as path.h5; a series that is there is replaced", required=True),
     examples=("orb_path dragged.h5", "orb_load dragged.h5, film", "orb_mo film, homo"),
     related=("orb_live", "orb_undo", "orb_load", "orb_film"),
