@@ -215,3 +215,11 @@ def test_what_extrapolation_does_not_converge_goes_down_in_energy():
     found = orbitile.solve(torn(3, 1, 5.0), Calculation("ublyp", "6-31g*"), device="cpu", precision="double")
     assert found.energy == pytest.approx(-7.9781384995, abs=1e-8)
     assert found.n_iterations < 60
+
+
+@pytest.mark.slow
+def test_functions_that_nearly_depend_on_others_are_computed_in_double_precision():
+    """Six hydrogen atoms in a row, with diffuse functions: eigenvalues of the overlap from 1e-10 on."""
+    row = Geometry(np.ones(6, int), np.arange(6)[:, None] * np.array([0, 0, 0.74 * angstrom]))
+    found = orbitile.solve(row, Calculation("pbe", "d-aug-cc-pvdz"), device="cpu", precision="single")
+    assert found.energy == pytest.approx(-3.3092685071, abs=1e-7)

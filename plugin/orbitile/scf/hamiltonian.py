@@ -25,7 +25,7 @@ from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of
 from ..integrals.quadrature import quadrature_of
 from ..model.basis import Basis
-from .kohn_sham import Fock
+from .kohn_sham import DEPENDENT, Fock
 
 Reals = NDArray[np.float64]
 
@@ -38,6 +38,11 @@ LEVEL = 3
 
 _LEFT_OUT = 1e-9
 """What leaving out integrals may cost an element of the Coulomb matrix in hartree, in each of some ten changes."""
+
+
+_NEARLY_DEPENDENT = 1e-5
+"""Least eigenvalue of the overlap of the functions kept, below which all is in double precision: an error of a Fock
+matrix is as much larger over orthonormal functions."""
 
 
 class Hamiltonian:
@@ -76,6 +81,9 @@ class Hamiltonian:
         self.overlap = overlap(self._pairs, target)
         charges = atomic_numbers.astype(np.float64)
         self._exact = Target(target.device, "double") if probe(target.device).double else target
+        independent = np.linalg.eigvalsh(self.overlap)
+        if independent[independent > DEPENDENT].min(initial=1.0) < _NEARLY_DEPENDENT:
+            self._target = target = self._exact
         attraction = self._coulomb_values(*point_charges(-charges, basis.positions), self._exact)
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
         self._repulsion = nuclear_repulsion(charges, basis.positions)

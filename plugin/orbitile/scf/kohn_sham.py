@@ -28,7 +28,7 @@ _MOST = (50, 250)
 _PATIENCE = 15
 """Iterations without a smaller gradient after which DIIS is left: what oscillates does not stop by itself."""
 
-_DEPENDENT = 1e-7
+DEPENDENT = 1e-7
 """Eigenvalues of the overlap below it are of functions that depend on others; they are left out."""
 
 
@@ -184,7 +184,7 @@ class OrthonormalFunctions:
 def orthonormal_functions(overlap: Reals) -> OrthonormalFunctions:
     """Along the axes of the overlap matrix, shape (n_basis, n_basis)."""
     values, axes = np.linalg.eigh(overlap)
-    kept = values > _DEPENDENT
+    kept = values > DEPENDENT
     return OrthonormalFunctions(axes[:, kept] / np.sqrt(values[kept]), axes[:, kept])
 
 
