@@ -178,8 +178,8 @@ def _sets(blocks: _Blocks, n_basis: int) -> list[OrbitalSet]:
     record = np.dtype(
         [
             ("coefficients", "<f8", (n, n)),
-            ("occupations", "<f8", n),
-            ("energies", "<f8", n),
+            ("occupations", "<f8", (n,)),
+            ("energies", "<f8", (n,)),
             ("irreps", "<i4", n),
             ("core", "<i4", n),
         ]
