@@ -11,11 +11,11 @@ NEEDED = {
     "scipy": "scipy>=1.15",
     "skimage": "scikit-image>=0.22",
     "OpenGL": "pyopengl>=3.1.7",
-    "PIL": "pillow>=10",
+    "PIL": "pillow>=10.1",
     "iodata": "qc-iodata>=1.0,<1.1",
     "cclib": "cclib>=1.8,<2",
     "mrcfile": "mrcfile>=1.5",
-    "trimesh": "trimesh>=4",
+    "trimesh": "trimesh>=4.4",
     "rich": "rich>=13",
 }
 """Requirements by the module that they bring, as in pyproject.toml; a test holds them to it."""

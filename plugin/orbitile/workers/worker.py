@@ -203,7 +203,8 @@ class _Process(ChildProcess):
         self._folder = ""
         try:
             self._folder = tempfile.mkdtemp(dir=own_folder())
-            address = None if _FAMILY == "AF_PIPE" else os.path.join(self._folder, "socket")
+            # Short, and not in the folder of the worker: a socket's path may have some hundred bytes.
+            address = None if _FAMILY == "AF_PIPE" else str(own_folder() / secrets.token_hex(3))
             self._listener = Listener(address, _FAMILY, authkey=self._key)
         except OSError as error:  # the temporary folder has too long a name, above all, or no room
             remove(Path(self._folder))
