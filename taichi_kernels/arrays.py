@@ -284,8 +284,8 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
         return values
     if values is None:
         values = np.empty(array.shape, dtype)
-    ti.sync()
     with _cuda_address(array) as (driver, address):
+        ti.sync()  # in the context: this may be another thread than the one that started the compiler
         if values.nbytes >= _FEW * staged_copies.PIECE:
             try:
                 staged_copies.copy(driver, _primary_context()[1], int(address.value), values)
