@@ -60,7 +60,7 @@ def test_every_format(name, things, tmp_path):
     try:
         save(what, path, wavefunction=wavefunction)
     except OrbitileError as error:
-        if "openvdb" in str(error) or name == "zarr" and find_spec("zarr") is None:  # PyPI has no openvdb
+        if "openvdb" in str(error) or (name == "zarr" and find_spec("zarr") is None):  # PyPI has no openvdb
             pytest.skip(str(error))
         raise
     before = contents(tmp_path)
