@@ -259,7 +259,15 @@ def test_orbitals_for_an_object_without_any(cmd, tmp_path, monkeypatch, capsys):
 def test_the_example_writes_a_film(tmp_path, series):
     shutil.copy(series, tmp_path / "path.h5")
     done = subprocess.run(
-        [sys.executable, "-m", "pymol", "-cq", str(ROOT / "docs" / "examples" / "film.pml")],
+        [
+            sys.executable,
+            "-m",
+            "pymol",
+            "-cq",
+            "-d",
+            "import orbitile.hosts.pymol",
+            ROOT / "docs" / "examples" / "film.pml",
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -277,7 +277,7 @@ def test_a_second_field_colours_a_surface(tmp_path):
     assert -0.04 < least < -0.01  # above the ring
     assert 0.01 < most < 0.06  # at the hydrogens
     assert out[5] == "RWB"
-    assert out[6] == "Orbitile020"
+    assert out[6] == "OrbitileMatte020"
     assert out[7].startswith("benzene 1 0 1 benzene_density 0 ")
     assert out[8] == "ColorID 23"
 

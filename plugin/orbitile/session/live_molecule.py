@@ -101,9 +101,7 @@ class LiveMolecule(ABC):
         if positions is None:
             raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
         before = self.live
-        origin = self._origin_of(molecule, positions)
-        if before is not None and before.molecule == molecule:
-            origin = before.origin if _are_of(before.origin, numbers) else None
+        origin = self._origin_of(molecule, numbers, positions)
         what = molecule, numbers, level, self.show, positions
         self.live = Live(self.host, self.shelf, self.computing, *what, before=before, origin=origin)
         if before is not None:
@@ -129,10 +127,15 @@ class LiveMolecule(ABC):
         """What is live, or was so last: its geometries can be written."""
         return self.live or (self._ended[-1] if self._ended else None)
 
-    def _origin_of(self, molecule: str, positions: Positions) -> Origin | None:
-        """What a molecule is, where it came from a file."""
+    def _origin_of(self, molecule: str, numbers: NDArray[np.int64], positions: Positions) -> Origin | None:
+        """What a molecule is, where it came from a file of the user's."""
         source = self.host.molecules().get(molecule, "")
-        if not source or is_promolecule(source):
+        before = self.live
+        if before is not None and before.molecule == molecule:
+            origin = before.origin
+            if before.path.holds(source) or (origin is not None and origin.source == source):
+                return origin if _are_of(origin, numbers) else None
+        if not source or is_promolecule(source) or any(ended.path.holds(source) for ended in self._ended):
             return None
         wavefunction = None if is_volume_file(source) else self.computing.wavefunctions.get(source)
         shown = {name: self.shelf[name] for name in self.shelf.present() if self.shelf[name].molecule == molecule}

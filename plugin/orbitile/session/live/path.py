@@ -214,6 +214,10 @@ class LivePath:
             for one in gone:
                 self._remove(one.source)
 
+    def holds(self, source: str) -> bool:
+        """Whether a source is of a file of this path."""
+        return str(self.folder) in source
+
     def clear(self, sources: Collection[str]) -> bool:
         """After the end: remove all files but those of some sources; says whether there are any of these among them.
 
