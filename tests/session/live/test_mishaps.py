@@ -186,6 +186,7 @@ def test_the_same_molecule_at_another_level_goes_on_and_at_the_same_ends(water):
 
 def test_without_a_folder_nothing_changes(water, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr("orbitile.temporary._own", None)
     before = water.live
     with pytest.raises(OrbitileError, match="TMPDIR"):
         water.begin_live("m", Level(Calculation("hf", "3-21g"), device="cpu"))
