@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
+from unicodedata import category
 
 import numpy as np
 
@@ -50,5 +51,6 @@ def check_message(error: BaseException) -> None:
     """Whether a refusal is one that a user can read: one line, not empty, and not too long."""
     message = str(error)
     assert message, f"{type(error).__name__} without a word"
-    assert message.isprintable(), f"more than one line: {message!r}"
+    one_line = all(character.isprintable() or category(character) == "Zs" for character in message)
+    assert one_line, f"more than one line: {message!r}"
     assert len(message) < 2000, f"{len(message)} letters: {message[:200]}"
