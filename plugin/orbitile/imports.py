@@ -1,4 +1,4 @@
-"""What is imported and run: never what lies in the current folder by chance, beside somebody's calculations.
+"""What is imported and run: never what happens to lie in the current folder, beside somebody's calculations.
 
 Python looks first into the folder in which it was started (`python -m`, `python -c`, IPython) or into that of a script,
 and some packages run files of settings that they find there. A folder that was downloaded holds what others wrote.
@@ -32,7 +32,7 @@ def isolated(python: str, program: str, *arguments: str) -> list[str]:
 def safe_environment(*folders: str) -> dict[str, str]:
     """Environment in which a Python, and those that it starts, import from these folders first, never from the current.
 
-    An empty entry of `PYTHONPATH` means the current folder; it is left by chance, as by `PYTHONPATH=$PYTHONPATH:/lib`.
+    An empty entry of `PYTHONPATH` means the current folder; `PYTHONPATH=$PYTHONPATH:/lib` leaves one where it is unset.
     """
     path = [*folders, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     settings = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1"}

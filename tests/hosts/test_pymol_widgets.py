@@ -22,7 +22,7 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.analyse_menu import AnalyseButton  # noqa: E402
+from orbitile.hosts.pymol.analyse_menu import AnalyseButton  # noqa: E402  after Qt is known to be there
 from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
 from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
 from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402

@@ -66,7 +66,7 @@ def test_localising_is_withdrawn_and_a_preset_lists_too(browser):  # noqa: F811
     assert browser.scheme == ""
 
 
-def test_what_is_listed_of_a_trajectory_is_of_the_frame_that_is_seen(browser, series):  # noqa: F811
+def test_what_is_listed_of_a_trajectory_is_of_the_frame_that_is_seen(browser, series):  # noqa: F811  fixtures
     """Table, diagram, gap, list of surfaces, orb_info and the request of a viewer."""
     opened(browser, series, "water")
     frames = ob.track(ob.load_trajectory(series))
@@ -78,7 +78,7 @@ def test_what_is_listed_of_a_trajectory_is_of_the_frame_that_is_seen(browser, se
     for frame in (4, 0, 2):
         host.set_frame("water", frame)
         expected = frames.followed(frame)
-        wait(browser, lambda: np.allclose(energies(), expected.alpha.energies, atol=1e-9))  # noqa: B023
+        wait(browser, lambda wanted=expected.alpha.energies: np.allclose(energies(), wanted, atol=1e-9))
         homo = max(energies()[:5])
         assert gap_of(browser.levels[0]) == pytest.approx(min(energies()[5:]) - homo)
         assert next(level for level in browser.levels[0] if level.mark == "HOMO").energy == homo

@@ -38,7 +38,7 @@ class LiveBrowsing(Browsing):
     # ---- what the user does
 
     def start_live(self, molecule: str, basis: str, method: str, charge: int | None, unpaired: int | None) -> str:
-        """Have the electrons of an object of the viewer follow its atoms; gives what is in the way, empty for none.
+        """Have the electrons of an object of the viewer follow its atoms; returns the reason why not, or "".
 
         What is empty, or None, is as in the file of the molecule.
         """

@@ -23,21 +23,21 @@ def orb_help(session: Session, name: str) -> Answer:
     from . import TOPICS
 
     wanted = name.strip().lower()
-    for one in (one for commands in TOPICS.values() for one in commands):
-        if wanted in (one.name, one.name.removeprefix("orb_")):
-            return Answer(None, one.help(session.host.syntax))
-    topics = {topic: commands for topic, commands in TOPICS.items() if wanted in topic}
+    commands = {command.name: command for topic in TOPICS.values() for command in topic}
+    for name_in_full in (wanted, f"orb_{wanted}"):
+        if name_in_full in commands:
+            return Answer(None, commands[name_in_full].help(session.host.syntax))
+    topics = {topic: members for topic, members in TOPICS.items() if wanted in topic}
     if not topics:
-        known = [one.name for commands in TOPICS.values() for one in commands]
-        close = get_close_matches(wanted if wanted.startswith("orb_") else f"orb_{wanted}", known, 1)
+        close = get_close_matches(wanted if wanted.startswith("orb_") else f"orb_{wanted}", commands, 1)
         hint = f"; nearest match: {close[0]}" if close else ""
         raise OrbitileError(
             f"orb_help: expected a command or one of the topics {', '.join(TOPICS)}, got {name!r}{hint}"
         )
-    width = max(len(one.name) for commands in topics.values() for one in commands)
+    width = max(len(command.name) for members in topics.values() for command in members)
     parts = [
-        "\n".join([f"{topic}:", *(f"  {one.name:{width}}  {_briefly(one.summary)}" for one in commands)])
-        for topic, commands in topics.items()
+        "\n".join([f"{topic}:", *(f"  {command.name:{width}}  {_briefly(command.summary)}" for command in members)])
+        for topic, members in topics.items()
     ]
     more = session.host.syntax.line(Call("orb_help", ("orb_mo",)))
     return Answer(
