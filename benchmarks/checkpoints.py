@@ -15,7 +15,7 @@ import traceback
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.preparation import STEPS, prepare, take_step
 from orbitile.session.request import Request
 from orbitile.session.sampling import WavefunctionCache, _by_kernel, sample

@@ -31,8 +31,8 @@ import numpy as np
 
 import orbitile as ob
 from orbitile.exporters.zarr import write as write_store
-from orbitile.files.shards import write_shard
-from orbitile.model.pyramid import averaged
+from orbitile.exporters.zarr import write_shard
+from orbitile.model.lattice import averaged
 
 EDGE = 320
 """Points along the cube of which codecs are measured."""

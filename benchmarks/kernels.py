@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import orbitile as ob
-from orbitile.kernels import kernel_modules
-from orbitile.kernels._sums import upright
+from orbitile.gaussians.kernels import kernel_modules
+from orbitile.gaussians.kernels._sums import upright
 from orbitile.model.units import angstrom
 from orbitile_benchmarks.orbitile_rows import ready
 from orbitile_benchmarks.systems import STONE

@@ -30,7 +30,7 @@ import numpy as np
 
 os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count()))  # PySCF's kernels
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.devices import device_session
 from orbitile.model.units import angstrom
 from orbitile_benchmarks import kohn_sham_programs as programs

@@ -74,11 +74,11 @@ def drive(say):
         cell = panel.table.proxy.index(row, 1)
         panel.table.scrollTo(cell)
         QTest.qWait(30)
-        base = f"{panel.browser.molecule}_mo{row + 1}"
+        base = f"{panel.browser.showing.molecule}_mo{row + 1}"
         pulse.reset()
         begin = time.perf_counter()
         QTest.mouseClick(panel.table.viewport(), Qt.LeftButton, Qt.NoModifier, panel.table.visualRect(cell).center())
-        wait(lambda: panel.browser.asking.wanted is None)
+        wait(lambda: panel.browser.showing.asking.wanted is None)
         computing = pulse.longest
         pulse.reset()
         wait(lambda: shown(base))
@@ -156,7 +156,7 @@ def drive(say):
     cmd.delete("c60b_orb")
     panel.quality_box.setCurrentText("coarse")
     QTest.qWait(1000)
-    panel.browser.choose_molecule("thrb")
+    panel.browser.molecules.choose("thrb")
     settle()
 
     def memory():

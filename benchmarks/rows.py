@@ -23,11 +23,10 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 import numpy as np
 
 import orbitile as ob
-from orbitile.films import along, animate
+from orbitile.pictures import along, animate
 from orbitile.readers import load_geometries
-from orbitile.scf.calculation import Calculation
+from orbitile.scf.calculation import HISTORY, Calculation
 from orbitile.scf.engines import engine_of
-from orbitile.scf.frames import HISTORY
 from orbitile.workers import Workers, local_workers
 
 ETHANOL = """C -0.748 -0.015 0.024; C 0.558 0.420 -0.278; H -1.293 -0.202 -0.901; H -1.263 0.754 0.600;

@@ -37,7 +37,7 @@ def numbers_in(wavefunction) -> int:
 def measure(name: str, given: Iterable, folder: Path) -> None:
     """Print a row of the table for each kind of file."""
     import orbitile as ob
-    from orbitile.readers._any_series import open_series
+    from orbitile.readers.series import open_series
 
     given = list(given)
     numbers = sum(map(numbers_in, given))

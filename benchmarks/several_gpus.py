@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.several_devices import end_processes
 from taichi_kernels.devices import gpus
 

@@ -20,8 +20,8 @@ import numpy as np
 from orbitile import Shell
 from orbitile.integrals.s_functions import SPairs, s_blocks, s_pairs
 from orbitile.integrals.two_electron import repulsion_integrals, repulsion_tensor
-from orbitile.model.basis import Basis
 from orbitile.model.units import angstrom
+from orbitile.model.wavefunction import Basis
 from orbitile_benchmarks.geometries import alkane, atoms_of, hydrogen_cube
 from taichi_kernels.devices import probe
 from taichi_kernels.session import session

@@ -86,7 +86,7 @@ def marching_cubes(
     level
         Positive.
     faces, tests, interior, tiling, corners : ndarrays of int32
-        The cases of a cell: see `orbitile.surfaces.cube_cases`.
+        The cases of a cell: see `orbitile.surfaces.isosurface`.
     to_real : ndarray, shape (3, 3)
         Takes a gradient with respect to the index, as a column, to one in real space.
     flip

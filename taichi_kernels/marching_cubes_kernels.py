@@ -30,7 +30,7 @@ def marching_cubes_kernels(target: Target) -> tuple:
         nz: ti.i32,
         level: ti.f32,
         values: Values,  # (nx, ny, nz)
-        faces: Integers,  # see `orbitile.surfaces.cube_cases`, also for the other tables
+        faces: Integers,  # see `orbitile.surfaces.isosurface`, also for the other tables
         tests: Integers,
         interior: Integers,
         tiling: Integers,

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from orbitile.base.imports import isolated, program, safe_environment, safe_path
+from orbitile.base.registry import modules_of
 from orbitile.hosts import installation_of
 from orbitile.hosts.pymol.installation import STUB, startup_folder
-from orbitile.imports import isolated, program, safe_environment, safe_path
-from orbitile.registry import modules_of
 from orbitile.workers import Worker, environment
 from tests.conftest import SAMPLES
 from tests.test_registry import GOOD, Greeting

@@ -32,12 +32,13 @@ def test_the_page_has_an_example_of_each():
         "readers",
         "exporters",
         "fields",
-        "kernels",
+        "gaussians",
         "integrals",
         "scf",
         "hosts",
         "commandline",
         "analysis",
+        "session",
     }
 
 
@@ -166,14 +167,25 @@ def test_a_command(capsys):
     assert "--times TIMES" in help_of(capsys, "say-again")
 
 
-def test_the_commands_of_viewers_name_the_formats(tmp_path):
-    """Their help is made when they are imported, so in a process of its own."""
+def test_the_commands_of_viewers(tmp_path):
+    """Consoles have the command, and help names the formats; all is made at the import, so in a process of its own."""
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from orbitile.session.commands import COMMANDS\n"
     program += "from orbitile.session.syntax import PYTHON\n"
-    program += "print(*(command.help(PYTHON) for command in COMMANDS if command.name in ('orb_load', 'orb_export')))"
+    program += "from orbitile.hosts.server.viewer import ServedViewer\nfrom orbitile.session.session import Session\n"
+    program += "named = {command.name: command for command in COMMANDS}\n"
+    program += "print(*(named[name].help(PYTHON) for name in ('orb_load', 'orb_export', 'orb_count')))\n"
+    program += "from orbitile.session.presets import preset_named, surfaces_of; import orbitile\n"
+    program += "print(surfaces_of(preset_named('toy'), orbitile.load('h.toyatom')), named['orb_preset'].help(PYTHON))\n"
+    program += "session = Session(ServedViewer(lambda message: None, '.'))\n"
+    program += "print(named['orb_count'].run(session, ['1']).text, named['orb_help'].run(session).text)"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "toy atoms" in said
     assert ".toyvol" in said
+    assert 'orb_count("5")' in said
+    assert "0 surfaces, few" in said
+    assert "PresetSurface(field='toy-field', isovalue=0.4, color_by='density', transparency=0.25)" in said
+    assert "toy, how close the atoms are, coloured by the density" in " ".join(said.split())
+    assert "  orb_count         Count the surfaces that are shown\n" in said
 
 
 def test_an_engine():

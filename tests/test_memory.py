@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from orbitile import memory
-from orbitile.errors import OrbitileError
+from orbitile.base import memory
+from orbitile.base.errors import OrbitileError
 
 GIGABYTE = 10**9
 
@@ -71,7 +71,7 @@ def test_systems_without_control_groups(tmp_path):
 @pytest.mark.linux
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
 def test_a_limit_of_the_shell_counts():
-    script = "import orbitile.memory; print(orbitile.memory.available_memory())"
+    script = "import orbitile.base.memory; print(orbitile.base.memory.available_memory())"
     command = f"ulimit -v 4000000; exec {sys.executable} -c '{script}'"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert 0 < int(done.stdout) < 4_000_000 * 1024

@@ -4,8 +4,8 @@ import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
-from orbitile import packages
-from orbitile.packages import install_command
+from orbitile.base import packages
+from orbitile.base.packages import install_command
 
 
 def test_packages_are_named_in_the_versions_that_are_asked_for(monkeypatch):

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import pytest
 
-from orbitile.errors import OrbitileError
-from orbitile.registry import modules_of
+from orbitile.base.errors import OrbitileError
+from orbitile.base.registry import modules_of
 
 
 class Greeting(Protocol):

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
+from orbitile.exporters import _series
 from orbitile.files import writing
 from orbitile.workers import Worker, transport
 
@@ -120,9 +121,8 @@ def test_file_names_are_told_apart_by_every_system():
 @pytest.mark.parametrize("moves", [True, False], ids=["as here", "as on Windows"])
 def test_series_where_open_files_cannot_be_moved(moves, tmp_path, monkeypatch, benzene):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
-    from orbitile.exporters import _series_hdf5
 
-    monkeypatch.setattr(_series_hdf5, "_MOVES_OPEN_FILES", moves)
+    monkeypatch.setattr(_series, "_MOVES_OPEN_FILES", moves)
     path = tmp_path / "a path with späces.h5"
     replace, held = os.replace, []
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from orbitile import watch
-from orbitile.errors import Cancelled
-from orbitile.watch import Watch, checkpoint, stage, tell, watched, watcher
+from orbitile.base import watch
+from orbitile.base.errors import Cancelled
+from orbitile.base.watch import Watch, checkpoint, stage, tell, watched, watcher
 from taichi_kernels.pace import PIECE, Pace
 
 

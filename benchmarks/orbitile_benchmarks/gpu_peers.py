@@ -59,7 +59,7 @@ def cugbasis(case: Case, vertices: Array) -> Iterator[Row]:
     """cuGBasis: whole calls with points and values in NumPy arrays."""
     import cugbasis as program
 
-    from orbitile.readers._dialects import dialects_of_iodata
+    from orbitile.readers.iodata import dialects_of_iodata
 
     if not case.system.whole:
         raise RuntimeError("needs all occupied orbitals")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from orbitile.errors import OrbitileError
-from orbitile.packages import install_command
+from orbitile.base.errors import OrbitileError
+from orbitile.base.packages import install_command
 
 
 def needed(name: str, purpose: str) -> Any:

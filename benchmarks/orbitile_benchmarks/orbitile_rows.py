@@ -26,7 +26,7 @@ POTENTIAL_POINTS = 100_000
 
 def other_kernels() -> tuple[str, ...]:
     """Kernels for orbitals besides the usual one."""
-    from orbitile.kernels import kernel_modules
+    from orbitile.gaussians.kernels import kernel_modules
 
     return tuple(name for name in kernel_modules() if name != "separable")
 

@@ -139,7 +139,7 @@ def gbasis(case: Case, vertices: Array) -> Iterator[Row]:
     from gbasis.wrappers import from_iodata
     from iodata import load_one
 
-    from orbitile.readers._dialects import dialects_of_iodata
+    from orbitile.readers.iodata import dialects_of_iodata
 
     with dialects_of_iodata():  # its own takes minutes for a large molecule
         data = load_one(str(case.path))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orbitile as ob
-from orbitile.errors import DeviceError, OrbitileError
+from orbitile.base.errors import DeviceError, OrbitileError
 
 from . import orbitile_rows as own
 from .measurement import Case, Row

@@ -2,14 +2,15 @@ from collections.abc import Sequence
 
 from .analysis.correlation import draw_correlation as draw_correlation
 from .analysis.energies import energies as energies
-from .analysis.extrema import extrema as extrema
+from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
 from .analysis.plots import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
-from .analysis.slice_pictures import draw_slice as draw_slice
-from .batch.running import run_batch as run_batch
-from .errors import OrbitileError as OrbitileError
+from .analysis.surface_statistics import extrema as extrema
+from .base import errors as errors
+from .base.errors import OrbitileError as OrbitileError
+from .base.watch import Cancel, Progress
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
 from .evaluation.colouring import coloured as coloured
 from .evaluation.default_isovalue import default_isovalue as default_isovalue
@@ -24,30 +25,31 @@ from .evaluation.surfaces import extract_surface as extract_surface
 from .exporters import save as save
 from .exporters._series import SeriesWriter as SeriesWriter
 from .fields import field_names as field_names
-from .films import along as along
-from .films import animate as animate
-from .films import over_isovalues as over_isovalues
-from .films import over_orbitals as over_orbitals
 from .gaussians.overlap import overlap_matrix as overlap_matrix
 from .hosts.notebook.showing import mimebundle as mimebundle
 from .hosts.notebook.showing import view as view
+from .jobs.running import run_batch as run_batch
 from .model.charges import charges_of_density as charges_of_density
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
-from .model.stored_volume import StoredVolume as StoredVolume
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
+from .model.volume import StoredVolume as StoredVolume
 from .model.volume import Volume as Volume
 from .model.wavefunction import Excitation as Excitation
 from .model.wavefunction import Orbitals as Orbitals
 from .model.wavefunction import Shell as Shell
 from .model.wavefunction import Wavefunction as Wavefunction
+from .pictures import along as along
+from .pictures import animate as animate
+from .pictures import over_isovalues as over_isovalues
+from .pictures import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers import open_volume as open_volume
-from .readers._point_charges import load_charges as load_charges
+from .readers._references import load_charges as load_charges
 from .readers._volume_series import open_volumes as open_volumes
 from .renderer import Camera as Camera
 from .renderer import render as render
@@ -60,16 +62,15 @@ from .scf.optimisation import optimise as optimise
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
-from .trajectories.interpolation import interpolate as interpolate
-from .trajectories.interpolation import interpolated as interpolated
 from .trajectories.paths import align as align
 from .trajectories.paths import follow as follow
+from .trajectories.paths import interpolate as interpolate
+from .trajectories.paths import interpolated as interpolated
 from .trajectories.tracking import Tracking as Tracking
 from .trajectories.tracking import track as track
 from .trajectories.volumes import compute_volumes as compute_volumes
 from .trajectories.volumes import lattice_along as lattice_along
-from .watch import Cancel, Progress
-from .workers.local import local_workers as local_workers
+from .workers.executor import local_workers as local_workers
 
 __version__: str
 

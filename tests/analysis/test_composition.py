@@ -6,8 +6,8 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.charges.overlap_populations import overlap_root
 from orbitile.analysis.composition import coefficients_of, composition, orbitals_of
-from orbitile.arguments import fragments_in
-from orbitile.errors import OrbitileError
+from orbitile.base.arguments import fragments_in
+from orbitile.base.errors import OrbitileError
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom
 
 

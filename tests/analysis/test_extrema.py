@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.extrema import extrema
+from orbitile.analysis.surface_statistics import extrema
 from orbitile.evaluation.colouring import coloured
 from orbitile.model.surface import Colouring, Surface
 from orbitile.model.units import angstrom

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis._quadrature import quadrature_with_density
-from orbitile.analysis.moments import analytic_moments, summed_moments
+from orbitile.analysis._quadrature import analytic_moments, quadrature_with_density, summed_moments
 from orbitile.commandline import main
 from orbitile.evaluation.devices import device_session
 from orbitile.fields.density import density_of

@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.interactions import interaction_indices, molecules_of
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.gaussians.promolecule import promolecule
 from orbitile.model.free_atoms import free_atom
 from orbitile.model.geometry import Geometry

@@ -17,7 +17,7 @@ from orbitile.analysis.levels import (
 )
 from orbitile.analysis.plots import draw_plots
 from orbitile.analysis.presenting import as_json, as_text, write_tables
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.units import electronvolt
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom
 

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.planes import Slice, as_surface, colour_range, plane_through, slice_field
-from orbitile.analysis.slice_pictures import contour_levels, draw_slice, slice_figure
+from orbitile.analysis.planes import (
+    Slice,
+    as_surface,
+    colour_range,
+    contour_levels,
+    draw_slice,
+    plane_through,
+    slice_field,
+    slice_figure,
+)
 from orbitile.commandline import main
 from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction

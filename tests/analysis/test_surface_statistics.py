@@ -12,7 +12,7 @@ from orbitile.analysis.surface_statistics import (
     shares_of_atoms,
     statistics_of,
 )
-from orbitile.errors import Cancelled, OrbitileError
+from orbitile.base.errors import Cancelled, OrbitileError
 from orbitile.model.units import angstrom
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom
 

@@ -9,8 +9,8 @@ __all__ = ["full_disk"]
 PROGRAM = """
 import os
 from pathlib import Path
-from orbitile.batch.running import run_batch
-from orbitile.errors import FileError
+from orbitile.jobs.running import run_batch
+from orbitile.base.errors import FileError
 from tests.batch.helpers import digests, write_files
 
 disk, elsewhere = Path({disk!r}), Path({elsewhere!r})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orbitile.batch.running import run_batch
+from orbitile.jobs.running import run_batch
 from orbitile.workers import environment
 from tests.batch.deadly_readers import write_readers
 from tests.batch.helpers import digests, write_files

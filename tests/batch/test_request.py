@@ -2,9 +2,9 @@
 
 import pytest
 
-from orbitile.batch.files import files_in
-from orbitile.batch.request import is_item, request_of
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
+from orbitile.jobs.files import files_in
+from orbitile.jobs.request import is_item, request_of
 
 
 def items(*texts):

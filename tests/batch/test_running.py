@@ -10,11 +10,11 @@ from functools import partial
 
 import pytest
 
-from orbitile.batch.folder import opened, record_of
-from orbitile.batch.running import run_batch
-from orbitile.batch.work import Outcome
+from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
-from orbitile.errors import OrbitileError
+from orbitile.jobs.folder import opened, record_of
+from orbitile.jobs.running import run_batch
+from orbitile.jobs.work import Outcome
 from orbitile.workers import WorkerEnded
 from tests.batch.helpers import digests, folders, hydrogen, write_files
 
@@ -54,7 +54,7 @@ def test_what_was_done_is_not_done_again(tmp_path, monkeypatch):
     first = ask()
     before = digests(tmp_path / "out")
     with monkeypatch.context() as patch:
-        patch.setattr("orbitile.batch.work.load", lambda path: pytest.fail(f"{path} was read again"))
+        patch.setattr("orbitile.jobs.work.load", lambda path: pytest.fail(f"{path} was read again"))
         again = ask()
     assert (first.n_done, first.n_before, again.n_done, again.n_before) == (4, 0, 0, 4)
     assert first.n_refused == again.n_refused == 1

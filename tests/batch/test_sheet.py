@@ -7,10 +7,10 @@ from urllib.parse import unquote
 import numpy as np
 from PIL import Image
 
-from orbitile.batch.record import Output, Record
-from orbitile.batch.sheet import DATA, PAGE, write_sheet
-from orbitile.batch.table import write_tables
-from orbitile.batch.thumbnail import LARGEST, write_thumbnail
+from orbitile.jobs.record import Output, Record
+from orbitile.jobs.sheet import DATA, PAGE, write_sheet
+from orbitile.jobs.table import write_tables
+from orbitile.jobs.thumbnail import LARGEST, write_thumbnail
 from tests.batch.records import NASTY, as_folder, nasty, some
 
 

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from orbitile.batch.columns import columns_of
-from orbitile.batch.record import Record
-from orbitile.batch.table import NAMES, write_table, write_tables
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
+from orbitile.jobs.columns import columns_of
+from orbitile.jobs.record import Record
+from orbitile.jobs.table import NAMES, write_table, write_tables
 from tests.batch.records import NASTY, nasty, some
 
 ODD = (

@@ -8,9 +8,9 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.reports import analyse, analyses
+from orbitile.base.watch import watched, watcher
 from orbitile.commandline import main
 from orbitile.commandline._console import progress_bar
-from orbitile.watch import watched, watcher
 from tests.analysis.samples import BENZENE
 
 

@@ -17,7 +17,7 @@ from PIL import Image
 
 import orbitile as ob
 from orbitile.commandline import main
-from orbitile.kernels import kernel_names
+from orbitile.gaussians.kernels import kernel_names
 from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")

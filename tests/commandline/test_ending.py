@@ -79,10 +79,18 @@ def test_ctrl_c_that_an_import_has_made_something_else_of():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+_ALL_CLOSED = "<&- >&- 2>&-"
+
+
 @pytest.mark.linux
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("command", ["info water.fchk", "render water.fchk homo --size 40x30 -o a.png", "serve"])
-def test_streams_that_are_closed(closed, command, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "closed"),
+    [
+        *(("info water.fchk", closed) for closed in ("<&-", ">&-", "2>&-", _ALL_CLOSED)),
+        *((command, _ALL_CLOSED) for command in ("render water.fchk homo --size 40x30 -o a.png", "serve")),
+    ],
+)
+def test_streams_that_are_closed(command, closed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(SAMPLES / "h2o_sto3g.fchk", "water.fchk")
     line = f"{shlex.quote(sys.executable)} -m orbitile {command} </dev/null {closed}"

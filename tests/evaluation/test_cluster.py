@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import Cancelled, DeviceError, LatticeError, OrbitileError
 from orbitile.commandline import main
-from orbitile.errors import Cancelled, DeviceError, LatticeError, OrbitileError
 from orbitile.evaluation import slabs
 from orbitile.evaluation.devices import Cluster, first_device, several
 from orbitile.exporters import zarr as stores

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import LatticeError
+from orbitile.base.errors import LatticeError
 from orbitile.evaluation.diagnosis import _described
 from orbitile.evaluation.memory import fits_device
 from orbitile.evaluation.surfaces import extract_surface

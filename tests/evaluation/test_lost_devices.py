@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.errors import DeviceError
+from orbitile.base.errors import DeviceError
 from orbitile.session.request import Request
 from orbitile.session.sample_worker import SampleWorker
 from taichi_kernels import _taichi
@@ -27,7 +27,7 @@ _IN_A_PROCESS = """
 import sys
 import numpy as np, pytest
 import orbitile as ob
-from orbitile.errors import DeviceError
+from orbitile.base.errors import DeviceError
 from taichi_kernels import arrays
 from taichi_kernels.session import generation, session
 from tests.evaluation.test_lost_devices import lose

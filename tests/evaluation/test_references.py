@@ -6,10 +6,10 @@ from importlib.resources import files
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import FileError
 from orbitile.commandline import main
-from orbitile.errors import FileError
 from orbitile.evaluation.requests import field_of
-from orbitile.films import along, animate
+from orbitile.pictures import along, animate
 from orbitile.readers import _references
 from orbitile.readers._references import FileReferences
 from orbitile.session.request import Request

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import Cancelled, DeviceError, FieldError
+from orbitile.base.watch import Watch
 from orbitile.commandline import main
-from orbitile.errors import Cancelled, DeviceError, FieldError
 from orbitile.evaluation import several_devices
 from orbitile.evaluation.devices import several
 from orbitile.evaluation.diagnosis import device_report
 from orbitile.fields import Field
-from orbitile.watch import Watch
 from orbitile.workers.transport import own_prefix
 from taichi_kernels import devices
 from tests.conftest import random_wavefunction
@@ -232,7 +232,7 @@ def test_a_defect_in_a_process_is_told_and_the_process_kept(field, words, benzen
     lattice = lattice_of(benzene)
     ob.compute(benzene, "homo", lattice, device=TWO)
     processes = several_devices.process_ids()
-    with pytest.raises(ob.OrbitileError, match=f"^defect in the process for cpu: {words}$"):
+    with pytest.raises(ob.OrbitileError, match=f"^internal error in the process for cpu [(]please report[)]: {words}$"):
         ob.compute(benzene, field, lattice, device=TWO)
     found = ob.compute(benzene, "homo", lattice, device=TWO).values
     assert np.array_equal(found, ob.compute(benzene, "homo", lattice, device="cpu").values)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import Cancelled, FieldError
 from orbitile.commandline import main
-from orbitile.errors import Cancelled, FieldError
 from orbitile.fields._orbital_ranges import orbital_list
 from tests.commandline.test_cli import BENZENE
 from tests.conftest import SAMPLES, random_wavefunction

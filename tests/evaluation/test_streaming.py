@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import Cancelled, FileError, LatticeError
+from orbitile.base.errors import Cancelled, FileError, LatticeError
 from orbitile.evaluation.requests import field_of
 from orbitile.evaluation.slabs import slabs_of
 from orbitile.exporters import exporter_modules

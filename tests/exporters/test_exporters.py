@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from orbitile import compute, compute_to_file
-from orbitile.errors import FileError, LatticeError
+from orbitile.base.errors import FileError, LatticeError
 from orbitile.exporters import KINDS, exporter_for, exporter_modules, save, suffixes
 from orbitile.files.writing import written_atomically
 from orbitile.model.lattice import Lattice

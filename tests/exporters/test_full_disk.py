@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.exporters import exporter_modules, save
 from orbitile.model.lattice import Lattice
 from orbitile.model.volume import Volume

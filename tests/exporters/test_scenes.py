@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from orbitile import load
+from orbitile.base.errors import FileError
 from orbitile.commandline import main
-from orbitile.errors import FileError
 from orbitile.exporters import holds_scenes, save
 from orbitile.model.geometry import Geometry
 from orbitile.model.lattice import Lattice

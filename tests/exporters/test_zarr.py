@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import FileError
 from orbitile.commandline import main
-from orbitile.errors import FileError
 from orbitile.exporters import zarr as stores
 from orbitile.files.writing import folder_written_atomically
-from orbitile.model.pyramid import averaged, coarser, pyramid
+from orbitile.model.lattice import averaged, coarser, pyramid
 from orbitile.model.units import angstrom
 
 zarr = pytest.importorskip("zarr", reason="stores need zarr (extra stores), which needs Python 3.11")

@@ -8,7 +8,7 @@ import pytest
 from iodata import load_one
 
 import orbitile as ob
-from orbitile.readers._dialects import dialects_of_iodata
+from orbitile.readers.iodata import dialects_of_iodata
 from tests.conftest import points_near, sample_parameters
 from tests.oracle import orbital
 

@@ -7,8 +7,8 @@ import pytest
 from iodata import load_one
 
 import orbitile as ob
-from orbitile.readers._dialects import dialects_of_iodata
 from orbitile.readers.cube import read_atoms
+from orbitile.readers.iodata import dialects_of_iodata
 from tests.conftest import SAMPLES, points_near, random_wavefunction, sample_parameters
 from tests.oracle import orbital
 

@@ -11,8 +11,8 @@ from orbitile.evaluation.requests import field_of
 from orbitile.fields.transition import natural_transition_orbitals
 from orbitile.gaussians.expansion import integrals
 from orbitile.model.wavefunction import Excitation
-from orbitile.readers._logs.excitations import excitations_of, with_deexcitations
 from orbitile.readers._logs.programs import PROGRAMS
+from orbitile.readers.cclib import excitations_of, with_deexcitations
 from tests.excited import formaldehyde
 
 gto = pytest.importorskip("pyscf.gto")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FieldError
+from orbitile.base.errors import FieldError
 from orbitile.evaluation.requests import field_of
 from orbitile.fields import Field, field_groups, field_names
 

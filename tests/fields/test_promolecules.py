@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FieldError, FileError
+from orbitile.base.errors import FieldError, FileError
 from orbitile.evaluation.requests import field_of
 from orbitile.fields import as_drawn
 from orbitile.gaussians.promolecule import promolecule

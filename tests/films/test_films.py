@@ -18,15 +18,15 @@ import pytest
 import orbitile as ob
 from orbitile import SeriesWriter
 from orbitile.analysis.correlation import draw_correlation, orbitals_of_diagram
+from orbitile.base.errors import Cancelled, FieldError, FileError, OrbitileError, RenderError
 from orbitile.commandline import main
-from orbitile.errors import Cancelled, FieldError, FileError, OrbitileError, RenderError
 from orbitile.evaluation import lattices
 from orbitile.evaluation.surfaces import surface_in_motion
-from orbitile.films import Shot, Shots, along, animate, animation, framing, over_isovalues, over_orbitals
-from orbitile.films.animation import ShotSurfaces
-from orbitile.films.framing import find_framing
-from orbitile.films.writing import write_film
 from orbitile.model.units import angstrom
+from orbitile.pictures import Shot, Shots, along, animate, animation, framing, over_isovalues, over_orbitals
+from orbitile.pictures.animation import ShotSurfaces
+from orbitile.pictures.framing import find_framing
+from orbitile.pictures.writing import write_film
 from orbitile.trajectories.tracking import track
 from tests.molecules import lib, shuffled, trajectory_of
 
@@ -305,7 +305,7 @@ PICTURES = """
 import sys
 import numpy as np
 from pathlib import Path
-from orbitile.films.writing import write_film
+from orbitile.pictures.writing import write_film
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.arguments import ATOMS, COUNT, FRAGMENTS, WHOLE_NUMBER
-from orbitile.batch.request import is_item, request_of
-from orbitile.batch.running import run_batch
+from orbitile.base.arguments import ATOMS, COUNT, FRAGMENTS, WHOLE_NUMBER
 from orbitile.commandline import main
 from orbitile.evaluation.devices import several
 from orbitile.evaluation.requests import field_of
+from orbitile.jobs.request import is_item, request_of
+from orbitile.jobs.running import run_batch
 from orbitile.readers import natural_order
 from orbitile.session.look import Scale
 from orbitile.session.orbital_filter import conditions_of

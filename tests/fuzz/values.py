@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from orbitile.arguments import Argument
+from orbitile.base.arguments import Argument
 from orbitile.session.words import plain_fields
 from tests.fuzz.damage import mutated
 

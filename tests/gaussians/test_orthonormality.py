@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from orbitile import Orbitals, Shell, Wavefunction, overlap_matrix
-from orbitile.errors import ConventionError, FileError
+from orbitile.base.errors import ConventionError, FileError
 from orbitile.gaussians.orthonormality import TOLERANCE, checked
 from tests.conftest import random_wavefunction
 

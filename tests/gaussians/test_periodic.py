@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.gaussians.overlap import own_overlap
 from orbitile.gaussians.packing import merged_primitives
 from orbitile.model.cell import Cell, cell_of
@@ -229,7 +229,7 @@ def test_cubes_hold_each_point_of_the_cell_once(skewed, tmp_path):
 
 
 def test_the_picture_shows_the_cell(skewed):
-    from orbitile.scenes.molecule import Molecule
+    from orbitile.scenes.scene import Molecule
 
     _, wavefunction = skewed
     molecule = Molecule.of(wavefunction)

@@ -27,13 +27,13 @@ def drive():
     panel.quality_box.setCurrentText("coarse")
     shutil.copy(os.environ["ONE"], job)
     panel.open(job)
-    wait(lambda: panel.browser.molecule == "job")
+    wait(lambda: panel.browser.showing.molecule == "job")
     rows = panel.table.orbitals.rowCount()
-    panel.browser.ask_for_named("homo")
+    panel.browser.showing.ask_for_named("homo")
     wait(lambda: "job_homo" in names() and panel.at_rest())
 
     shutil.copy(os.environ["OTHER"], job)
-    panel.browser.ask_for_named("homo-1")
+    panel.browser.showing.ask_for_named("homo-1")
     wait(lambda: "has changed" in panel.status.text())
     report["refused"] = panel.status.text()
     report["stays"] = [name for name in names() if name.startswith("job")]
@@ -41,14 +41,14 @@ def drive():
     wait(lambda: panel.table.orbitals.rowCount() != rows)
     report["opened again"] = [name for name in names() if name.startswith("job_") and name != "job_orb"]
     report["atoms"] = cmd.count_atoms("job")
-    panel.browser.ask_for_named("homo")
+    panel.browser.showing.ask_for_named("homo")
     wait(lambda: "job_homo" in names() and panel.at_rest())
     report["shows"] = state.computing.sampled(state.shelf["job_homo"].request).volume.quantity
 
     cmd.do("set_name job, other")
-    wait(lambda: panel.browser.molecule == "other")
+    wait(lambda: panel.browser.showing.molecule == "other")
     report["renamed"] = [panel.molecule_box.currentText(), state.shelf["job_homo"].molecule, "other_orb" in names()]
-    panel.browser.ask_for_named("homo-1")
+    panel.browser.showing.ask_for_named("homo-1")
     wait(lambda: "other_homo_m1" in names())
     wait(panel.at_rest)
     cmd.do("delete other")

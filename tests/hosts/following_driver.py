@@ -28,29 +28,29 @@ def drive():
     browser, shelf = panel.browser, session().shelf
     panel.quality_box.setCurrentText("coarse")
     panel.open(FOLDER / "one.molden")
-    wait(lambda: browser.molecule == "one" and shelf.present() and panel.at_rest())
+    wait(lambda: browser.showing.molecule == "one" and shelf.present() and panel.at_rest())
     (first,) = shelf.present()
     report["first"] = first
 
     cmd.do("orb_load " + str(FOLDER / "two.mkl"))  # at the prompt: the window lists it
-    wait(lambda: browser.molecule == "two")
+    wait(lambda: browser.showing.molecule == "two")
     report["set aside"] = sorted(seen())
     cmd.do("enable one")
     wait(lambda: first in seen())
     cmd.do("disable two")
     panel.molecule_box.setCurrentText("one")
     panel.molecule_box.activated.emit(panel.molecule_box.currentIndex())
-    wait(lambda: browser.molecule == "one")
+    wait(lambda: browser.showing.molecule == "one")
 
     cmd.do("group mine, one two")  # into a group of the user's
-    browser.ask_for_named("lumo")
+    browser.showing.ask_for_named("lumo")
     wait(lambda: "one_lumo" in names() and panel.at_rest())
     cmd.do("set_name one, other")
-    wait(lambda: browser.molecule == "other")
+    wait(lambda: browser.showing.molecule == "other")
     report["renamed"] = [shelf[name].molecule for name in shelf.present()]
     cmd.do("set_name one_lumo, favourite")
     wait(lambda: "favourite" in shelf.present())
-    browser.ask_for_named("homo-1")
+    browser.showing.ask_for_named("homo-1")
     wait(lambda: "other_homo_m1" in names() and panel.at_rest())
     report["beside"] = sorted(shelf.present())
     cmd.do("delete favourite")
@@ -62,24 +62,24 @@ def drive():
     cmd.do(f"save {FOLDER / 'kept.pse'}")
     cmd.do("set state, 5")
     cmd.do("reinitialize")
-    wait(lambda: not names() and browser.molecule == "" and not browser.levels[0])
+    wait(lambda: not names() and browser.showing.molecule == "" and not browser.showing.levels[0])
     report["nothing"] = [panel.molecule_box.count(), list(shelf)]
     cmd.do(f"load {FOLDER / 'kept.pse'}")
-    wait(lambda: browser.molecule and browser.levels[0])
-    report["again"] = [sorted(names()), shelf.present(), browser.molecule]
+    wait(lambda: browser.showing.molecule and browser.showing.levels[0])
+    report["again"] = [sorted(names()), shelf.present(), browser.showing.molecule]
     panel.molecule_box.setCurrentText("other")
     panel.molecule_box.activated.emit(panel.molecule_box.currentIndex())
-    browser.ask_for_named("lumo")
+    browser.showing.ask_for_named("lumo")
     wait(lambda: "other_lumo" in names() and panel.at_rest())
     report["walked"] = shelf.present()
     cmd.do("delete all")
-    wait(lambda: not names() and browser.molecule == "")
+    wait(lambda: not names() and browser.showing.molecule == "")
 
     panel.open(FOLDER / "one.molden")  # reinitialize while it is computed
-    wait(lambda: browser.molecule == "one")
-    browser.ask_for_named("lumo+1")
+    wait(lambda: browser.showing.molecule == "one")
+    browser.showing.ask_for_named("lumo+1")
     cmd.do("reinitialize")
-    wait(lambda: panel.at_rest() and browser.molecule == "")
+    wait(lambda: panel.at_rest() and browser.showing.molecule == "")
     report["in the end"] = sorted(names())
 
 

@@ -44,14 +44,14 @@ def drive():
     report["seen"] = sorted(cmd.get_names("objects", enabled_only=1))
     report["dropped onto the viewport"] = drop(window.pymolwidget, "one.mkl", "density.cube")
     wait(lambda: loaded()[3:] == ["one", "density"] and panel.at_rest())
-    wait(lambda: panel.browser.molecule == "density")
+    wait(lambda: panel.browser.showing.molecule == "density")
     report["together"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
-    panel.browser.slide_to(0.04)
+    panel.browser.showing.slide_to(0.04)
     wait(lambda: panel.at_rest() and abs(session().shelf["density_values"].isovalue - 0.04) < 1e-6)
     report["said"] = panel.status.text()
     cmd.load(str(FOLDER / "density.cube"), "mapped")
     report["by PyMOL"] = cmd.get_type("mapped")
-    wait(lambda: panel.browser.molecule == "mapped_volume" and panel.at_rest())
+    wait(lambda: panel.browser.showing.molecule == "mapped_volume" and panel.at_rest())
     report["and by us"] = sorted(name for name in cmd.get_names("objects", enabled_only=1) if "mapped_v" in name)
 
     turns = []
@@ -63,11 +63,11 @@ def drive():
     report["turns while it is read"] = len(turns)
     report["read"] = loaded()[-1]
 
-    wait(lambda: panel.browser.molecule == "large" and not panel.session.host.loaded_last and panel.at_rest())
+    wait(lambda: panel.browser.showing.molecule == "large" and not panel.session.host.loaded_last and panel.at_rest())
 
     for onto, name in ((panel.widget(), "three.mkl"), (panel.field_edit, "four.mkl")):
         report[f"dropped {name}"] = drop(onto, name)
-        wait(lambda name=name: Path(name).stem in loaded() and panel.browser.molecule == Path(name).stem)
+        wait(lambda name=name: Path(name).stem in loaded() and panel.browser.showing.molecule == Path(name).stem)
     menu = panel.opening_menu
     menu.aboutToShow.emit()
     texts = {action.text(): action for action in menu.actions()}
@@ -81,7 +81,7 @@ def drive():
     for onto, name in ((panel, "run7"), (window.pymolwidget, "run8.zip")):
         report[f"dropped {name}"] = drop(onto, name)
         wait(lambda name=name: name.partition(".")[0] in loaded() and panel.at_rest())
-    report["panel"] = panel.browser.molecule
+    report["panel"] = panel.browser.showing.molecule
     report["field"] = panel.field_edit.text()
 
 

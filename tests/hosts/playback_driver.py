@@ -52,13 +52,13 @@ def drive():
 
     panel.quality_box.setCurrentText("coarse")
     panel.open(os.environ["FILE"])
-    wait(lambda: panel.browser.molecule == "benzene")
+    wait(lambda: panel.browser.showing.molecule == "benzene")
     QTest.qWait(50)
     report["single frame"] = bar.isVisible()
     panel.open(os.environ["SERIES"])
     wait(lambda: bar.isVisible())
-    n = cmd.count_states(panel.browser.molecule)
-    film = panel.browser.molecule
+    n = cmd.count_states(panel.browser.showing.molecule)
+    film = panel.browser.showing.molecule
     report["opened"] = told() == ["1", str(n)]
     press(bar.play_button)
     report["without an orbital"] = [panel.status.text(), player.rate]
@@ -134,7 +134,7 @@ def drive():
     wait(lambda: player.drawn(base) == list(range(n)))
     QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
     wait(lambda: session.shelf[base].isovalue > 0.08 and panel.at_rest())
-    isovalue = panel.browser.choices.isovalue
+    isovalue = panel.browser.showing.choices.isovalue
     wait(lambda: player.drawn(base) == list(range(n)))
     report["isovalue"] = session.shelf[base].isovalue == isovalue
     panel.table.setFocus()
@@ -145,7 +145,7 @@ def drive():
     panel.quality_box.setFocus()
     QTest.keyClick(panel.quality_box, Qt.Key_Down)
     wait(lambda: session.shelf[other].request.quality == "medium" and player.drawn(other) == list(range(n)))
-    panel.browser.change_look(colours=((0.0, 0.6, 0.0), (1.0, 0.8, 0.0)))
+    panel.browser.showing.change_look(colours=((0.0, 0.6, 0.0), (1.0, 0.8, 0.0)))
     wait(lambda: session.shelf[other].look.colours[0] == (0.0, 0.6, 0.0) and player.drawn(other) == list(range(n)))
     before = at()
     wait(lambda: at() != before)
@@ -162,7 +162,7 @@ def drive():
     cmd.reinitialize()
     wait(lambda: not bar.isVisible())
     cmd.load(path)
-    wait(lambda: bar.isVisible() and panel.browser.current() == other)
+    wait(lambda: bar.isVisible() and panel.browser.showing.current() == other)
     report["saved"] = [len(cmd.get_session(other)["names"][0][5][2]) == n, cmd.count_states(f"{other}_map") >= state]
     before = at()
     press(bar.play_button)
@@ -170,7 +170,7 @@ def drive():
     press(bar.play_button)
 
     panel.open(os.environ["FILE"])
-    wait(lambda: panel.browser.molecule.startswith("benzene"))
+    wait(lambda: panel.browser.showing.molecule.startswith("benzene"))
     wait(lambda: not bar.isVisible())
     panel.molecule_box.setCurrentText(film)
     panel.molecule_box.activated.emit(panel.molecule_box.currentIndex())

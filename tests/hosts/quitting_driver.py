@@ -16,17 +16,17 @@ def drive():
 
     wait(lambda: session() is not None and session().host.molecules())
     panel = open_panel()
-    wait(lambda: panel.browser.levels[0])
-    report["restored"] = [panel.browser.molecule, session().shelf.present()]
+    wait(lambda: panel.browser.showing.levels[0])
+    report["restored"] = [panel.browser.showing.molecule, session().shelf.present()]
     panel.quality_box.setCurrentText("coarse")
-    panel.browser.choose_unit("eV")
-    panel.browser.ask_for_named("homo")
-    wait(lambda: f"{panel.browser.molecule}_homo" in cmd.get_names() and panel.at_rest())
+    panel.browser.showing.choose_unit("eV")
+    panel.browser.showing.ask_for_named("homo")
+    wait(lambda: f"{panel.browser.showing.molecule}_homo" in cmd.get_names() and panel.at_rest())
     report["shown"] = session().shelf.present()
     report["worker"] = session().computing.worker.process_id
     if os.environ["HOW"] == "computing":
         panel.quality_box.setCurrentText("fine")
-        panel.browser.ask_for_named("esp")
+        panel.browser.showing.ask_for_named("esp")
 
 
 def leave():

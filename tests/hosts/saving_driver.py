@@ -79,9 +79,9 @@ def drive():
     panel = open_panel(cmd)
     session = state_of(cmd)
     panel.open(os.environ["FILE"])
-    wait(lambda: panel.browser.current())
-    panel.browser.ask_for_named("homo")
-    wait(lambda: panel.browser.current() == "benzene_homo" and panel.at_rest())
+    wait(lambda: panel.browser.showing.current())
+    panel.browser.showing.ask_for_named("homo")
+    wait(lambda: panel.browser.showing.current() == "benzene_homo" and panel.at_rest())
     QTest.qWait(500)
 
     report["unconnected"] = unconnected(panel) + unconnected(panel.analysis_window())
@@ -100,7 +100,7 @@ def drive():
     choose(panel, "Style", "Mesh")
     wait(panel.at_rest)
     report["style"] = session.shelf["benzene_homo"].look.style
-    panel.browser.change_look(style="surface")
+    panel.browser.showing.change_look(style="surface")
     wait(panel.at_rest)
 
     for by in ("orbitile", "ray"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orbitile import __version__
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.hosts.blender import installation
 from orbitile.session.commands import COMMANDS
 from orbitile.session.declaration import Answer

@@ -8,7 +8,7 @@ import pytest
 import orbitile as ob
 from orbitile.exporters import save
 from orbitile.model.units import angstrom
-from orbitile.scenes.molecule import GHOST_RADIUS, Molecule
+from orbitile.scenes.scene import GHOST_RADIUS, Molecule
 from tests.conftest import SAMPLES
 from tests.hosts.test_vmd import in_vmd
 

@@ -10,7 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.hosts import installation_of
 
 ROOTS = os.pathsep.join(str(Path(__file__).parents[2] / name) for name in ("plugin", "."))

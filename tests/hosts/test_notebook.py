@@ -13,10 +13,10 @@ import pytest
 
 import orbitile as ob
 from orbitile import OrbitileError
+from orbitile.base.watch import checkpoint
 from orbitile.hosts.notebook.newest import Newest
 from orbitile.hosts.notebook.subject import Subject, Wish
 from orbitile.model.report import Closure, Column, Report, Table
-from orbitile.watch import checkpoint
 from tests.web.unpacking import document_in, unpacked
 
 COARSE = "coarse"

@@ -5,7 +5,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.report import AtomValues, Paths, Points
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.arguments import ATOMS, COUNT, FLAG, FRAGMENTS, Argument, one_of
-from orbitile.model.plot import Curve, Plot
-from orbitile.model.report import Closure, Column, Report, Table
+from orbitile.base.arguments import ATOMS, COUNT, FLAG, FRAGMENTS, Argument, one_of
+from orbitile.model.report import Closure, Column, Curve, Plot, Report, Table
 from tests.hosts.widgets import told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -165,7 +164,7 @@ def test_a_report_of_the_same_kind_takes_the_place_of_another(seen):
 def test_the_menu_greys_what_is_not_there(seen, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(Path(__file__).with_name("plugins")), *sys.path])
     from orbitile.analysis.reports import analysis_groups
-    from orbitile.session.analysis_browsing import OfferedAnalysis
+    from orbitile.session.window.analysing import OfferedAnalysis
 
     groups = [
         (title, [OfferedAnalysis(name, module, "it is odd" if name == "charges" else "") for name, module in those])

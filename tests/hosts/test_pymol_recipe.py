@@ -153,7 +153,7 @@ def test_a_molecule_seen_from_its_side_has_angles_too(cmd, angle):
 
 
 def test_what_a_line_cannot_say_is_refused(cmd, series):
-    from orbitile.errors import OrbitileError
+    from orbitile.base.errors import OrbitileError
     from orbitile.hosts.pymol.commands import state_of
     from orbitile.session.recipe import render_line
 

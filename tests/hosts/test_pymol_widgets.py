@@ -8,12 +8,12 @@ import pytest
 
 from orbitile.analysis.reports import analyses
 from orbitile.fields import field_groups
-from orbitile.session.choices import Choices
 from orbitile.session.field_patterns import asked_for, largest
 from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
 from orbitile.session.presets import PRESETS
+from orbitile.session.window.choices import Choices
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -31,7 +31,7 @@ from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
 from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
 from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
 from orbitile.hosts.pymol.widgets import breakable  # noqa: E402
-from orbitile.session.analysis_browsing import OfferedAnalysis  # noqa: E402
+from orbitile.session.window.analysing import OfferedAnalysis  # noqa: E402
 
 Qt = QtCore.Qt
 

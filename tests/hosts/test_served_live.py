@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.hosts.server.requests import done, read_request, take_places
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.geometry import Geometry

@@ -117,7 +117,7 @@ def test_what_is_under_way_is_cancelled(window):
     window.until(lambda: window.told["busy"]["busy"])
     window.write(b'{"id": 1, "command": "orb_cancel"}\n')
     window.until(lambda: window.told["said"]["text"] == "Cancelled.")
-    assert not window.told["busy"]["busy"]
+    window.until(lambda: not window.told["busy"]["busy"])
     window.done("quality", "coarse")
 
 

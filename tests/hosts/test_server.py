@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import map_coordinates
 
 import orbitile as ob
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.hosts.server.requests import restore, state
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.units import angstrom, electronvolt

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
-from orbitile.errors import OrbitileError
 from orbitile.hosts import hosts, installable_hosts
 from orbitile.session.commands import (
     orb_color,

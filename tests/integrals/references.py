@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orbitile.model.basis import Basis
-from orbitile.model.wavefunction import Shell
+from orbitile.model.wavefunction import Basis, Shell
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF (extra scf) is not installed")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.devices import device_session
 from orbitile.integrals.functionals import Functional, at_points, evaluate, functional
 from orbitile.integrals.functionals import _libxc as libxc_functionals

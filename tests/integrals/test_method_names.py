@@ -3,7 +3,7 @@
 import pytest
 
 import orbitile as ob
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.integrals.functionals import functional
 from orbitile.integrals.method_names import check_name
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orbitile.errors import DeviceError
+from orbitile.base.errors import DeviceError
 from orbitile.evaluation.devices import device_session
 from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.functionals import functional

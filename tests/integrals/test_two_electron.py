@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.devices import device_session
 from orbitile.integrals import s_functions
 from orbitile.integrals.s_functions import s_integrals, s_pairs
 from orbitile.integrals.two_electron import repulsion_integrals, repulsion_of_shells, repulsion_tensor
-from orbitile.model.basis import Basis
-from orbitile.model.wavefunction import Shell
+from orbitile.model.wavefunction import Basis, Shell
 from taichi_kernels.two_electron.s_functions import MAPPINGS, integrals_of_s_functions
 from taichi_kernels.two_electron.s_kernels import boys_fit
 
@@ -165,7 +164,7 @@ def test_bad_input(monkeypatch):
             s_pairs(basis)
         with pytest.raises(OrbitileError, match=r"expected 1B1CI, 1T1CI, 1T1PI, got '2T'"):
             next(s_integrals(s_pairs(hydrogens(1)), target, "2T"))
-        monkeypatch.setattr("orbitile.memory.available_memory", lambda: 10_000)
+        monkeypatch.setattr("orbitile.base.memory.available_memory", lambda: 10_000)
         many = basis_of(molecule("Ne 0 0 0", "6-31g"))
         with pytest.raises(OrbitileError, match=r"all integrals over 9 basis functions needs .*by blocks"):
             repulsion_tensor(many, target)

@@ -7,5 +7,5 @@ import pytest
 def kernels_for_the_smallest_sum(request, monkeypatch):
     if request.module.__name__.endswith("test_matrix_product"):
         return
-    monkeypatch.setattr("orbitile.kernels.matrix_product._MOST", {"single": -1, "double": -1})
-    monkeypatch.setattr("orbitile.kernels.matrix_product._MOST_AT_POINTS", -1)
+    monkeypatch.setattr("orbitile.gaussians.kernels.matrix_product._MOST", {"single": -1, "double": -1})
+    monkeypatch.setattr("orbitile.gaussians.kernels.matrix_product._MOST_AT_POINTS", -1)

@@ -83,7 +83,7 @@ def test_a_cache_of_ones_own_is_taken_through_a_link_too(tmp_path):
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize("where", ["", "taichi", "orbitile", "orbitile/kernels", "taichi/ticache/llvm"])
+@pytest.mark.parametrize("where", ["", "taichi", "orbitile", "orbitile/gaussians/kernels", "taichi/ticache/llvm"])
 def test_a_folder_to_which_a_group_can_write_is_not_taken(where, tmp_path):
     cache = tmp_path / "home" / ".cache"
     (cache / where).mkdir(parents=True)

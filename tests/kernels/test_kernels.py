@@ -10,7 +10,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.evaluation.requests import field_of
-from orbitile.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
+from orbitile.gaussians.kernels import kernel_for, kernel_modules, kernel_names, record, recorded_choice, smooth_cutoff
 from orbitile.workers import Worker, Workers
 from taichi_kernels._taichi import number, ti
 from taichi_kernels.direct_sums import molecule_specific
@@ -272,7 +272,7 @@ def test_auto_follows_a_record_that_says_otherwise(benzene, monkeypatch):
     assert not np.array_equal(ob.compute(benzene, "homo", lattice, device="cpu").values, table_values)
     other = json.loads(json.dumps(record()))
     other["orthogonal lattice"]["cpu"]["single"]["seconds"] = {"separable": 2.0, "radial-table": 1.0}
-    monkeypatch.setattr("orbitile.kernels.record", lambda: other)
+    monkeypatch.setattr("orbitile.gaussians.kernels.record", lambda: other)
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device="cpu").values, table_values)
 
 
@@ -333,9 +333,9 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
             evaluate = field.on_slabs(lattice, Target(name, "single"))
         return getattr(evaluate, "evaluate", evaluate).__module__
 
-    assert served_by() == "orbitile.kernels._family"
+    assert served_by() == "orbitile.gaussians.kernels._family"
     molecule_specific.wait()
-    assert served_by() == "orbitile.kernels.molecule_specific"
+    assert served_by() == "orbitile.gaussians.kernels.molecule_specific"
     assert len(list(molecule_specific.cache_folder().glob("*.py"))) == 1
     values = ob.compute(wavefunction, "mo:1", lattice, device=device, kernel="molecule-specific").values
     assert errors(values.ravel(), orbital(wavefunction, 0, lattice.points())) < LIMIT["single"]
@@ -369,7 +369,7 @@ def test_a_clock_that_jumps_changes_nothing(seconds, tmp_path, monkeypatch):
 def test_a_kernel_that_cannot_be_compiled_is_told_of_and_done_without(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     without = Workers([Worker("the compiler", python=shutil.which("false"))])
-    monkeypatch.setattr("orbitile.kernels.molecule_specific._compilers", without)
+    monkeypatch.setattr("orbitile.gaussians.kernels.molecule_specific._compilers", without)
     wavefunction, lattice = random_wavefunction(32, momenta=(0, 1), n_atoms=1), LATTICES["orthogonal"]
     expected = orbital(wavefunction, 0, lattice.points())
     ob.compute(wavefunction, "mo:1", lattice, device="cpu", kernel="molecule-specific")

@@ -10,10 +10,9 @@ from scipy.spatial import cKDTree
 from skimage.measure import marching_cubes
 
 import orbitile as ob
-from orbitile.errors import Cancelled, IsovalueError, LatticeError
+from orbitile.base.errors import Cancelled, IsovalueError, LatticeError
 from orbitile.model.volume import Volume
-from orbitile.surfaces.cube_cases import INTERIOR, cube_cases
-from orbitile.surfaces.isosurface import lobe
+from orbitile.surfaces.isosurface import INTERIOR, cube_cases, lobe
 
 CORNERS = [(0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 0, 0), (1, 0, 1), (1, 1, 1), (1, 1, 0)]
 FACES = ((0, 4, 5, 1), (1, 5, 6, 2), (2, 6, 7, 3), (3, 7, 4, 0), (0, 3, 2, 1), (4, 7, 6, 5))

@@ -111,7 +111,7 @@ def test_values_do_not_depend_on_slabs(device, monkeypatch):
 
 def test_screening_keeps_its_bound():
     """Many small terms are dropped on a wide lattice; together they stay below the tolerance."""
-    from orbitile.kernels._tolerances import tolerances
+    from orbitile.gaussians.kernels._tolerances import tolerances
 
     wavefunction = random_wavefunction(6, n_atoms=12)
     lattice = ob.Lattice([-12.0, -12.0, -12.0], np.eye(3) * 0.75, (33, 33, 33))

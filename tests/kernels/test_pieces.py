@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile import watch
-from orbitile.errors import Cancelled
+from orbitile.base import watch
+from orbitile.base.errors import Cancelled
 from orbitile.evaluation.lattices import computed_slabs
 from taichi_kernels import orbital_lattice
 from taichi_kernels.pace import Pace

@@ -65,7 +65,7 @@ def test_far_from_the_origin_and_across_many_cells():
 
 def test_screening_keeps_its_bound():
     """Double precision: rounding is far below what screening may leave out, and does leave out."""
-    from orbitile.kernels._tolerances import tolerances
+    from orbitile.gaussians.kernels._tolerances import tolerances
 
     wavefunction = random_wavefunction(6, n_atoms=12)
     axes = np.array([[0.75, 0, 0], [0.4, 0.65, 0], [0, 0, 0.75]])
@@ -79,7 +79,7 @@ def test_screening_keeps_its_bound():
 @pytest.mark.parametrize("sheared", [True, False])
 @pytest.mark.parametrize("axis", range(3))
 def test_atoms_beside_the_lattice_reach_it(axis, sheared, monkeypatch):
-    monkeypatch.setattr("orbitile.kernels._sums.MANY", 0)
+    monkeypatch.setattr("orbitile.gaussians.kernels._sums.MANY", 0)
     wavefunction = random_wavefunction(6, n_atoms=12)
     axes = np.array([[0.5, 0, 0], [0.2 * sheared, 0.5, 0], [0, 0, 0.5]])
     beside = wavefunction.positions.max(axis=0) + 2.5
@@ -109,7 +109,7 @@ def test_densities_agree_with_the_direct_kernel(field, name, benzene):
 def test_values_do_not_depend_on_the_memory_for_tables(name, device, monkeypatch):
     wavefunction, lattice = random_wavefunction(4), lattice_with(AXES[name])
     at_once = ob.compute(wavefunction, "mo:1", lattice, device=device).values
-    monkeypatch.setattr("orbitile.kernels._sums._SHEARED_BYTES", 1)  # a limit that a small lattice exceeds
+    monkeypatch.setattr("orbitile.gaussians.kernels._sums._SHEARED_BYTES", 1)  # a limit that a small lattice exceeds
     assert np.array_equal(ob.compute(wavefunction, "mo:1", lattice, device=device).values, at_once)
 
 

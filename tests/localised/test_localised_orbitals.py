@@ -9,19 +9,19 @@ from orbitile import Orbitals, OrbitileError
 from orbitile.fields import field_names, resolve, unavailable
 from orbitile.fields.localised import localised_name
 from orbitile.fields.orbital import names_orbital
-from orbitile.gaussians.overlap import own_overlap
-from orbitile.gaussians.positions import centres_and_spreads, position_integrals
-from orbitile.localised.functionals import Centres, Populations
-from orbitile.localised.intrinsic_atomic_orbitals import (
+from orbitile.gaussians.localised.functionals import Centres, Populations
+from orbitile.gaussians.localised.intrinsic_atomic_orbitals import (
     iao_charges,
     iao_populations,
     in_intrinsic,
     intrinsic_atomic_orbitals,
 )
-from orbitile.localised.localisation import count_of, localisation, localised, seconds_for, why_not
-from orbitile.localised.maximisation import maximised
-from orbitile.localised.minimal_basis import minimal_basis, n_functions
-from orbitile.localised.schemes import SCHEMES
+from orbitile.gaussians.localised.localisation import count_of, localisation, localised, seconds_for, why_not
+from orbitile.gaussians.localised.maximisation import maximised
+from orbitile.gaussians.localised.minimal_basis import minimal_basis, n_functions
+from orbitile.gaussians.localised.schemes import SCHEMES
+from orbitile.gaussians.overlap import own_overlap
+from orbitile.gaussians.positions import centres_and_spreads, position_integrals
 from orbitile.scf.engines.pyscf import wavefunction_of
 from orbitile.session.field_patterns import largest, number_titles
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.core_potentials import usual_cores
 from orbitile.model.elements import SYMBOLS
 from orbitile.model.free_atoms import free_atom

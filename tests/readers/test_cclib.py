@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import ConventionError, FileError
+from orbitile.base.errors import ConventionError, FileError
 from orbitile.gaussians.orthonormality import checked
 from orbitile.readers import cclib as reader
-from orbitile.readers._logs.basis import nwchem_basis
+from orbitile.readers._logs.orbitals import nwchem_basis
 from orbitile.readers._logs.programs import PROGRAMS
 from tests.conftest import SAMPLES
 from tests.oracle import basis_functions, orbital
@@ -599,8 +599,7 @@ def test_functions_that_openmolcas_does_not_count():
 
 def convert_unchecked(data, program):
     """Coefficients in our order, whose functions overlap here."""
-    from orbitile.readers._logs.basis import basis_of
-    from orbitile.readers._logs.conventions import _by_label, decoded
+    from orbitile.readers._logs.orbitals import _by_label, basis_of, decoded
 
     functions = [decoded(label, PROGRAMS[program]) for label in data.aonames]
     basis = basis_of(data, PROGRAMS[program], Path("some.log"))

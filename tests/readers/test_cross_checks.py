@@ -10,12 +10,13 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.charges.schemes import atomic_charges
-from orbitile.analysis.information import as_dictionary, as_text, formula
+from orbitile.analysis.information import as_dictionary, as_text
 from orbitile.analysis.notes import notes
+from orbitile.base.errors import FileError
 from orbitile.commandline import main
-from orbitile.errors import FileError
 from orbitile.gaussians.orthonormality import checked
 from orbitile.model.core_potentials import inferred_cores, settled_charges
+from orbitile.model.geometry import formula
 from orbitile.model.wavefunction import Orbitals, Shell, Wavefunction
 from tests.conftest import SAMPLES
 

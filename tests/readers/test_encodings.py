@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
 from orbitile.files.encodings import beginning_of_text, is_binary, text_of, unicode_encoding
 from orbitile.files.plain import beginning
 from tests.fuzz.samples import SAMPLES

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.errors import Cancelled, ConventionError, FileError
+from orbitile.base.errors import Cancelled, ConventionError, FileError
+from orbitile.base.watch import watched
 from orbitile.readers import _isolation as isolation
 from orbitile.readers._isolation import isolated
-from orbitile.watch import watched
-from orbitile.workers.processes import environment
+from orbitile.workers.child_process import environment
 
 HERE = {"name": "some.file", "library": "a library", "size": 0}
 
@@ -77,7 +77,7 @@ def test_what_goes_wrong_is_an_error_of_the_file(call, body, message):
 
 def test_our_own_errors_come_back_as_they_are(call):
     with pytest.raises(ConventionError, match=r"^not normalised$"):
-        call("from orbitile.errors import ConventionError; raise ConventionError('not normalised')")
+        call("from orbitile.base.errors import ConventionError; raise ConventionError('not normalised')")
 
 
 @pytest.mark.parametrize("body", ["while True: pass", "import re; re.match('(a*)*b', 'a' * 40)"])

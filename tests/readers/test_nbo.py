@@ -10,7 +10,7 @@ from pyscf import gto, scf
 
 import orbitile as ob
 from orbitile.analysis.information import as_dictionary, as_text
-from orbitile.errors import FieldError, FileError, OrbitileError
+from orbitile.base.errors import FieldError, FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
 from orbitile.readers._nbo.plot_files import read_orbitals
 from orbitile.session.orbital_filter import conditions_of, passes

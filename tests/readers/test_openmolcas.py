@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
 from orbitile.model.conventions import angular_normalization, cartesian_powers
 from tests.fuzz.damage import mutated
 from tests.molecules import gto, scf, wavefunction_of

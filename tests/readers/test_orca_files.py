@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import ConventionError, FileError
+from orbitile.base.errors import ConventionError, FileError
 from tests.oracle import basis_functions, orbital
 from tests.readers.orca_files import densities_files, gbw_bytes, json_text, sample
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
 from orbitile.model.units import wavenumber
 from tests.oracle import orbital
 from tests.readers.orca_files import log_text, sample

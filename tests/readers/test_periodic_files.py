@@ -7,7 +7,7 @@ import pytest
 
 import orbitile
 from orbitile.analysis.information import as_dictionary, as_text
-from orbitile.errors import ConventionError, FileError
+from orbitile.base.errors import ConventionError, FileError
 from orbitile.model.units import angstrom
 
 from ..crystals import Solved, bohr, water, write_molden

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
 from orbitile.files.archives import Entry, extract
 from orbitile.files.plain import PlainFile
 from orbitile.readers import load_geometries
-from orbitile.readers._choosing import choices
+from orbitile.readers._places import choices
 from orbitile.readers._references import FileReferences
 from orbitile.session.fingerprint import content_of
 from tests.conftest import SAMPLES

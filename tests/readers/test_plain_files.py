@@ -10,7 +10,7 @@ import pytest
 
 import orbitile as ob
 from orbitile import load_charges
-from orbitile.errors import FileError
+from orbitile.base.errors import FileError
 from orbitile.readers import load_geometries, load_volumes
 from tests.fuzz.samples import SAMPLES, opened, seeds
 
@@ -84,7 +84,7 @@ def test_a_compressed_file_gives_the_same_to_the_bit(tmp_path, compress, whole):
 
 def test_copies_last_as_long_as_they_are_read(tmp_path, whole, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr("orbitile.temporary._own", None)
+    monkeypatch.setattr("orbitile.base.temporary._own", None)
     (tmp_path / "temporary").mkdir()
 
     def copies():

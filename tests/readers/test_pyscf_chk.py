@@ -9,7 +9,7 @@ from pyscf import gto
 from pyscf.scf import chkfile
 
 import orbitile as ob
-from orbitile.errors import ConventionError, FileError
+from orbitile.base.errors import ConventionError, FileError
 from orbitile.model.libcint import spinors
 from tests.two_component import POINTS, dumped, orthonormal, spinor_values
 

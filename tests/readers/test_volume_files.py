@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.exporters import save
 from orbitile.model.lattice import Lattice
 from orbitile.model.units import angstrom

@@ -9,8 +9,8 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.information import as_text
 from orbitile.analysis.notes import notes
+from orbitile.base.errors import ConventionError, FieldError, FileError
 from orbitile.commandline import main
-from orbitile.errors import ConventionError, FieldError, FileError
 from orbitile.evaluation.requests import field_of
 from orbitile.fields._orbital_ranges import orbital_range
 from orbitile.model.wavefunction import DAMAGED
@@ -500,11 +500,11 @@ def test_our_overlap_stands_in_for_that_of_iodata(monkeypatch):
     """And only while a file is read."""
     from iodata.formats import molden
 
-    from orbitile.readers import _dialects
+    from orbitile.readers import iodata
 
     calls = []
     original = molden._is_normalized_properly
-    monkeypatch.setattr(_dialects, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
+    monkeypatch.setattr(iodata, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
     monkeypatch.setattr(molden, "compute_overlap", lambda *arguments: pytest.fail("the slow overlap was computed"))
     with pytest.raises(ConventionError):  # as written it is not normalised, and our stand-in said that it was
         ob.load(SAMPLES / "nh3_orca.molden")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError, LatticeError, OrbitileError
+from orbitile.base.errors import FileError, LatticeError, OrbitileError
 from orbitile.exporters import zarr as stores
 from orbitile.model.units import angstrom
 from orbitile.readers import files_of, holds_volumes, load_atoms
@@ -72,7 +72,7 @@ def test_parts(whole, volume):
 
 
 def test_what_does_not_fit_in_memory_is_refused(whole, monkeypatch):
-    monkeypatch.setattr("orbitile.memory.available_memory", lambda: 200_000)
+    monkeypatch.setattr("orbitile.base.memory.available_memory", lambda: 200_000)
     stored = ob.open_volume(whole)
     with pytest.raises(OrbitileError, match="read it by slabs, or a coarser level"):
         stored.whole()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orbitile.errors import RenderError
+from orbitile.base.errors import RenderError
 from orbitile.renderer import Camera
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from orbitile.renderer.backends import BACKENDS
-from orbitile.renderer.programs import SHADERS, shader_source
+from orbitile.renderer.context import BACKENDS
+from orbitile.renderer.draw import SHADERS, shader_source
 
 hidden_windows = pytest.mark.skipif(
     shutil.which("xvfb-run") is None or importlib.util.find_spec("glcontext") is None,
@@ -122,7 +122,7 @@ def test_shaders_say_their_version_in_the_first_line():
 def test_systems_have_their_own_libraries(system, names, monkeypatch):
     """The module is made anew as it would be there; nothing of the system is called."""
     monkeypatch.setattr(sys, "platform", system)
-    spec = importlib.util.find_spec("orbitile.renderer.backends")
+    spec = importlib.util.find_spec("orbitile.renderer.context")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert list(module.BACKENDS) == names
@@ -130,7 +130,7 @@ def test_systems_have_their_own_libraries(system, names, monkeypatch):
 
 def test_without_glcontext_it_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "glcontext", None)
-    from orbitile.renderer.backends import WindowSystem
+    from orbitile.renderer.context import WindowSystem
 
     with pytest.raises(OSError, match="glcontext is not installed"):
         WindowSystem()

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from orbitile.workers.processes import environment
+from orbitile.workers.child_process import environment
 from taichi_kernels.shader_cache import cache_with_room
 
 FULL = 'mount -t tmpfs -o size=1m tmpfs "$0" && { head -c 2m /dev/zero > "$0/filler"; true; } 2>&- && exec "$@"'

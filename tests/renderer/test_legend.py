@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.errors import RenderError
+from orbitile.base.errors import RenderError
 from orbitile.surfaces.colour_maps import colours_along, linear_light
 
 pytest.importorskip("OpenGL")
 
-from orbitile.renderer import Camera, lettering
-from orbitile.renderer.annotation import annotate
-from orbitile.renderer.legend import legend_of
-from orbitile.renderer.lettering import text_size
+from orbitile.renderer import Camera, legend
+from orbitile.renderer.legend import annotate, legend_of, text_size
 
 from .samples import ball, mapped, molecule, p_orbital
 
@@ -82,11 +80,11 @@ def test_the_legend_can_be_read_on_any_paper(paper):
 
 
 def test_greek_letters_and_indices_are_written(monkeypatch):
-    pieces = lettering.levels("sign(λ₂)ρ / e bohr^-3")
+    pieces = legend.levels("sign(λ₂)ρ / e bohr^-3")
     assert ("2", -1) in pieces
     assert ("-3", 1) in pieces
     assert "".join(piece for piece, _ in pieces) == "sign(λ2)ρ / e bohr-3"
-    with_font = lettering.measure("λρ", 40)
-    monkeypatch.setattr(lettering, "foreign_font", lambda height: None)
-    assert lettering.levels("sign(λ₂)ρ") == [("sign(lambda", 0), ("2", -1), (")rho", 0)]
-    assert lettering.measure("λρ", 40) > 2 * with_font
+    with_font = legend.measure("λρ", 40)
+    monkeypatch.setattr(legend, "foreign_font", lambda height: None)
+    assert legend.levels("sign(λ₂)ρ") == [("sign(lambda", 0), ("2", -1), (")rho", 0)]
+    assert legend.measure("λρ", 40) > 2 * with_font

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from orbitile.model.bonds import find_bonds
+from orbitile.model.geometry import find_bonds
 from orbitile.scenes import Molecule, make_scene
-from orbitile.scenes.molecule import ball_radius
+from orbitile.scenes.scene import ball_radius
 
 from .samples import BLUE, RED, ball, molecule
 

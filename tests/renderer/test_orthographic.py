@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from orbitile import render
-from orbitile.errors import RenderError
+from orbitile.base.errors import RenderError
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Wavefunction
 
 pytest.importorskip("OpenGL")
 
 from orbitile.renderer import Camera, draw
-from orbitile.scenes.molecule import STICK_RADIUS, ball_radius
+from orbitile.scenes.scene import STICK_RADIUS, ball_radius
 
 from .samples import ball, free_edges, molecule, p_orbital
 

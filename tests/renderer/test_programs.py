@@ -4,13 +4,13 @@ from importlib.resources import files
 
 import pytest
 
-from orbitile.errors import DeviceError
+from orbitile.base.errors import DeviceError
 
 pytest.importorskip("OpenGL")
 
-from orbitile.renderer import programs
+from orbitile.renderer import draw
 from orbitile.renderer.context import offscreen
-from orbitile.renderer.programs import SHADERS, Programs
+from orbitile.renderer.draw import SHADERS, Programs
 from orbitile.scenes.shading import shader_source
 
 
@@ -46,7 +46,7 @@ def test_every_program_compiles(monkeypatch, name):
 
 
 def test_a_shader_that_is_refused_is_named(monkeypatch):
-    monkeypatch.setattr(programs, "shader_source", lambda name: "#version 330 core\nvoid main() { nonsense }")
+    monkeypatch.setattr(draw, "shader_source", lambda name: "#version 330 core\nvoid main() { nonsense }")
     with offscreen() as context:
         monkeypatch.setattr(context, "kept", {})
         with pytest.raises(DeviceError, match="shader 'sphere_vertex'"):

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from orbitile import render
-from orbitile.errors import DeviceError, FileError, RenderError
+from orbitile.base.errors import DeviceError, FileError, RenderError
 from orbitile.model.surface import Surface
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Wavefunction
@@ -18,7 +18,7 @@ from orbitile.surfaces.colour_maps import POSITIVE
 
 pytest.importorskip("OpenGL")
 
-from orbitile.renderer import Camera, draw, transparency, write_png
+from orbitile.renderer import Camera, draw, write_png
 from orbitile.renderer.context import offscreen
 from orbitile.scenes import Mesh, Scene, make_scene
 
@@ -160,13 +160,13 @@ def test_collecting_and_peeling_give_the_same_picture(storage):
 def test_more_fragments_than_there_is_room_for(storage, monkeypatch, fragments):
     """Room is made, up to a bound, beyond which the tile is peeled."""
     expected = render(*folded(), size=SIZE)
-    monkeypatch.setattr(transparency, "FRAGMENTS", fragments)
+    monkeypatch.setattr(draw, "FRAGMENTS", fragments)
     assert np.abs(expected.astype(int) - render(*folded(), size=SIZE)).max() <= 2
 
 
 def test_lists_have_no_deepest(storage, monkeypatch):
     """More layers than peeling would draw."""
-    monkeypatch.setattr(transparency, "MAX_LAYERS", 20)
+    monkeypatch.setattr(draw, "MAX_LAYERS", 20)
     colour = np.array([0.2, 0.4, 0.8])
     sheets = [square(-0.01 * n, colour, 0.05) for n in range(60)]
     expected = colour + (1 - colour) * 0.95 ** np.array([[60], [20]])
@@ -376,7 +376,7 @@ ctypes.CDLL = missing
 """
 
 TRY = """
-from orbitile.errors import DeviceError
+from orbitile.base.errors import DeviceError
 from orbitile.renderer.context import offscreen
 try:
     offscreen().__enter__()

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from orbitile.errors import RenderError
+from orbitile.base.errors import RenderError
 from orbitile.renderer import Camera
-from orbitile.renderer.view import View
+from orbitile.renderer.vertices import View
 from orbitile.scenes import Molecule, Scene
 
 SIZE = (200, 100)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.renderer.warming import warm
+from orbitile.renderer.picture import warm
 
 PROGRAM = """
     import sys, threading
@@ -16,7 +16,7 @@ PROGRAM = """
 
     import numpy as np
     import orbitile as ob
-    from orbitile.renderer.warming import warm
+    from orbitile.renderer.picture import warm
 
     warm()
     wavefunction = ob.load(files("orbitile") / "data" / "benzene.molden")
@@ -51,8 +51,8 @@ def test_without_opengl_the_picture_says_so_and_not_the_thread(tmp_path, monkeyp
 
 def test_other_systems_are_left_alone(monkeypatch):
     started = []
-    monkeypatch.setattr("orbitile.renderer.warming.threading.Thread.start", started.append)
+    monkeypatch.setattr("orbitile.renderer.picture.threading.Thread.start", started.append)
     for platform in ("win32", "darwin"):
-        monkeypatch.setattr("orbitile.renderer.warming.sys.platform", platform)
+        monkeypatch.setattr("orbitile.renderer.picture.sys.platform", platform)
         warm()
     assert not started

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.geometry import Geometry
-from orbitile.scf import basis_sets
-from orbitile.scf.basis_sets import core_electrons, shells_of
+from orbitile.scf import level_of_theory
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines.pyscf import wavefunction_of
-from orbitile.scf.level_of_theory import molecule_of
+from orbitile.scf.level_of_theory import core_electrons, molecule_of, shells_of
 
 USUAL = ("sto-3g", "3-21g", "6-31g*", "6-31+g*", "def2-svp", "def2-tzvp", "cc-pvdz", "aug-cc-pvdz")
 
@@ -23,7 +22,7 @@ def atom(number):
 @pytest.fixture
 def without_pyscf(monkeypatch):
     pytest.importorskip("basis_set_exchange", reason="basis-set-exchange (extra scf) is not installed")
-    monkeypatch.setattr(basis_sets, "find_spec", lambda name: None if name == "pyscf" else object())
+    monkeypatch.setattr(level_of_theory, "find_spec", lambda name: None if name == "pyscf" else object())
 
 
 @pytest.mark.parametrize("name", USUAL)
@@ -48,7 +47,7 @@ def test_both_sources_agree(name, without_pyscf, monkeypatch):
         calculation = Calculation("pbe", name)
         theirs = shells_of(atom(number), calculation)
         with monkeypatch.context() as there:
-            there.setattr(basis_sets, "find_spec", lambda name: object())
+            there.setattr(level_of_theory, "find_spec", lambda name: object())
             ours = shells_of(atom(number), calculation)
         order = [sorted(shells, key=lambda s: (s.angular_momentum, -s.exponents[0], -abs(s.coefficients[0])))
                  for shells in (ours, theirs)]  # fmt: skip
@@ -79,4 +78,4 @@ def test_refusals(without_pyscf, monkeypatch):
             shells_of(atom(number), Calculation("pbe", name))
     monkeypatch.setitem(__import__("sys").modules, "basis_set_exchange", None)
     with pytest.raises(OrbitileError, match=r"-m pip install '?(basis-set-exchange|pyscf)"):
-        basis_sets._from_basis_set_exchange.__wrapped__("sto-3g", 1)
+        level_of_theory._from_basis_set_exchange.__wrapped__("sto-3g", 1)

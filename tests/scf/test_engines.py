@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation, NotConverged
@@ -139,7 +139,7 @@ def test_refusals_come_before_anything_long(monkeypatch):
     ):
         with pytest.raises(OrbitileError, match=message):
             orbitile.solve(WATER, calculation)
-    monkeypatch.setattr("orbitile.memory.available_memory", lambda: 10_000_000)
+    monkeypatch.setattr("orbitile.base.memory.available_memory", lambda: 10_000_000)
     with pytest.raises(OrbitileError, match=r"lda,vwn/sto-3g.* of 7 functions needs 0.0 GB .* choose a smaller basis"):
         orbitile.solve(WATER, LDA)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
-from orbitile.errors import OrbitileError
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.from_file import calculation_for
 

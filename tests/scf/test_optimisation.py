@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.commandline import main
-from orbitile.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.units import angstrom, electronvolt
 from tests.molecules import gto, scf
 

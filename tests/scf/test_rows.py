@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import Cancelled, FileError, OrbitileError
+from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.units import angstrom
-from orbitile.readers._any_series import open_series as SeriesFrames
+from orbitile.readers.series import open_series as SeriesFrames
 from orbitile.scf import rows
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import pyscf as engine
-from orbitile.scf.parts import folder_of_parts
+from orbitile.scf.rows import folder_of_parts
 from orbitile.scf.series import compute_series
 from orbitile.workers import WorkerEnded, local_workers
 from tests.scf.test_scf import STO, write_water, written

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import Cancelled, FileError, OrbitileError
+from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.readers import load_geometries
-from orbitile.readers._any_series import open_series
+from orbitile.readers.series import open_series
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines.pyscf import wavefunction_of
 from orbitile.scf.level_of_theory import functional, molecule_of

@@ -8,8 +8,8 @@ import pytest
 
 from orbitile.analysis.reports import analyses
 from orbitile.hosts.server.viewer import ServedViewer
-from orbitile.session.browser import Browser
 from orbitile.session.session import Session
+from orbitile.session.window.browser import Browser
 from tests.hosts.conftest import series  # noqa: F401  a fixture
 from tests.session.test_browser import BENZENE, Window, wait
 
@@ -58,18 +58,18 @@ def browser(tmp_path, monkeypatch):
     window = AnalysisWindow()
     one = Browser(Session(Drawing(tmp_path)), window)
     window.browser, one.window = one, window
-    one.set_quality("coarse")
+    one.showing.set_quality("coarse")
     yield one
     one.close()
 
 
 def opened(browser, path, name):
-    browser.open(path)
-    wait(browser, lambda: browser.molecule == name and browser.at_rest())
+    browser.molecules.open(path)
+    wait(browser, lambda: browser.showing.molecule == name and browser.at_rest())
 
 
 def offered(browser, molecule):
-    return {one.name: one.reason for _, those in browser.analyses(molecule) for one in those}
+    return {one.name: one.reason for _, those in browser.analysing.offered(molecule) for one in those}
 
 
 def test_every_module_is_offered_with_the_reason_why_not(browser):
@@ -78,7 +78,7 @@ def test_every_module_is_offered_with_the_reason_why_not(browser):
     opened(browser, BENZENE, "benzene")
     found = offered(browser, "benzene")
     assert found["charges"] == found["everything"] == found["distances"] == ""
-    titles = [title for title, _ in browser.analyses("benzene")]
+    titles = [title for title, _ in browser.analysing.offered("benzene")]
     assert titles[-1] == "Tests"
     assert len(set(titles)) == len(titles)
 
@@ -86,50 +86,50 @@ def test_every_module_is_offered_with_the_reason_why_not(browser):
 @pytest.mark.slow
 def test_an_analysis_is_asked_for_drawn_and_looked_at(browser):
     opened(browser, BENZENE, "benzene")
-    assert browser.analyse("everything", "benzene", {"steps": "no"}).startswith("steps: expected")
-    assert browser.analyse("everything", "benzene", {"steps": "3", "fragments": "1-6; 7-12"}) == ""
-    assert browser.finding.is_running
+    assert browser.analysing.analyse("everything", "benzene", {"steps": "no"}).startswith("steps: expected")
+    assert browser.analysing.analyse("everything", "benzene", {"steps": "3", "fragments": "1-6; 7-12"}) == ""
+    assert browser.analysing.finding.is_running
     assert not browser.at_rest()
-    wait(browser, lambda: browser.finding.report is not None)
-    report, host = browser.finding.report, browser.session.host
+    wait(browser, lambda: browser.analysing.finding.report is not None)
+    report, host = browser.analysing.finding.report, browser.session.host
     assert report.remarks[1] == "Fragments 1-6: 1-6; 7-12: 7-12."
     assert host.drawn == {("benzene", "everything"): ("value", "bcp", "steps")}
-    browser.choose_row(report.table("atoms"), 3)
+    browser.analysing.choose_row(report.table("atoms"), 3)
     assert host.selection == ("benzene", (3,))
-    browser.choose_row(report.table("places"), 2)
+    browser.analysing.choose_row(report.table("places"), 2)
     np.testing.assert_allclose(host.centred, report.table("places").places[2])
-    browser.choose_row(report.table("orbitals"), 4)
+    browser.analysing.choose_row(report.table("orbitals"), 4)
     wait(browser, lambda: "benzene_mo5" in browser.session.shelf and browser.at_rest())
-    browser.show_drawings(report.drawings[1:2])
+    browser.analysing.show_drawings(report.drawings[1:2])
     assert host.drawn == {("benzene", "everything"): ("bcp",)}
-    assert browser.drawings_shown() == report.drawings[1:2]
-    browser.show_report_surfaces()
+    assert browser.analysing.drawings_shown() == report.drawings[1:2]
+    browser.analysing.show_surfaces()
     wait(browser, lambda: "benzene_density" in browser.session.shelf and browser.at_rest())
     assert browser.session.shelf["benzene_density"].request.color_by == "esp"
     before = len(browser.window.findings)
-    assert browser.analyse("everything", "benzene", {"steps": "3", "fragments": "1-6; 7-12"}) == ""
-    assert browser.finding.report is report  # it was kept
+    assert browser.analysing.analyse("everything", "benzene", {"steps": "3", "fragments": "1-6; 7-12"}) == ""
+    assert browser.analysing.finding.report is report  # it was kept
     assert len(browser.window.findings) == before + 1
 
 
 @pytest.mark.slow
 def test_withdrawn_and_deleted_meanwhile(browser):
     opened(browser, BENZENE, "benzene")
-    assert browser.warning("everything", "benzene", {"steps": "1000"}) == "This takes about 20 s."
-    browser.analyse("everything", "benzene", {"steps": "3000"})
-    wait(browser, lambda: browser.analysis_share() > 0)
+    assert browser.analysing.warning("everything", "benzene", {"steps": "1000"}) == "This takes about 20 s."
+    browser.analysing.analyse("everything", "benzene", {"steps": "3000"})
+    wait(browser, lambda: browser.analysing.share() > 0)
     assert browser.cancel()
-    assert browser.finding.problem == "Cancelled."
-    browser.ask_for_named("homo")  # the worker is free
-    wait(browser, lambda: browser.current() and browser.at_rest(), 20)
-    browser.analyse("everything", "benzene", {"steps": "30"})
+    assert browser.analysing.finding.problem == "Cancelled."
+    browser.showing.ask_for_named("homo")  # the worker is free
+    wait(browser, lambda: browser.showing.current() and browser.at_rest(), 20)
+    browser.analysing.analyse("everything", "benzene", {"steps": "30"})
     browser.session.host.set_there({"other"})
-    browser.follow()
-    wait(browser, lambda: not browser.finding.is_running)
-    assert browser.finding.report is not None
-    assert browser.finding.is_stale
+    browser.molecules.follow()
+    wait(browser, lambda: not browser.analysing.finding.is_running)
+    assert browser.analysing.finding.report is not None
+    assert browser.analysing.finding.is_stale
     assert browser.session.host.drawn == {}
-    browser.choose_row(browser.finding.report.table("orbitals"), 1)
+    browser.analysing.choose_row(browser.analysing.finding.report.table("orbitals"), 1)
     assert "is gone" in browser.window.errors[-1]
 
 
@@ -138,21 +138,21 @@ def test_of_a_trajectory_the_frame_that_is_seen(browser, series):  # noqa: F811
     opened(browser, series, "water")
     host = browser.session.host
     host.set_frame("water", 2)
-    browser.analyse("everything", "water", {"steps": "0"})
-    wait(browser, lambda: browser.finding.report is not None)
-    assert browser.finding.order.frame == 2
+    browser.analysing.analyse("everything", "water", {"steps": "0"})
+    wait(browser, lambda: browser.analysing.finding.report is not None)
+    assert browser.analysing.finding.order.frame == 2
     assert ("water", "everything") in host.drawn
     host.set_frame("water", 4)
-    wait(browser, lambda: browser.finding.is_stale)
+    wait(browser, lambda: browser.analysing.finding.is_stale)
     browser.session.drawn.follow()
     assert host.drawn == {}
     host.set_frame("water", 2)
-    wait(browser, lambda: not browser.finding.is_stale)
+    wait(browser, lambda: not browser.analysing.finding.is_stale)
     browser.session.drawn.follow()
     assert ("water", "everything") in host.drawn
-    browser.follows = True
+    browser.analysing.follows = True
     host.set_frame("water", 5)
-    wait(browser, lambda: browser.finding.order.frame == 5 and browser.finding.report is not None)
+    wait(browser, lambda: browser.analysing.finding.order.frame == 5 and browser.analysing.finding.report is not None)
     assert ("water", "everything") in host.drawn
 
 
@@ -161,15 +161,15 @@ def test_two_molecules(browser, tmp_path):
     shutil.copy(BENZENE, tmp_path / "other.molden")
     opened(browser, BENZENE, "benzene")
     opened(browser, tmp_path / "other.molden", "other")
-    assert browser.subjects("everything") == ["benzene", "other"]
+    assert browser.analysing.subjects("everything") == ["benzene", "other"]
     for molecule in ("benzene", "other"):
-        browser.analyse("distances", molecule, {})
-        wait(browser, lambda: browser.finding.report is not None)
-    browser.analyse("everything", "benzene", {"steps": "0"})
-    wait(browser, lambda: browser.finding.report is not None)
-    assert browser.molecule == "other"
-    browser.show_field_of_finding("mo:3")
-    assert browser.molecule == "benzene"
+        browser.analysing.analyse("distances", molecule, {})
+        wait(browser, lambda: browser.analysing.finding.report is not None)
+    browser.analysing.analyse("everything", "benzene", {"steps": "0"})
+    wait(browser, lambda: browser.analysing.finding.report is not None)
+    assert browser.showing.molecule == "other"
+    browser.analysing.show_field("mo:3")
+    assert browser.showing.molecule == "benzene"
     wait(browser, lambda: "benzene_mo3" in browser.session.shelf)
 
 
@@ -180,18 +180,18 @@ def test_an_object_without_a_wavefunction_is_free_atoms(browser):
     host.add_atoms("guest", numbers, positions)
     assert offered(browser, "guest")["everything"] == "guest has no wavefunction"
     assert offered(browser, "guest")["distances"] == ""
-    assert browser.subjects("distances") == ["guest"]
-    assert browser.subjects("everything") == []
-    assert browser.analyse("distances", "guest", {}) == ""
-    wait(browser, lambda: browser.finding.report is not None)
-    browser.choose_row(browser.finding.report.table("atoms"), 1)
+    assert browser.analysing.subjects("distances") == ["guest"]
+    assert browser.analysing.subjects("everything") == []
+    assert browser.analysing.analyse("distances", "guest", {}) == ""
+    wait(browser, lambda: browser.analysing.finding.report is not None)
+    browser.analysing.choose_row(browser.analysing.finding.report.table("atoms"), 1)
     assert host.selection == ("guest", (1,))
-    browser.show_field_of_finding("density")
+    browser.analysing.show_field("density")
     wait(browser, lambda: "guest_density" in browser.session.shelf and browser.at_rest())
-    assert not browser.finding.is_stale
+    assert not browser.analysing.finding.is_stale
     assert offered(browser, "guest")["everything"] == "guest has no wavefunction"
     first = host.molecules()["guest"]
     host.move("guest", positions + 1.0)
-    browser.show_field_of_finding("density")  # where the atoms are now
+    browser.analysing.show_field("density")  # where the atoms are now
     wait(browser, lambda: host.molecules()["guest"] != first and browser.at_rest())
-    assert browser.finding.is_stale
+    assert browser.analysing.finding.is_stale

@@ -13,8 +13,8 @@ import pytest
 import orbitile as ob
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.session import commands
-from orbitile.session.browser import Browser
 from orbitile.session.session import Session
+from orbitile.session.window.browser import Browser
 from tests.conftest import SAMPLES
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -34,7 +34,7 @@ class Window:
         self.busy.append(busy)
 
     def neighbours(self):
-        levels = self.browser.levels[0]
+        levels = self.browser.showing.levels[0]
         return [] if self.selected is None else [levels[self.selected + 1], levels[self.selected - 1]]
 
     def is_idle(self):
@@ -74,7 +74,7 @@ def browser(tmp_path, monkeypatch):
     window = Window()
     one = Browser(Session(host), window)
     window.browser, one.events, one.window = one, events, window
-    one.set_quality("coarse")
+    one.showing.set_quality("coarse")
     yield one
     one.close()
 
@@ -83,9 +83,9 @@ def test_what_is_odd_about_a_file_is_said_when_it_is_opened(browser, tmp_path):
     orbitals = Path(BENZENE).read_text().split(" Sym=")
     cut = tmp_path / "cut.molden"
     cut.write_text(" Sym=".join(orbitals[:11]))
-    browser.open(cut)
-    wait(browser, lambda: browser.molecule == "cut")
-    assert "charge of +22" in browser.notes[0]
+    browser.molecules.open(cut)
+    wait(browser, lambda: browser.showing.molecule == "cut")
+    assert "charge of +22" in browser.molecules.notes[0]
     assert any("charge of +22" in event["text"] for event in browser.events if event["event"] == "message")
 
 
@@ -103,59 +103,59 @@ def shown(browser):
 
 
 def test_browsing(browser):
-    browser.open("/no/such.molden")
+    browser.molecules.open("/no/such.molden")
     wait(browser, lambda: browser.window.errors)
     assert "no such file" in browser.window.errors[0]
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
-    assert len(browser.levels[0]) == 31
-    assert browser.levels[0][20].mark == "HOMO"
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
+    assert len(browser.showing.levels[0]) == 31
+    assert browser.showing.levels[0][20].mark == "HOMO"
 
     browser.window.selected = 20
-    browser.ask_for(browser.levels[0][20])
+    browser.showing.ask_for(browser.showing.levels[0][20])
     first = shown(browser)
     assert first["name"] == "benzene_mo21"
-    assert browser.isovalue == first["isovalue"]
+    assert browser.showing.isovalue == first["isovalue"]
     wait(browser, lambda: len(browser.session.computing.samples) >= 3)  # neighbours are computed ahead
 
     for at in (18, 17, 16, 15):  # faster than anything is computed: only the last one is shown
-        browser.ask_for(browser.levels[0][at])
+        browser.showing.ask_for(browser.showing.levels[0][at])
     assert shown(browser)["name"] == "benzene_mo16"
     assert browser.session.shelf.present() == ["benzene_mo16"]
 
-    browser.slide_to(0.05)
+    browser.showing.slide_to(0.05)
     assert shown(browser)["isovalue"] == 0.05
     assert browser.session.shelf["benzene_mo16"].isovalue == 0.05
-    browser.choose_isovalue("-3")
+    browser.showing.choose_isovalue("-3")
     assert "positive number" in browser.window.errors[-1]
-    browser.choose_isovalue("0.04")
+    browser.showing.choose_isovalue("0.04")
     assert shown(browser)["isovalue"] == pytest.approx(0.04)
 
-    browser.keep("benzene_mo16", True)
-    browser.ask_for_named("density")
+    browser.showing.keep("benzene_mo16", True)
+    browser.showing.ask_for_named("density")
     density = shown(browser)
     assert density["name"] == "benzene_density"
     assert density["isovalue"] == 0.02, "an isovalue that was slid to belongs to orbitals"
     assert browser.session.shelf.present() == ["benzene_mo16", "benzene_density"]
-    browser.slide_to(0.1)
+    browser.showing.slide_to(0.1)
     assert shown(browser)["isovalue"] == 0.1
-    browser.ask_for(browser.levels[0][17])
+    browser.showing.ask_for(browser.showing.levels[0][17])
     assert shown(browser)["isovalue"] == pytest.approx(0.04), "and orbitals have it still"
     assert [(row.name, row.kept) for row in browser.window.rows] == [("benzene_mo16", True), ("benzene_mo18", False)]
     assert browser.window.current == "benzene_mo18"
-    browser.choose_surface("benzene_mo16")
-    browser.change_look(style="mesh", transparency=0.5)
+    browser.molecules.choose_surface("benzene_mo16")
+    browser.showing.change_look(style="mesh", transparency=0.5)
     assert shown(browser)["style"] == "mesh"
     assert [row.look.style for row in browser.window.rows] == ["mesh", "surface"], "and the list keeps its order"
-    browser.delete("benzene_mo16")
+    browser.showing.delete("benzene_mo16")
     assert [row.name for row in browser.window.rows] == ["benzene_mo18"]
-    browser.ask_for_named("hommo")
+    browser.showing.ask_for_named("hommo")
     assert "Nearest match" in browser.window.errors[-1]
 
     browser.session.host.there.discard("benzene")  # as if the user had deleted it
-    browser.follow()
-    assert browser.molecule == ""
-    assert browser.levels == [[]]
+    browser.molecules.follow()
+    assert browser.showing.molecule == ""
+    assert browser.showing.levels == [[]]
     assert browser.window.busy[-1] is False
 
 
@@ -183,46 +183,46 @@ def test_playback(browser, mixed):
     def follow(condition):
         wait(browser, lambda: session.player.tick() or condition())
 
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
     assert window.playback is None
-    browser.open(mixed)
-    wait(browser, lambda: browser.molecule == "mixed" and window.playback is not None)
+    browser.molecules.open(mixed)
+    wait(browser, lambda: browser.showing.molecule == "mixed" and window.playback is not None)
     assert (window.playback.frame, window.playback.n_frames) == (0, 3)
     assert window.playback.state == "no orbital is shown"
-    browser.play(True)
+    browser.playing.play(True)
     assert "Choose an orbital" in window.errors[-1]
 
-    browser.ask_for(browser.levels[0][20])
+    browser.showing.ask_for(browser.showing.levels[0][20])
     follow(lambda: window.playback.drawn == {0, 1, 2})
     assert window.playback.doubtful == {1}
     assert window.playback.refused == set()
-    browser.step(1)
+    browser.playing.step(1)
     follow(lambda: window.playback.frame == 1)
     assert window.playback.state == "surface shown, tracking confidence 0.67, doubtful"
-    browser.step(1)
-    browser.step(1)
+    browser.playing.step(1)
+    browser.playing.step(1)
     follow(lambda: window.playback.frame == 0)
-    browser.go_to(2)
+    browser.playing.go_to(2)
     follow(lambda: window.playback.frame == 2)
     assert window.playback.state == "surface shown, tracking confidence 1.00"
 
     assert not window.playback.playing
-    browser.play(True)
+    browser.playing.play(True)
     follow(lambda: window.playback.playing and window.playback.frame == 0)
-    browser.play(False)
+    browser.playing.play(False)
     follow(lambda: not window.playback.playing)
-    browser.choose_molecule("benzene")
+    browser.molecules.choose("benzene")
     wait(browser, lambda: window.playback is None)
 
 
 def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_before(browser, tmp_path):
     job = tmp_path / "job.molden"
     shutil.copy(SAMPLES / "nh3_molden_cart.molden", job)
-    browser.open(job)
-    wait(browser, lambda: browser.molecule == "job")
-    browser.ask_for_named("homo")
-    wanted = browser.asking.wanted
+    browser.molecules.open(job)
+    wait(browser, lambda: browser.showing.molecule == "job")
+    browser.showing.ask_for_named("homo")
+    wanted = browser.showing.asking.wanted
     wanted.future.result(60)  # it was computed for the one before, and is looked at when another is there
     shutil.copy(SAMPLES / "neon_turbomole_def2-qzvp.molden", job)
     commands.orb_load.run(browser.session, [str(job)])
@@ -233,30 +233,30 @@ def test_a_molecule_that_was_loaded_anew_meanwhile_gets_no_surface_of_the_one_be
 
 def test_a_file_that_is_opened_again_is_listed_again(browser):
     for _ in range(2):
-        browser.open(BENZENE)
+        browser.molecules.open(BENZENE)
         wait(browser, browser.at_rest)
-        assert len(browser.levels[0]) == 31
+        assert len(browser.showing.levels[0]) == 31
         assert "the arrow keys walk" in browser.window.said[-1]
 
 
 def test_what_is_loaded_at_the_prompt_is_listed(browser):
-    browser.open(BENZENE)
+    browser.molecules.open(BENZENE)
     wait(browser, browser.at_rest)
     commands.orb_load.run(browser.session, [str(SAMPLES / "ethanol.mkl")])
-    browser.follow()
-    assert browser.molecule == "ethanol"
-    browser.choose_molecule("benzene")
-    browser.follow()
-    assert browser.molecule == "benzene"
+    browser.molecules.follow()
+    assert browser.showing.molecule == "ethanol"
+    browser.molecules.choose("benzene")
+    browser.molecules.follow()
+    assert browser.showing.molecule == "benzene"
 
 
 def test_files_that_are_opened_at_once_are_all_opened(browser):
-    browser.open(BENZENE)
-    browser.open("/no/such.molden")
-    browser.open(SAMPLES / "nh3_molden_cart.molden")
+    browser.molecules.open(BENZENE)
+    browser.molecules.open("/no/such.molden")
+    browser.molecules.open(SAMPLES / "nh3_molden_cart.molden")
     wait(browser, browser.at_rest)
     assert list(browser.session.host.molecules()) == ["benzene", "nh3_molden_cart"]
-    assert browser.molecule == "nh3_molden_cart"
+    assert browser.showing.molecule == "nh3_molden_cart"
     assert len(browser.window.errors) == 1
 
 
@@ -264,13 +264,13 @@ def test_files_that_are_opened_at_once_are_all_opened(browser):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
 def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up(browser, tmp_path):
     os.mkfifo(tmp_path / "endless.molden")  # whoever opens it waits for ever
-    browser.open(tmp_path / "endless.molden")
+    browser.molecules.open(tmp_path / "endless.molden")
     time.sleep(0.2)
     browser.tick()
     assert browser.cancel()
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
-    browser.ask_for_named("homo")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
+    browser.showing.ask_for_named("homo")
     assert shown(browser)["name"] == "benzene_homo"
     with open(tmp_path / "endless.molden", "w") as stream:  # let the thread go on
         stream.write("[Molden Format]\n")
@@ -278,33 +278,33 @@ def test_a_file_that_never_comes_to_an_end_can_be_cancelled_and_holds_nothing_up
 
 @pytest.mark.slow
 def test_the_look_of_a_preset_is_not_that_of_orbitals(browser):
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
     browser.show_preset("potential")
     wait(browser, lambda: browser.at_rest() and browser.session.shelf.present())
     assert [row.look.transparency for row in browser.window.rows] == [0.25]
-    browser.change_look(style="mesh")
+    browser.showing.change_look(style="mesh")
     wait(browser, browser.at_rest)
     assert [row.look.transparency for row in browser.window.rows] == [0.25]
-    assert (browser.choices.look.style, browser.choices.look.transparency) == ("mesh", 0.35)
+    assert (browser.showing.choices.look.style, browser.showing.choices.look.transparency) == ("mesh", 0.35)
 
 
 def test_what_is_shown_beside_kept_orbitals_has_colours_of_its_own(browser):
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
     colours = []
     for orbital in ("homo", "lumo", "homo-1"):
-        browser.ask_for_named(orbital)
-        wait(browser, lambda orbital=orbital: browser.at_rest() and browser.shown().request.field == orbital)
-        colours.append(browser.shown().look.colours)
-        browser.keep(browser.current(), True)
+        browser.showing.ask_for_named(orbital)
+        wait(browser, lambda orbital=orbital: browser.at_rest() and browser.showing.shown().request.field == orbital)
+        colours.append(browser.showing.shown().look.colours)
+        browser.showing.keep(browser.showing.current(), True)
     assert len(set(colours)) == 3
-    browser.keep(browser.current(), False)
-    browser.ask_for_named("lumo+1")  # in the place of the last one, and in its colours
-    wait(browser, lambda: browser.at_rest() and browser.shown().request.field == "lumo+1")
-    assert browser.shown().look.colours == colours[-1]
+    browser.showing.keep(browser.showing.current(), False)
+    browser.showing.ask_for_named("lumo+1")  # in the place of the last one, and in its colours
+    wait(browser, lambda: browser.at_rest() and browser.showing.shown().request.field == "lumo+1")
+    assert browser.showing.shown().look.colours == colours[-1]
     for name in browser.session.shelf.present():
-        browser.keep(name, False)
+        browser.showing.keep(name, False)
     browser.show_preset("frontier")  # side by side all have those that are usual
     wait(browser, lambda: browser.at_rest() and len(browser.session.shelf.grid) == 2)
     grid = [browser.session.shelf[name].look.colours for name in browser.session.shelf.grid]
@@ -319,7 +319,7 @@ def test_closing_withdraws_what_the_window_waits_for_and_no_picture(browser):
             self.is_busy = False
 
     browser.session.saving = saved = Saved()
-    browser.open(BENZENE)
+    browser.molecules.open(BENZENE)
     assert browser.cancel(saving=False)
     assert saved.is_busy
     assert "Cancelled." not in browser.window.said
@@ -329,57 +329,57 @@ def test_closing_withdraws_what_the_window_waits_for_and_no_picture(browser):
 
 
 def test_a_surface_that_the_user_has_named_is_not_replaced(browser):
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
-    browser.ask_for_named("homo")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
+    browser.showing.ask_for_named("homo")
     assert shown(browser)["name"] == "benzene_homo"
     host = browser.session.host
     host.set_there(host.there - {"benzene_homo"} | {"cloud"})
     assert browser.session.shelf.rename("benzene_homo", "cloud")
     assert not browser.session.shelf.rename("benzene", "other")
-    browser.ask_for_named("lumo")
+    browser.showing.ask_for_named("lumo")
     assert shown(browser)["name"] == "benzene_lumo"
-    browser.ask_for_named("homo")
+    browser.showing.ask_for_named("homo")
     assert shown(browser)["name"] == "benzene_homo"
     assert browser.session.shelf.present() == ["cloud", "benzene_homo"]
 
 
 def test_an_orbital_of_a_molecule_that_has_just_gone_is_refused_in_words(browser):
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene")
     browser.session.host.set_there(set())  # deleted by the user, and not looked at yet
-    browser.ask_for(browser.levels[0][20])
+    browser.showing.ask_for(browser.showing.levels[0][20])
     assert "benzene was not loaded" in browser.window.errors[-1]
-    browser.ask_for_named("lumo")
-    browser._look_ahead()  # called by a timer of the window
+    browser.showing.ask_for_named("lumo")
+    browser.showing._look_ahead()  # called by a timer of the window
     wait(browser, browser.at_rest)
 
 
 def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
     job = tmp_path / "job.molden"
     shutil.copy(BENZENE, job)
-    browser.open(job)
-    wait(browser, lambda: browser.molecule == "job")
+    browser.molecules.open(job)
+    wait(browser, lambda: browser.showing.molecule == "job")
     job.rename(tmp_path / "other.molden")
-    browser.wavefunction, browser._listed = None, ("", "")  # as after a saved session was restored
-    browser.follow()
+    browser.showing.wavefunction, browser.showing.listed = None, ("", "")  # as after a saved session was restored
+    browser.molecules.follow()
     assert "is not there any more" in browser.window.errors[-1]
     (tmp_path / "other.molden").rename(job)
-    browser.follow()
-    assert len(browser.levels[0]) == 31
+    browser.molecules.follow()
+    assert len(browser.showing.levels[0]) == 31
     assert browser.window.said[-1] == ""
 
 
 def test_the_box_of_90_percent_says_what_the_surface_encloses(browser):
-    browser.open(BENZENE)
-    wait(browser, lambda: browser.molecule == "benzene" and browser.at_rest())
-    browser.ask_for_named("homo")
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: browser.showing.molecule == "benzene" and browser.at_rest())
+    browser.showing.ask_for_named("homo")
     shown(browser)
-    wait(browser, lambda: browser.is_automatic)
-    browser.slide_to(0.05)
+    wait(browser, lambda: browser.showing.is_automatic)
+    browser.showing.slide_to(0.05)
     shown(browser)
-    wait(browser, lambda: not browser.is_automatic)
+    wait(browser, lambda: not browser.showing.is_automatic)
     commands.orb_mo.run(browser.session, ["benzene", "lumo", "", "coarse"])  # as at a prompt
-    wait(browser, lambda: browser.is_automatic and browser.choices.automatic)
+    wait(browser, lambda: browser.showing.is_automatic and browser.showing.choices.automatic)
     commands.orb_iso.run(browser.session, [0.06])
-    wait(browser, lambda: not browser.is_automatic)
+    wait(browser, lambda: not browser.showing.is_automatic)

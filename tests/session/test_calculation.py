@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
-from orbitile.errors import Cancelled, OrbitileError
-from orbitile.readers._any_series import open_series
+from orbitile.base.errors import Cancelled, OrbitileError
+from orbitile.readers.series import open_series
 from orbitile.scf.calculation import Calculation
 from orbitile.session.calculation import RunningCalculation
 

@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from orbitile.arguments import FLAG, NUMBER, PATH, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
-from orbitile.errors import OrbitileError
+from orbitile.base.arguments import FLAG, NUMBER, PATH, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
+from orbitile.base.errors import OrbitileError
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS

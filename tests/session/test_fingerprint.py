@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orbitile.errors import FileChanged
+from orbitile.base.errors import FileChanged
 from orbitile.session.fingerprint import content_of, require_unchanged
 from orbitile.session.source import OneFile, Source
 from tests.conftest import SAMPLES

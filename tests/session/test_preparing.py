@@ -4,7 +4,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from orbitile.errors import DeviceError, OrbitileError
+from orbitile.base.errors import DeviceError, OrbitileError
 from orbitile.evaluation.preparation import FIRST, STEPS, is_prepared, keep, take_step
 from orbitile.session.computing import Computing
 from orbitile.session.preparing import Preparing

@@ -7,7 +7,7 @@ import pytest
 
 import orbitile as ob
 from orbitile import Orbitals
-from orbitile.errors import FieldError, OrbitileError
+from orbitile.base.errors import FieldError, OrbitileError
 from orbitile.evaluation.requests import field_of
 from orbitile.fields import transition, unavailable
 from orbitile.session.presets import PRESETS, preset_named, surfaces_of, why_not

@@ -4,10 +4,10 @@ from importlib.resources import files
 
 import pytest
 
-from orbitile.errors import Cancelled
+from orbitile.base.errors import Cancelled
+from orbitile.base.watch import patiently, watched
 from orbitile.session.request import Request
 from orbitile.session.sampling import WavefunctionCache, sample
-from orbitile.watch import patiently, watched
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -49,7 +49,7 @@ def test_it_ends_wherever_it_is_cancelled(field, color_by):
 
 
 def test_the_share_moves_through_all_that_is_done(monkeypatch):
-    monkeypatch.setattr("orbitile.watch._INTERVAL", -1.0)  # every one is told
+    monkeypatch.setattr("orbitile.base.watch._INTERVAL", -1.0)  # every one is told
     told = answered("density", "esp")
     assert told == sorted(told)
     for begin, end in ((0, 0.1), (0.1, 0.3), (0.3, 0.5), (0.5, 0.6)):

@@ -3,7 +3,7 @@
 import numpy as np
 
 import orbitile as ob
-from orbitile.surfaces.edges import corners_of, edges_of
+from orbitile.surfaces.subdivision import corners_of, edges_of
 
 
 def test_the_edges_of_two_triangles_with_a_side_in_common():

@@ -7,8 +7,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.model.surface import Colouring
-from orbitile.surfaces.edges import edges_of
-from orbitile.surfaces.subdivision import subdivided
+from orbitile.surfaces.subdivision import edges_of, subdivided
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from skimage.measure import marching_cubes
 
 import orbitile as ob
-from orbitile import memory
-from orbitile.errors import IsovalueError, LatticeError, OrbitileError
+from orbitile.base import memory
+from orbitile.base.errors import IsovalueError, LatticeError, OrbitileError
 from orbitile.evaluation import memory as memory_of_lattices
 from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Surface

@@ -7,17 +7,16 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from orbitile import SeriesWriter
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
-from orbitile.films import along
 from orbitile.gaussians.alignment import placed
+from orbitile.gaussians.localised.localisation import localised
 from orbitile.gaussians.overlap import overlap_matrix, own_overlap
-from orbitile.localised.localisation import localised
 from orbitile.model.trajectory import Trajectory
+from orbitile.pictures import along
 from orbitile.session.shown_trajectory import ShownTrajectory
 from orbitile.session.source import Source
-from orbitile.trajectories.localised import LocalisedFrames, localised_for
-from orbitile.trajectories.paths import FollowedFrames
+from orbitile.trajectories.paths import FollowedFrames, LocalisedFrames, localised_for
 from orbitile.trajectories.tracking import track
 from tests.molecules import computed, scanned, shuffled, trajectory_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.session.shown_trajectory import ShownTrajectory
 from orbitile.session.source import Source
 from tests.molecules import gto, lib, scf

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.gaussians.alignment import placed, rotation_onto
 from orbitile.gaussians.overlap import overlap_matrix
 from tests.molecules import computed, shuffled, trajectory_of

@@ -19,10 +19,10 @@ import pytest
 
 import orbitile as ob
 from orbitile import SeriesWriter
+from orbitile.base.errors import FieldError, FileError
 from orbitile.commandline import main
-from orbitile.errors import FieldError, FileError
 from orbitile.readers import natural_order
-from orbitile.readers._any_series import open_series
+from orbitile.readers.series import open_series
 from orbitile.scf.series import compute_series
 from tests.conftest import SAMPLES, random_wavefunction
 from tests.molecules import computed, gto, trajectory_of
@@ -187,7 +187,7 @@ def test_a_full_disk_is_refused_before_it_does_harm(tmp_path):
         [sys.executable, "-c", limited, str(tmp_path / "s.h5"), "0"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].startswith("orbitile.errors.FileError")
+    assert done.stderr.strip().splitlines()[-1].startswith("orbitile.base.errors.FileError")
     assert "cannot be written ([Errno 27] File too large)" in done.stderr
     source = open_series(tmp_path / "s.h5")
     assert len(source) == int(done.stdout.split()[-1]) > 50

@@ -16,9 +16,9 @@ import pytest
 
 import orbitile as ob
 from orbitile import SeriesWriter
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.commandline import main
-from orbitile.errors import FileError, OrbitileError
-from orbitile.readers._any_series import open_series
+from orbitile.readers.series import open_series
 from orbitile.session.fingerprint import content_of
 from tests.conftest import random_wavefunction
 from tests.trajectories.test_series import APPEND, assert_same
@@ -326,7 +326,7 @@ def test_a_full_disk_does_no_harm(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.strip().splitlines()[-1].startswith("orbitile.errors.FileError")
+    assert done.stderr.strip().splitlines()[-1].startswith("orbitile.base.errors.FileError")
     source = open_series(tmp_path / "s.series.zarr")
     assert len(source) == int(done.stdout.split()[-1]) > 10
     content_is_right(source, len(source) - 1)

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import ortho_group
 
 import orbitile as ob
-from orbitile.errors import FieldError, OrbitileError
+from orbitile.base.errors import FieldError, OrbitileError
 from orbitile.gaussians.alignment import turned_functions
 from orbitile.gaussians.overlap import overlap_matrix
 from orbitile.model.wavefunction import Excitation

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base.errors import FieldError, FileError, OrbitileError
 from orbitile.commandline import main
 from orbitile.commandline._frames import read_frames
-from orbitile.errors import FieldError, FileError, OrbitileError
 from orbitile.trajectories import volumes as module
 from orbitile.workers import local_workers
 

@@ -1,4 +1,4 @@
-"""The inverse of `orbitile.web.packing`, as `unpack.js` has it."""
+"""The inverse of `orbitile.scenes.web.document`, as `unpack.js` has it."""
 
 import base64
 import json

@@ -8,9 +8,9 @@ import warnings
 
 import numpy as np
 
-from orbitile.errors import FieldError, FileError
-from orbitile.temporary import own_folder
-from orbitile.watch import checkpoint, tell
+from orbitile.base.errors import FieldError, FileError
+from orbitile.base.temporary import own_folder
+from orbitile.base.watch import checkpoint, tell
 from orbitile.workers import retire
 
 
@@ -213,7 +213,7 @@ def filmed(target):
     """Write a film of a minute, picture by picture, as the process that draws does."""
     from pathlib import Path
 
-    from orbitile.films.writing import write_film
+    from orbitile.pictures.writing import write_film
 
     def pictures():
         for n in range(2000):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from orbitile.errors import Cancelled, DeviceError, FieldError, FileError, OrbitileError
-from orbitile.watch import watched
+from orbitile.base.errors import Cancelled, DeviceError, FieldError, FileError, OrbitileError
+from orbitile.base.watch import watched
 from orbitile.workers import WorkerEnded, WorkerError, WorkerNotStarted, awaited, dask_task, environment
 from orbitile.workers.dask import DaskExecutor, dask_executor
 from tests.workers import jobs
@@ -57,8 +57,8 @@ def test_a_process_computes_one_task_at_a_time(executor):
     [
         ("field", FieldError, r"^no such field$"),
         ("derived", FileError, r"^a.log, line 7$"),
-        ("unpicklable", WorkerError, r"defect in a worker of Dask: Unpicklable"),
-        ("key", WorkerError, r"defect in a worker of Dask: KeyError"),
+        ("unpicklable", WorkerError, r"internal error in a worker of Dask .*: Unpicklable"),
+        ("key", WorkerError, r"internal error in a worker of Dask .*: KeyError"),
     ],
 )
 def test_errors_are_ours(executor, kind, error, match):

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orbitile.errors import Cancelled, OrbitileError
-from orbitile.watch import watched
+from orbitile.base.errors import Cancelled, OrbitileError
+from orbitile.base.watch import watched
 from orbitile.workers import WorkerEnded, first_done, in_order, local_workers, n_cores
 from tests.workers import jobs
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.linux
 
 PROGRAM = """
 import os, sys, time
-from orbitile.temporary import own_folder
+from orbitile.base.temporary import own_folder
 from orbitile.workers import Worker
 from tests.workers import jobs
 worker = Worker("the worker")
@@ -76,8 +76,8 @@ def test_what_is_left_is_removed_by_the_next_one(tmp_path):
 
 def test_what_lies_about_is_for_its_user_alone(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("orbitile.temporary._own", None)
-    monkeypatch.setattr("orbitile.temporary._held", -1)
+    monkeypatch.setattr("orbitile.base.temporary._own", None)
+    monkeypatch.setattr("orbitile.base.temporary._held", -1)
     before = os.umask(0)
     try:
         worker = Worker("the worker")

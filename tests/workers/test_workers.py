@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.errors import Cancelled, FieldError, FileError, OrbitileError
-from orbitile.watch import watched
+from orbitile.base.errors import Cancelled, FieldError, FileError, OrbitileError
+from orbitile.base.watch import watched
 from orbitile.workers import (
     Worker,
     WorkerEnded,
@@ -177,14 +177,14 @@ def test_our_errors_arrive_as_they_are(worker):
 
 def test_any_other_error_is_a_defect_and_explained(worker):
     process = worker.call(jobs.process_id)
-    with pytest.raises(WorkerError, match=r"^defect in the worker: KeyError: 'key'$") as caught:
+    with pytest.raises(WorkerError, match=r"^internal error in the worker .*: KeyError: 'key'$") as caught:
         worker.call(jobs.raised, "key")
     assert "in raised" in str(caught.value.__cause__)  # where it was, over there
     with pytest.raises(WorkerError, match=r"Unpicklable: .*it holds a lambda"):
         worker.call(jobs.raised, "unpicklable")
-    with pytest.raises(WorkerError, match=r"^defect in the worker: MemoryError$"):
+    with pytest.raises(WorkerError, match=r"^internal error in the worker [(]please report[)]: MemoryError$"):
         worker.call(jobs.raised, "memory")
-    with pytest.raises(WorkerError, match=r"defect in the worker: .*pickle"):
+    with pytest.raises(WorkerError, match=r"internal error in the worker .*: .*pickle"):
         worker.call(jobs.unpicklable)
     with pytest.raises(OrbitileError, match="the worker cannot be sent this"):
         worker.call(lambda: None)

@@ -25,19 +25,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Fragment
-from ..errors import OrbitileError
+from ..base.arguments import Fragment
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..base.memory import require_memory
+from ..base.watch import checkpoint
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
 from ..fields._orbital_ranges import orbital_range
 from ..fields.orbital import Orbital, orbital_name
 from ..gaussians.overlap import own_overlap
-from ..memory import require_memory
-from ..model.wavefunction import Spin, Wavefunction
-from ..watch import checkpoint
+from ..model.wavefunction import Wavefunction
 from .charges.overlap_populations import overlap_root
 
-Reals = NDArray[np.float64]
 Labels = NDArray[np.intp]
 Population = Literal["mulliken", "loewdin"]
 
@@ -126,7 +126,7 @@ def _by_momenta(orbitals: Sequence[Orbital], momenta: Reals) -> Composition:
 
 def _over_intrinsic(wavefunction: Wavefunction, orbitals: Sequence[Orbital]) -> Composition:
     """Squares of the overlaps of orbitals with the intrinsic atomic orbitals of their spins."""
-    from ..localised.intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals
+    from ..gaussians.localised.intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals
 
     n_momenta = max(shell.angular_momentum for shell in wavefunction.shells) + 1
     momenta = np.zeros((wavefunction.n_atoms, n_momenta, len(orbitals)))
@@ -212,7 +212,7 @@ def shares_of_groups(
 
 
 def pieces_of(coefficients: Reals) -> Iterator[slice]:
-    """Columns that are worked on at once, one piece after the other; watched over, see `orbitile.watch`."""
+    """Columns that are worked on at once, one piece after the other; watched over, see `orbitile.base.watch`."""
     n_basis, n_orbitals = coefficients.shape
     step = max(1, _AT_ONCE // n_basis)
     for first in range(0, n_orbitals, step):
@@ -256,11 +256,6 @@ def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], sc
     return shares
 
 
-def spins_of(wavefunction: Wavefunction) -> tuple[Spin, ...]:
-    """The spins that have orbitals of their own; alpha alone where both share them."""
-    return ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
-
-
 def orbitals_of(wavefunction: Wavefunction, text: str = "") -> list[Orbital]:
     """The orbitals that a text names: `homo`, `homo-2..lumo+2`, `mo:1-10:beta`, `homo,mo:3`, and names of other kinds.
 
@@ -287,7 +282,7 @@ def orbitals_of(wavefunction: Wavefunction, text: str = "") -> list[Orbital]:
 
 def _frontier(wavefunction: Wavefunction) -> list[str]:
     names: list[str] = []
-    for spin in spins_of(wavefunction):
+    for spin in wavefunction.spins:
         occupied, unoccupied = frontier_order(wavefunction, spin)
         near = [*occupied[-_AROUND - 1 :], *unoccupied[: _AROUND + 1]]
         names += [orbital_name(wavefunction, index, spin) for index in near]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FieldError, OrbitileError
+from ..base.errors import FieldError, OrbitileError
 from ..fields._frontier import frontier_order
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin
 from ..trajectories.tracking import DOUBTFUL, Tracking
-from .figures import check_picture, matplotlib_module, new_figure, write_picture
+from .plots import check_picture, matplotlib_module, new_figure, write_picture
 
 _DPI = 200
 

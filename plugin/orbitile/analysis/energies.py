@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import FieldError
+from taichi_kernels.target import Target
+
+from ..base.arrays import Reals
+from ..base.errors import FieldError
+from ..base.watch import Cancel, Progress, stage, watched
+from ..evaluation.devices import device_session
 from ..fields.density import occupied, unavailable
-from ..watch import Cancel, Progress, stage, watched
+from ..integrals.coulomb import coulomb_values
+from ..integrals.functionals import Functional, at_points
+from ..integrals.functionals import functional as functional_of
+from ..integrals.grids import grid_of
+from ..integrals.hermite_list import point_charges
+from ..integrals.hermite_map import to_hermite
+from ..integrals.one_electron import kinetic
+from ..integrals.pairs import pairs_of
+from ..integrals.quadrature import quadrature_of
+from ..model.wavefunction import Wavefunction
+from ..scf.kohn_sham import nuclear_repulsion
 from ._quadrature import LEVEL, density_matrix
-
-if TYPE_CHECKING:
-    from taichi_kernels.target import Target
-
-    from ..integrals.functionals import Functional
-    from ..model.wavefunction import Wavefunction
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -107,9 +112,6 @@ def energies(
     Cancelled
         When `cancelled` said so.
     """
-    from ..evaluation.devices import device_session
-    from ..integrals.functionals import functional as functional_of
-
     chosen = functional_of(functional)
     with watched(progress, cancelled), device_session(device, precision) as target:
         return _energies(wavefunction, chosen, level, target)
@@ -144,15 +146,6 @@ def _density_matrices(wavefunction: Wavefunction) -> list[Reals]:
 
 def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:
     wavefunction.require_real()  # whose functionals know of spins along one axis only
-    from ..integrals.coulomb import coulomb_values
-    from ..integrals.functionals import at_points
-    from ..integrals.grids import grid_of
-    from ..integrals.hermite_list import point_charges
-    from ..integrals.hermite_map import to_hermite
-    from ..integrals.one_electron import kinetic
-    from ..integrals.pairs import pairs_of
-    from ..integrals.quadrature import quadrature_of
-    from ..scf.hamiltonian import nuclear_repulsion
 
     numbers, positions, charges = wavefunction.atomic_numbers, wavefunction.positions, wavefunction.core_charges
     matrices = _density_matrices(wavefunction)

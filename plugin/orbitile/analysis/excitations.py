@@ -25,25 +25,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..base.watch import checkpoint, stage
+from ..evaluation.devices import device_session
 from ..fields._frontier import frontier_name, frontier_order
 from ..fields.transition import amplitudes_of, moved, natural_transition_orbitals
 from ..gaussians.overlap import own_overlap
+from ..integrals.grids import grid_of
+from ..integrals.hermite_map import to_hermite
+from ..integrals.pairs import pairs_of
+from ..integrals.quadrature import Quadrature, quadrature_of
 from ..model.units import wavenumber
 from ..model.wavefunction import Excitation, Spin, Wavefunction
-from ..watch import checkpoint, stage
 from .charges.overlap_populations import overlap_root
 from .composition import functions_by
-
-if TYPE_CHECKING:
-    from ..integrals.quadrature import Quadrature
-
-Reals = NDArray[np.float64]
 
 SCHEMES = ("loewdin", "mulliken")
 
@@ -201,11 +201,6 @@ def densities_of(wavefunction: Wavefunction, states: Sequence[int], device: str 
     device
         As for `orbitile.evaluate`.
     """
-    from ..evaluation.devices import device_session
-    from ..integrals.grids import grid_of
-    from ..integrals.pairs import pairs_of
-    from ..integrals.quadrature import quadrature_of
-
     with device_session(device, "single") as target:
         pairs = pairs_of(wavefunction)
         quadrature = quadrature_of(
@@ -219,8 +214,6 @@ def densities_of(wavefunction: Wavefunction, states: Sequence[int], device: str 
 
 
 def _densities(wavefunction: Wavefunction, excitation: Excitation, quadrature: Quadrature) -> Densities:
-    from ..integrals.hermite_map import to_hermite
-
     terms = []
     for part in ("hole", "electron"):
         checkpoint()
@@ -258,5 +251,4 @@ def absorption(energies: Reals, strengths: Reals, at: Reals, width: float) -> Re
     """
     spread = width / (2 * np.sqrt(2 * np.log(2)))
     heights = strengths / (_AREA * spread / wavenumber * np.sqrt(2 * np.pi))
-    bands: Reals = np.exp(-(((at[:, None] - energies) / spread) ** 2) / 2) @ heights
-    return bands
+    return np.exp(-(((at[:, None] - energies) / spread) ** 2) / 2) @ heights

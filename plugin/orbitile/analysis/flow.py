@@ -1,6 +1,6 @@
 r"""Electron flow along a path: which localised orbital becomes which bond, and how far it goes.
 
-Intrinsic bond orbitals are followed from frame to frame (`orbitile.trajectories.localised`). What has become of orbital
+Intrinsic bond orbitals are followed from frame to frame (`orbitile.trajectories.paths`). What has become of orbital
 i is seen in its electrons on the atoms A, :math:`q_A^i = n_i \sum_{\rho \in A} |\langle\rho|i\rangle|^2` over intrinsic
 atomic orbitals: its change since the first frame is
 
@@ -17,19 +17,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..base.watch import stage
 from ..gaussians.alignment import aligned, aligned_positions
+from ..gaussians.localised.localisation import localisation, shares_on_atoms
+from ..gaussians.localised.schemes import Scheme
 from ..gaussians.positions import centres_and_spreads
-from ..localised.localisation import localisation, shares_on_atoms
-from ..localised.schemes import Scheme
-from ..model.bonds import find_bonds
+from ..model.geometry import find_bonds
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction
-from ..trajectories.localised import LocalisedFrames
-from ..trajectories.paths import FollowedFrames
-from ..watch import stage
-
-Reals = NDArray[np.float64]
+from ..trajectories.paths import FollowedFrames, LocalisedFrames
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +56,12 @@ class FlowOfSpin:
     @property
     def change(self) -> Reals:
         """Change of each orbital since the first frame, in e, shape (n_frames, n_orbitals)."""
-        change: Reals = np.sqrt(np.sum((self.electrons - self.electrons[0]) ** 2, axis=1))
-        return change
+        return np.sqrt(np.sum((self.electrons - self.electrons[0]) ** 2, axis=1))
 
     @property
     def distance(self) -> Reals:
         """From where the centre of each orbital was in the first frame, in bohr, shape (n_frames, n_orbitals)."""
-        distance: Reals = np.linalg.norm(self.centres - self.centres[0], axis=2)
-        return distance
+        return np.linalg.norm(self.centres - self.centres[0], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +107,7 @@ class Flow:
     @property
     def charges(self) -> Reals:
         """Charges of the atoms by these orbitals, in e, shape (n_frames, n_atoms)."""
-        charges: Reals = self.first.core_charges - sum(spin.electrons.sum(axis=2) for spin in self.spins)
-        return charges
+        return self.first.core_charges - sum(spin.electrons.sum(axis=2) for spin in self.spins)
 
     @property
     def bonds(self) -> tuple[set[Pair], set[Pair]]:
@@ -207,7 +202,7 @@ def flow(trajectory: Trajectory, scheme: Scheme = "ibo") -> Flow:
             positions.append(aligned_positions(first, wavefunction.positions))
             electrons.append(wavefunction.n_electrons)
             frames.append(index)
-            for spin in _spins(first):
+            for spin in first.spins:
                 orbitals = here.orbitals(spin)
                 centres, _ = centres_and_spreads(here, orbitals.coefficients)
                 sure = [followed.confidence(index, orbital, spin) for orbital in range(len(orbitals))]
@@ -222,7 +217,7 @@ def flow(trajectory: Trajectory, scheme: Scheme = "ibo") -> Flow:
         )
     spins = tuple(
         FlowOfSpin(spin, tuple(names[spin]), *(np.array(column) for column in zip(*parts[spin], strict=True)))
-        for spin in _spins(first)
+        for spin in first.spins
     )
     missed = _missed(trajectory[frames[-1]], localised[frames[-1]], scheme)
     return Flow(first, np.array(frames), problems, np.array(positions), spins, np.array(electrons), missed)
@@ -231,12 +226,8 @@ def flow(trajectory: Trajectory, scheme: Scheme = "ibo") -> Flow:
 def _missed(wavefunction: Wavefunction, found: Wavefunction, scheme: Scheme) -> float:
     """How much larger the functional is elsewhere than at the localised orbitals that were found."""
     power = 4 if scheme == "ibo" else 2
-    value = sum(float(np.sum(shares_on_atoms(found, spin) ** power)) for spin in _spins(found))
+    value = sum(float(np.sum(shares_on_atoms(found, spin) ** power)) for spin in found.spins)
     return sum(one.value for one in localisation(wavefunction, scheme).sets) - value
-
-
-def _spins(wavefunction: Wavefunction) -> tuple[Spin, ...]:
-    return ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
 
 
 def _reason(trajectory: Trajectory, localised: Trajectory, index: int, otherwise: str) -> str:

@@ -10,20 +10,13 @@ import numpy as np
 from ..fields._frontier import frontier_order
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.elements import SYMBOLS
+from ..model.geometry import formula
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
 from .notes import notes
 
 _AROUND = 10
 """Orbitals shown on each side of the HOMO-LUMO gap, unless all are asked for."""
-
-
-def formula(wavefunction: Wavefunction) -> str:
-    """Sum formula in Hill order; ghost atoms are left out."""
-    counts = Counter(SYMBOLS[number] for number in wavefunction.atomic_numbers if number > 0)
-    first = [symbol for symbol in ("C", "H") if "C" in counts and symbol in counts]
-    order = first + sorted(symbol for symbol in counts if symbol not in first)
-    return "".join(symbol + (str(counts[symbol]) if counts[symbol] > 1 else "") for symbol in order)
 
 
 def basis_summary(wavefunction: Wavefunction) -> str:
@@ -67,9 +60,9 @@ def frontier_marks(wavefunction: Wavefunction, spin: Spin) -> dict[int, str]:
 
 
 def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, str, Orbitals]]:
-    if wavefunction.beta is None:
-        return [("alpha", "", wavefunction.alpha)]
-    return [("alpha", "alpha", wavefunction.alpha), ("beta", "beta", wavefunction.beta)]
+    """Each spin, its name where there are two, and its orbitals."""
+    spins = wavefunction.spins
+    return [(spin, spin if len(spins) > 1 else "", wavefunction.orbitals(spin)) for spin in spins]
 
 
 def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:

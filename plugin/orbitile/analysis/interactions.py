@@ -12,11 +12,12 @@ Q. Chen, J. Comput. Chem. 2022, 43, 539).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
+from ..base.watch import checkpoint, stage
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.devices import device_session
 from ..evaluation.lattices import compute
@@ -24,15 +25,11 @@ from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..fields.weak_interactions import plain, within_range
 from ..gaussians.promolecule import free_atoms_of
-from ..model.bonds import find_bonds
+from ..integrals.grids import grid_of
 from ..model.cell import molecules_only
-from ..watch import checkpoint, stage
-
-if TYPE_CHECKING:
-    from ..model.free_atoms import FreeAtom
-    from ..model.wavefunction import Wavefunction
-
-Reals = NDArray[np.float64]
+from ..model.free_atoms import FreeAtom
+from ..model.geometry import find_bonds
+from ..model.wavefunction import Wavefunction
 
 _POINTS = 1 << 20
 """Points of the lattice, at most about so many: 8 MB for two fields."""
@@ -205,8 +202,6 @@ def interaction_indices(
         As for `compute`.
     """
     from scipy.spatial import cKDTree
-
-    from ..integrals.grids import grid_of
 
     free, positions = free_atoms_of(wavefunction), wavefunction.positions
     real = np.flatnonzero(wavefunction.atomic_numbers > 0)

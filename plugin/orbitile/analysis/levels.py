@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..base.watch import checkpoint, stage
 from ..fields._frontier import frontier_order
 from ..gaussians.overlap import own_overlap
-from ..model.bonds import find_bonds
+from ..model.geometry import find_bonds
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
-from ..watch import checkpoint, stage
 from .composition import functions_by, pieces_of, shares_of_groups
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Reals = NDArray[np.float64]
 Labels = NDArray[np.intp]
 Line = Literal["gaussian", "lorentzian"]
 
@@ -94,13 +94,9 @@ def without_levels(wavefunction: Wavefunction) -> str:
         return (
             "natural orbitals have occupations, not energies; take the file of the Hartree-Fock or Kohn-Sham orbitals"
         )
-    if not any(np.any(np.isfinite(e) & (e != 0)) for e in (wavefunction.alpha.energies, _beta_energies(wavefunction))):
+    if not any(np.any(np.isfinite(one.energies) & (one.energies != 0)) for one in wavefunction.sets):
         return "the file gives no energies of orbitals"
     return ""
-
-
-def _beta_energies(wavefunction: Wavefunction) -> Reals:
-    return np.empty(0) if wavefunction.beta is None else wavefunction.beta.energies
 
 
 def levels_of(wavefunction: Wavefunction, spin: Spin = "alpha") -> Levels:
@@ -314,7 +310,7 @@ def overlap_populations_of_density(wavefunction: Wavefunction, pairs: Sequence[S
     """Overlap populations of all electrons, from the density matrix of the orbitals, shape (len(pairs),)."""
     populations = np.zeros(len(pairs))
     between = _overlap_between(wavefunction, pairs)
-    for orbitals in filter(None, (wavefunction.alpha, wavefunction.beta)):
+    for orbitals in wavefunction.sets:
         occupied = orbitals.occupations != 0
         coefficients, occupations = orbitals.coefficients[:, occupied], orbitals.occupations[occupied]
         for first in range(0, len(coefficients), _ROWS):

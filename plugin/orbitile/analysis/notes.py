@@ -14,14 +14,13 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..gaussians.kinetic_energy import kinetic_energy
 from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Shell, Wavefunction
-
-Reals = NDArray[np.float64]
 
 _CLOSE = 0.8
 """Distance of two nuclei in bohr, below which no molecule has them: 1.4 in hydrogen, the shortest bond."""

@@ -7,9 +7,9 @@ import io
 import json
 from pathlib import Path
 
-from ..files.writing import written_atomically
-from ..model.plot import Plot
-from ..model.report import Column, Report, Table
+from ..base.errors import FileError
+from ..files.writing import checked_target, written_atomically
+from ..model.report import Column, Plot, Report, Table
 
 
 def as_text(report: Report, rows: int | None = None) -> str:
@@ -93,9 +93,6 @@ def check_tables(path: str | Path) -> Path:
     FileError
         When the ending is neither .json nor .csv, or there is no such folder.
     """
-    from ..errors import FileError
-    from ..files.writing import checked_target
-
     target = Path(path)
     if target.suffix.lower() not in (".json", ".csv"):
         raise FileError(f"{target.name}: expected tables to end in .csv or .json")

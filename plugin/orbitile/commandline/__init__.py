@@ -20,9 +20,9 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from .. import __version__
-from ..errors import OrbitileError
-from ..imports import safe_imports
-from ..registry import module_of, modules_of
+from ..base.errors import OrbitileError
+from ..base.imports import safe_imports
+from ..base.registry import module_of, modules_of
 from ._arguments import CommandParser, Parser, add_common
 from ._console import standard_streams
 from ._ending import Terminated, ended_in_order

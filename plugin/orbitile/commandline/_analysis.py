@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..analysis.reports import Analysis, analyse, analyses, values_of
-from ..arguments import FLAG, Argument
-from ..errors import OrbitileError
+from ..base.arguments import FLAG, Argument
+from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_file, add_trajectory
 from ._console import progress_bar, tell
 from ._input import load_frame, tell_notes
@@ -46,8 +46,7 @@ class AnalysisCommand:
 
     def run(self, options: argparse.Namespace) -> None:
         """Print the report, or write it."""
-        from ..analysis.figures import check_picture
-        from ..analysis.plots import draw_plots
+        from ..analysis.plots import check_picture, draw_plots
         from ..analysis.presenting import as_json, as_text, check_tables, write_tables
         from ..files.writing import checked_target
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..arguments import number
-from ..errors import OrbitileError
-from ..memory import require_memory
+from ..base.arguments import number
+from ..base.errors import OrbitileError
+from ..base.memory import require_memory
 
 if TYPE_CHECKING:
     from ..scf.calculation import Calculation

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
-from ..errors import Cancelled, printable
+from ..base.errors import Cancelled, printable
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ._console import note, progress_bar, stoppable, tell
 from ._executor import executor_of
 from ._input import tell_notes
@@ -22,7 +22,7 @@ def write_frames(options: argparse.Namespace) -> None:
     """Compute a field in frames of a trajectory into a store, and print how many it has."""
     from ..readers import load_trajectory
     from ..trajectories.frames import ChosenFrames
-    from ..trajectories.localised import localised_for
+    from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track
     from ..trajectories.volumes import compute_volumes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..errors import FileError
+from ..base.errors import FileError
 from ._console import tell
 
 if TYPE_CHECKING:

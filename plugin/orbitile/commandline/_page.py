@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import NoSurface
+from ..base.errors import NoSurface
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..films.shots import Shot
     from ..model.wavefunction import Wavefunction
-    from ..web import Document, Slide
+    from ..pictures.shots import Shot
+    from ..scenes.web import Document, Slide
 
 SUFFIXES = (".html", ".htm")
 
@@ -28,7 +28,7 @@ def write_page(document: Document, output: str, wavefunction: Wavefunction) -> N
     """Write a page, whole or not at all, and print its name and size."""
     from ..exporters import exporter_for
     from ..files.writing import refuse_inputs, written_atomically
-    from ..web import page
+    from ..scenes.web import page
 
     exporter_for(output, "scene")
     refuse_inputs(output, [wavefunction.source])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 
 if TYPE_CHECKING:
     from ..model.geometry import Geometry

@@ -56,7 +56,7 @@ def request_of(options: argparse.Namespace, field: str, isovalue: float | None) 
 
 def tell_extrema(surfaces: Iterable[FoundSurface], wavefunction: Wavefunction) -> None:
     """Print the extrema of what colours surfaces."""
-    from ..analysis.extrema import as_text, extrema
+    from ..analysis.surface_statistics import as_text, extrema
 
     for found in surfaces:
         if found.colour is not None:

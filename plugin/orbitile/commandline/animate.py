@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..arguments import number
-from ..errors import OrbitileError
+from ..base.arguments import number
+from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
 from ._console import progress_bar, stoppable, tell
 from ._executor import add_executor, executor_of
@@ -70,8 +70,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw a film, and print how many pictures it has."""
-    from ..films import animate
     from ..model.units import angstrom
+    from ..pictures import animate
 
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
@@ -118,10 +118,10 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
     from ..fields._orbital_ranges import orbital_list
-    from ..films import along, over_isovalues, over_orbitals
-    from ..films.shots import check_surface
+    from ..pictures import along, over_isovalues, over_orbitals
+    from ..pictures.shots import check_surface
     from ..readers import load_trajectory
-    from ..trajectories.localised import localised_for
+    from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track
 
     if not 1 <= options.pictures <= _MOST_PICTURES:

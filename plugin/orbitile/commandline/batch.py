@@ -6,8 +6,8 @@ import argparse
 import os
 from collections.abc import Sequence
 
-from ..arguments import number
-from ..errors import OrbitileError
+from ..base.arguments import number
+from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_accept_damaged, add_device, add_precision, add_size, read_size
 from ._console import progress_bar, tell
 from ._executor import add_executor, executor_of
@@ -60,8 +60,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Do what is missing, and print what has come of it."""
-    from ..batch.running import run_batch
     from ..evaluation.devices import one_device
+    from ..jobs.running import run_batch
     from ..workers import n_cores
 
     size = read_size(options.size)
@@ -111,7 +111,7 @@ def _parted(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Files and items: the first word is a file, and so is each that is there, is a pattern, or looks like a path."""
     import re
 
-    from ..batch.request import is_item
+    from ..jobs.request import is_item
     from ..readers import is_there
 
     files, items = [words[0]], list[str]()

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ._arguments import CommandParser
 
 HELP = "measure Orbitile, and other programs beside it; prints tables in Markdown"

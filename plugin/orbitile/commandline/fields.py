@@ -17,7 +17,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print names in groups, each with what it is."""
     from ..fields import field_groups
-    from ..kernels import kernel_names
+    from ..gaussians.kernels import kernel_names
 
     for title, names in [*field_groups(), ("Kernels for orbitals (--kernel)", kernel_names())]:
         print(title)

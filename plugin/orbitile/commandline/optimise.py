@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..arguments import number
+from ..base.arguments import number
 from ._arguments import CommandParser, add_calculation, add_geometries, read_calculation
 from ._console import note, progress_bar, stoppable, tell
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import number
-from ..errors import OrbitileError
+from ..base.arguments import number
+from ..base.errors import OrbitileError
 from ._arguments import (
     CommandParser,
     add_colouring,
@@ -91,10 +91,10 @@ def run(options: argparse.Namespace) -> None:
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     as_scene = not output.lower().endswith(".png") and holds_scenes(output)
     if not (as_scene or is_page(output)):
-        from ..renderer.warming import warm
+        from ..renderer.picture import warm
 
         warm()
-    from ..kernels.matrix_product import for_one_result
+    from ..gaussians.kernels.matrix_product import for_one_result
     from ..readers._references import FileReferences
     from ..scenes import PALETTES
     from ..session.surfaces import slides_of, surfaces_of_picture

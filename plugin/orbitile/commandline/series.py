@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ._arguments import CommandParser
 from ._console import progress_bar, tell
 from ._input import tell_notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..arguments import number
+from ..base.arguments import number
 from ._arguments import (
     CommandParser,
     add_color_range,
@@ -43,9 +43,8 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the plane, and print the name of the picture."""
-    from ..analysis.figures import check_picture
-    from ..analysis.planes import plane_through, slice_field
-    from ..analysis.slice_pictures import draw_slice
+    from ..analysis.planes import draw_slice, plane_through, slice_field
+    from ..analysis.plots import check_picture
     from ..model.units import angstrom
 
     size = read_size(options.size)

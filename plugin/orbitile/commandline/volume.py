@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_exported, add_sampled_field
 from ._console import note, progress_bar
 from ._executor import add_executor

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from ..errors import LatticeError
+from ..base.errors import LatticeError
 from ..fields import Field
-from ..kernels._tolerances import tolerances
+from ..gaussians.kernels._tolerances import tolerances
 from ..model.cell import cell_of
 from ..model.lattice import QUALITIES, Lattice, spacing_for, spacing_of
 from ..model.wavefunction import Wavefunction

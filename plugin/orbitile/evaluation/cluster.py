@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.watch import Watch, checkpoint, tell
 from ..exporters import zarr as stores
 from ..fields import Field
 from ..files.zarr import HEADING
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
-from ..watch import Watch, checkpoint, tell
 from ..workers import ahead, awaited, first_done
 from ..workers.dask import DaskExecutor, dask_executor
 from .devices import Cluster

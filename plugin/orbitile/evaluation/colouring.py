@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.watch import watched
 from ..fields import Field
 from ..model.surface import Colouring, Surface
 from ..model.wavefunction import Wavefunction
 from ..surfaces.colour_maps import round_ends, rounded_up
-from ..watch import watched
 from .points import evaluate
 from .requests import field_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from taichi_kernels.target import PRECISIONS, Target
 
-from ..errors import DeviceError, OrbitileError
+from ..base.errors import DeviceError, OrbitileError
 
 if TYPE_CHECKING:
     from distributed import Client

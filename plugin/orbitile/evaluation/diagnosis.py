@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from ..errors import DeviceError
-from ..imports import isolated
-from ..workers.processes import environment, interpreter
+from ..base.errors import DeviceError
+from ..base.imports import isolated
+from ..workers.child_process import environment, interpreter
 from .devices import one_device
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _PROGRAM = {
         "    allocate((8,), 'float32').fill(1.0)\n"
         "    synchronise()\n"
     ),
-    "list": "from orbitile.renderer.backends import BACKENDS\nprint(*BACKENDS)\n",
+    "list": "from orbitile.renderer.context import BACKENDS\nprint(*BACKENDS)\n",
     "draw": (
         "import os\n"
         "os.environ['PYOPENGL_PLATFORM'] = {name!r}\n"

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from taichi_kernels.arrays import DeviceArray
 
-from ..errors import LatticeError, OrbitileError
+from ..base.errors import LatticeError, OrbitileError
+from ..base.watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from ..fields import Field
-from ..kernels import AUTO
+from ..gaussians.kernels import AUTO
 from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from .devices import Cluster, Devices, device_session, dtype_of, several
 from .memory import fits_device, require_memory
 from .pages import made_present
@@ -63,7 +63,7 @@ def compute(
         `single` (error below 2e-6 of the largest value) or `double` (below 1e-12).
     kernel
         Of an orbital: `auto`, the fastest by recorded measurements, for few points on a CPU the one that needs no
-        compiler; or one of `orbitile.kernels.kernel_names()`. Those that approximate Gaussians have errors of their own
+        compiler; or one of `gaussians.kernels.kernel_names()`. Those that approximate Gaussians have own errors
         (docs/kernels.md), in single precision only.
     progress
         Called with the share that is done, from 0 to 1.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..errors import LatticeError
-from ..memory import available_memory
+from ..base.errors import LatticeError
+from ..base.memory import available_memory
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DeviceError
+from ..base.errors import DeviceError
+from ..base.watch import stage
 from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
-from ..watch import stage
 from .devices import account_of
 from .requests import field_of
 from .ring import hold
@@ -141,14 +141,12 @@ class _Prepared:
 
 @lru_cache(maxsize=1)
 def _wavefunction(pickled: Pickled) -> Wavefunction:
-    wavefunction: Wavefunction = pickle.loads(pickled.data.data)
-    return wavefunction
+    return pickle.loads(pickled.data.data)
 
 
 @lru_cache(maxsize=1)
 def _request(pickled: Pickled) -> tuple[str | Field, Lattice, str]:
-    request: tuple[str | Field, Lattice, str] = pickle.loads(pickled.data.data)
-    return request
+    return pickle.loads(pickled.data.data)
 
 
 def _prepared(plan: Plan) -> _Prepared:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.watch import Cancel, watched
 from ..fields import Field
-from ..kernels._charges import potential_at
+from ..gaussians.kernels._charges import potential_at
 from ..model.charges import PointCharges
 from ..model.wavefunction import Wavefunction
-from ..watch import Cancel, watched
 from .devices import device_session, dtype_of
 from .periodic import at_points
 from .requests import field_of

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from taichi_kernels.orders import GRADIENT, HESSIAN, PLAIN, Orders
 from taichi_kernels.target import Target
 
-from ..kernels._sums import in_double
+from ..base.watch import Cancel, Progress, checkpoint, tell, watched
+from ..gaussians.kernels._sums import in_double
 from ..model.lattice import Lattice
 from ..model.volume import Volume
-from ..watch import Cancel, Progress, checkpoint, tell, watched
 from .devices import device_session, first_device
 from .surfaces import extract_surface
 
@@ -182,8 +182,7 @@ def _on_lattice(degrees: NDArray[np.int32], target: Target, working: Target, ord
 
 def _n_terms(degrees: NDArray[np.int32]) -> NDArray[np.int32]:
     """Coefficients of polynomials."""
-    n: NDArray[np.int32] = (degrees + 1) * (degrees + 2) * (degrees + 3) // 6
-    return n
+    return (degrees + 1) * (degrees + 2) * (degrees + 3) // 6
 
 
 def _at_points(target: Target, working: Target) -> None:

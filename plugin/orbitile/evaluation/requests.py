@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..fields import Field, References, resolve
 from ..model.wavefunction import Wavefunction
 from ..readers._references import FileReferences

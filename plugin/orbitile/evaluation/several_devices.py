@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DeviceError, OrbitileError
+from ..base.errors import DeviceError, OrbitileError
+from ..base.watch import Watch, checkpoint, tell
 from ..fields import Field
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
-from ..watch import Watch, checkpoint, tell
 from ..workers import (
     Worker,
     WorkerEnded,

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import LatticeError
+from ..base.errors import LatticeError
+from ..base.watch import checkpoint, stage
 from ..fields import Field, PointEvaluator, SlabEvaluator
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint, stage
 from .periodic import at_points, on_slabs
 
 SLAB_POINTS = 1 << 23

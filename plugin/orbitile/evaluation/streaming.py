@@ -10,7 +10,8 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..base.watch import Cancel, Progress, watched
 from ..exporters import Exporter, exporter_for, exporter_modules, placed, write_slabs
 from ..exporters import zarr as stores
 from ..fields import Field
@@ -18,7 +19,6 @@ from ..files.writing import checked_target, refuse_inputs
 from ..model.lattice import Lattice
 from ..model.volume import VolumeHeader
 from ..model.wavefunction import Wavefunction
-from ..watch import Cancel, Progress, watched
 from .cluster import prepared_on_cluster
 from .devices import Cluster, Devices, dtype_of, several
 from .lattices import computed_slabs

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import IsovalueError, NoSurface
+from ..base.errors import IsovalueError, NoSurface
+from ..base.watch import Cancel, Progress, checkpoint, tell, watched
 from ..fields import Field
-from ..kernels._tolerances import tolerances
+from ..gaussians.kernels._tolerances import tolerances
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..surfaces.isosurface import isosurface, isosurface_in_session, working_bytes
 from ..surfaces.isovalue import on_faces, positive_isovalue
-from ..watch import Cancel, Progress, checkpoint, tell, watched
 from .boxes import enclosing_lattice
 from .devices import device_session, dtype_of
 from .lattices import compute

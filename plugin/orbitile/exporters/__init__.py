@@ -12,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..base.registry import modules_of
 from ..files.writing import Replaces, checked_target, folder_written_atomically, refuse_inputs, written_atomically
 from ..model.surface import Surface
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction
-from ..registry import modules_of
 from ..scenes import Scene
 
 KINDS: dict[str, tuple[type, str]] = {

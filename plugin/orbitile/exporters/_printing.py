@@ -6,7 +6,6 @@ more than two faces, and no faces through one another.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -14,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..base.packages import required
 from ..model.surface import Surface
 from ..model.units import angstrom
-from ..packages import install_command
 from ..scenes import Mesh, Molecule, Scene, scene_of
 from ..scenes.solids import stick_between, unit_stick
 
@@ -81,7 +80,7 @@ def bodies_of(what: Scene | Surface, *, united: bool) -> tuple[list[Body], float
     FileError
         When a mesh is not closed, so that it has no inside, or manifold3d is missing.
     """
-    manifold = _library()
+    manifold = required("manifold3d", FileError, "files for printers need the package manifold3d")
     scene = what if isinstance(what, Scene) else scene_of(what)
     scale = scale_of(scene)
     solids: list[tuple[str, Any]] = []
@@ -101,13 +100,6 @@ def bodies_of(what: Scene | Surface, *, united: bool) -> tuple[list[Body], float
         if rest.num_tri():
             bodies.append(_body(name, rest))
     return bodies, scale
-
-
-def _library() -> Any:
-    try:
-        return importlib.import_module("manifold3d")
-    except ImportError as error:
-        raise FileError(f"files for printers need the package manifold3d: {install_command('manifold3d')}") from error
 
 
 def _molecule(manifold: Any, molecule: Molecule, scale: float) -> Any:

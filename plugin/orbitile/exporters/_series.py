@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+import secrets
+import shutil
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Any
 
-from ..errors import FileError
-from ..files.hdf5 import library
-from ..files.writing import checked_target, folder_written_atomically, written_atomically
-from ..files.zarr import kind_of_store
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import FileError
+from ..files import hdf5, zarr
+from ..files.frame_stores import LOCKED, FrameStoreWriter, grid_of
+from ..files.writing import checked_target, claim, folder_written_atomically, make_room, written_atomically
+from ..files.zarr import kind_of_store, translated
 from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
-from ..readers._series import SeriesFrame
+from ..readers._series import SeriesFrame, attributes_of, may_widen, orbital_sets, parts_of, shared_parts
+from ..readers.series import HDF5Frames
+from ..readers.series_zarr import DIMENSIONS, STORE, ZarrFrames, stored_name
 
 
-class _Target(Protocol):
-    """Where a series goes."""
+class _Series(ABC):
+    """A series that is being written, as `SeriesWriter` wants it; one that is there is continued."""
 
-    numbers: list[int]
-    first: SeriesFrame | None
+    def __init__(self, path: Path, settings: str, most: int | None) -> None:
+        self._path, self._settings, self._most = path, settings, most
+        self._lock: int | None = None
+        self.numbers: list[int] = []
+        self.first: SeriesFrame | None = None
 
-    def append(self, wavefunction: Wavefunction, number: int) -> None: ...
+    @abstractmethod
+    def append(self, wavefunction: Wavefunction, number: int) -> None:
+        """Add a frame that fits to the first one."""
 
-    def close(self) -> None: ...
+    @abstractmethod
+    def close(self) -> None:
+        """Leave it as one that is complete; it can be continued later."""
 
 
 def series_target(path: str | PathLike[str]) -> Path:
@@ -71,7 +87,7 @@ def require_series(path: str | PathLike[str]) -> None:
         When there is such a file, or such a folder.
     """
     target = series_target(path)
-    if target.is_file() and target.stat().st_size and not library(target.name).is_hdf5(target):
+    if target.is_file() and target.stat().st_size and not hdf5.library(target.name).is_hdf5(target):
         raise FileError(f"{path}: is there already and is no series file; choose another name, such as path.h5")
 
 
@@ -95,16 +111,9 @@ class SeriesWriter:
     """
 
     def __init__(self, path: str | PathLike[str], *, settings: str = "", most: int | None = None) -> None:
-        self._target: _Target
         target = _target_of(path)
-        if _is_store(target):
-            from ._series_zarr import ZarrSeries
-
-            self._target = ZarrSeries(target, settings, most)
-        else:
-            from ._series_hdf5 import HDF5Series
-
-            self._target = HDF5Series(target, settings, most)
+        kind = ZarrSeries if _is_store(target) else HDF5Series
+        self._target: _Series = kind(target, settings, most)
 
     @property
     def numbers(self) -> list[int]:
@@ -145,3 +154,241 @@ class SeriesWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+_UNITS = {
+    "positions": "bohr",
+    "core_charges": "e",
+    "basis/exponents": "bohr^-2",
+    **{f"{spin}/energies": "hartree" for spin in ("alpha", "beta")},
+}
+
+_COORDINATES = ("number", "atomic_numbers", "core_charges")
+"""Arrays that say what frames and atoms are: xarray shows them beside the data."""
+
+
+class ZarrSeries(_Series):
+    """A series in a Zarr store."""
+
+    def __init__(self, path: Path, settings: str, most: int | None) -> None:
+        super().__init__(path, settings, most)
+        zarr.library(path.name)
+        self._store: FrameStoreWriter | None = None
+        if path.is_dir() and any(path.iterdir()):
+            self._continue()
+
+    def _continue(self) -> None:
+        old = ZarrFrames(self._path)
+        old.require_settings(self._settings)
+        self._lock = claim(self._path / LOCKED)
+        try:
+            with translated(self._path):
+                self.numbers = [old.number(index) for index in range(len(old))]
+                self._store = FrameStoreWriter(self._path, new=False)
+            self.first = SeriesFrame(old.read(0, check=False))
+            self._attributes = {"kind": STORE, **attributes_of(old.read(0, check=False), self._settings)}
+        except BaseException:
+            self._unlock()
+            raise
+
+    def append(self, wavefunction: Wavefunction, number: int) -> None:
+        try:
+            if self._store is None:
+                self._begin(wavefunction, number)
+            else:
+                self._write(self._store, wavefunction, number)
+        except (OSError, RuntimeError) as error:
+            raise FileError(f"{self._path}: cannot be written ({error})") from error
+        self.numbers.append(number)
+
+    def _begin(self, first: Wavefunction, number: int) -> None:
+        """A store with its first frame, which gets its name when that is committed."""
+        temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.zarr")
+        try:
+            store = FrameStoreWriter(temporary, new=True)
+            self._attributes = {"kind": STORE, **attributes_of(first, self._settings)}
+            for name, values in shared_parts(first).items():
+                axis = "atom" if "/" not in name else "shell"
+                axis = "primitive" if name in ("basis/exponents", "basis/coefficients") else axis
+                store.put(stored_name(name), values, (axis,), _UNITS.get(name, ""))
+            for name, values in parts_of(first, number).items():
+                grid = grid_of(values.shape, values.itemsize, self._most)
+                store.add(stored_name(name), values.shape, values.dtype, DIMENSIONS[name], _UNITS.get(name, ""), grid)
+            self._write(store, first, number)
+            if self._path.exists():  # an empty folder
+                self._path.rmdir()
+            temporary.rename(self._path)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        self._lock = claim(self._path / LOCKED)
+        self._store = FrameStoreWriter(self._path, new=False)
+        self.first = SeriesFrame(first)
+
+    def _write(self, store: FrameStoreWriter, wavefunction: Wavefunction, number: int) -> None:
+        index = len(self.numbers)
+        store.make_room(index + 1)
+        for name, values in parts_of(wavefunction, number).items():
+            if may_widen(name) and values.shape[-1] > store.width(stored_name(name)):
+                store.widen(stored_name(name), values.shape[-1])
+            store.write(stored_name(name), index, values[None])
+        store.commit(index + 1, self._attributes, _COORDINATES)
+
+    def close(self) -> None:
+        try:
+            if self._store is not None:
+                self._store.close()
+        finally:
+            self._store = None
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+_PIECE = 4 << 20
+"""Bytes set aside beyond what a frame needs; given back when the file is closed."""
+
+_MOVES_OPEN_FILES = os.name != "nt"
+"""Whether a file that is open can get another name here, or replace one that is."""
+
+
+class HDF5Series(_Series):
+    """A series in an HDF5 file.
+
+    Notes
+    -----
+    HDF5 marks a file that was open for writing when its process ended, and refuses to continue it. Continuing
+    therefore copies the committed frames to a new file, which takes the place of the old one when it is complete.
+    """
+
+    def __init__(self, path: Path, settings: str, most: int | None) -> None:
+        super().__init__(path, settings, most)
+        self._h5py = hdf5.library(path.name)
+        self._file: Any = None
+        self._temporary: Path | None = None
+        self._limit = 0
+        if self._path.exists():
+            lock = claim(self._path)
+            try:
+                self._continue()
+                if _MOVES_OPEN_FILES:
+                    self._publish()
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                os.close(lock)
+            self._publish()
+
+    def _continue(self) -> None:
+        old = HDF5Frames(self._path)
+        try:
+            old.require_settings(self._settings)
+            for index in range(len(old)):
+                self._write(old.read(index, check=False), old.number(index))
+        finally:
+            old.close()
+
+    def append(self, wavefunction: Wavefunction, number: int) -> None:
+        self._write(wavefunction, number)
+        self._publish()
+
+    def _write(self, wavefunction: Wavefunction, number: int) -> None:
+        try:
+            if self._file is None:
+                self._create(wavefunction)
+            file, index = self._file, len(self.numbers)
+            self._set_aside(_room(wavefunction))
+            for name, values in parts_of(wavefunction, number).items():
+                self._put(name, index, values)
+            file.flush()
+            file["frames"][()] = index + 1
+            file.flush()
+        except (OSError, RuntimeError) as error:
+            raise FileError(f"{self._path}: cannot be written ({error})") from error
+        self.numbers.append(number)
+
+    def _set_aside(self, n_bytes: int) -> None:
+        """Make sure of room on the disk, in pieces of some megabytes, since asking takes longer than a small frame."""
+        end = self._file.id.get_filesize()
+        if self._lock is not None and end + n_bytes > self._limit:
+            make_room(self._lock, end, n_bytes + _PIECE, self._path)
+            self._limit = end + n_bytes + _PIECE
+
+    def _put(self, name: str, index: int, values: NDArray[Any]) -> None:
+        data = self._file[name]
+        needed = (index + 1, *(max(n, m) for n, m in zip(values.shape, data.shape[1:], strict=True)))
+        if data.shape != needed:
+            data.resize(needed)
+        data[(index, *(slice(n) for n in values.shape))] = values
+
+    def _create(self, first: Wavefunction) -> None:
+        """A file without frames, in SWMR mode, and under a temporary name."""
+        self.first = SeriesFrame(first)
+        self._temporary = temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.h5")
+        with temporary.open("xb") as stream:
+            make_room(stream.fileno(), 0, _room(first), temporary)
+        file = self._h5py.File(temporary, "w", libver="latest", userblock_size=hdf5.USER_BLOCK, locking=False)
+        self._file = file
+        file.attrs.update(attributes_of(first, self._settings))
+        file["frames"] = np.int64(0)
+        for name, values in shared_parts(first).items():
+            file[name] = values
+        for name, values in parts_of(first, 0).items():
+            self._growing(name, values.shape, values.dtype)
+        file.swmr_mode = True
+        with temporary.open("r+b") as stream:
+            stream.write(hdf5.MAGIC)
+        self._lock = claim(temporary)
+
+    def _publish(self) -> None:
+        """Give the file its name, once its first frames are committed."""
+        if self._temporary is None:
+            return
+        if not _MOVES_OPEN_FILES:
+            self._release()
+        try:
+            os.replace(self._temporary, self._path)
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot be written ({error.strerror or error})") from error
+        self._temporary = None
+        if self._file is None:
+            self._file = self._h5py.File(self._path, "r+", libver="latest", locking=False)
+            self._file.swmr_mode = True
+            self._lock = claim(self._path)
+
+    def _growing(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        """A dataset without frames, in chunks of a frame, or of many that are small."""
+        limits = (*shape[:-1], None) if may_widen(name) else shape
+        per_chunk = max(1, (1 << 16) // (8 * max(1, int(np.prod(shape)))))
+        chunks = (min(per_chunk, self._most or per_chunk), *(max(n, 1) for n in shape))
+        self._file.create_dataset(name, (0, *shape), dtype, maxshape=(None, *limits), chunks=chunks)
+
+    def close(self) -> None:
+        self._release()
+        if self._temporary is not None:
+            with suppress(OSError):  # it is no loss where it stays, and an error that led here is the one to be told
+                self._temporary.unlink()
+            self._temporary = None
+
+    def _release(self) -> None:
+        """Have the file open no more."""
+        end = self._limit = 0
+        if self._file is not None:
+            end = self._file.id.get_filesize()
+            self._file.close()
+            self._file = None
+        if self._lock is not None:
+            if os.fstat(self._lock).st_size > end > 0:
+                os.ftruncate(self._lock, end)  # room that was not needed
+            os.close(self._lock)
+            self._lock = None
+
+
+def _room(wavefunction: Wavefunction) -> int:
+    """Bytes that are set aside before a frame is written: HDF5 does not survive a full disk, and this refuses it."""
+    numbers = sum(orbitals.coefficients.size + 3 * len(orbitals) for _, orbitals in orbital_sets(wavefunction))
+    return 8 * (numbers + wavefunction.positions.size) + (1 << 20)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files.characters import plain
+from ..files.encodings import plain
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..scenes import Scene, facts_of
@@ -47,6 +47,13 @@ def trimesh_of_scene(scene: Scene) -> Any:
         vertex_colors=np.round(255 * np.concatenate([mesh.colours for mesh in meshes])).astype(np.uint8),
         process=False,
     )
+
+
+def mesh_and_comments(what: Surface | Scene) -> tuple[Any, list[str]]:
+    """A surface or a scene as one mesh, and what it shows as lines of ASCII text."""
+    if isinstance(what, Surface):
+        return trimesh_of(what), comments(facts_of(what))
+    return trimesh_of_scene(what), comments(*(mesh.facts for mesh in what.meshes if mesh.facts))
 
 
 def _colours(surface: Surface) -> NDArray[np.uint8]:

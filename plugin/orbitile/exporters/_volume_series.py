@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
-from ..files.frame_stores import FrameStore
-from ..files.locking import claim
-from ..files.writing import checked_target, folder_written_atomically
-from ..files.zarr import HEADING, kind_of_store, library, translated
+from ..base.errors import FileError
+from ..files.frame_stores import LOCKED, FrameStore, FrameStoreWriter, Grid, grid_of
+from ..files.writing import checked_target, claim, folder_written_atomically
+from ..files.zarr import kind_of_store, library, translated
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import VolumeHeader
 from ..model.wavefunction import Wavefunction
 from ..readers._volume_series import DONE, HOLE, KIND, NOT_YET, VALUES, VERSION
-from ._frame_store import FrameStoreWriter, Grid, grid_of
 
 _EDGE = 64
 """Points along each edge of a chunk: 1 MiB in single precision. Planes along any axis are read 64 at once."""
@@ -45,9 +43,6 @@ _MOST_REASONS = 1000
 
 _LONGEST_REASON = 200
 """Characters."""
-
-_LOCKED = f"atomic_numbers/{HEADING}"
-"""A file of the store that is never replaced, by which a writer keeps others out."""
 
 
 class VolumeSeriesWriter:
@@ -99,7 +94,7 @@ class VolumeSeriesWriter:
         self._n_atoms, self._lattice = first.n_atoms, header.lattice
         if not path.is_dir():
             self._create(header, first)
-        self._lock = claim(path / _LOCKED)
+        self._lock = claim(path / LOCKED)
         try:
             with translated(path):
                 self._continue(header)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files.characters import plain
+from ..files.encodings import plain
 from ..files.writing import write_numbers
 from ..model.volume import Volume, VolumeHeader
 from ..model.wavefunction import Wavefunction

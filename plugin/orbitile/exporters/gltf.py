@@ -144,8 +144,7 @@ def _free_name(name: str, taken: Any) -> str:
 
 
 def _glb(what: Any, materials: _Materials) -> bytes:
-    content: bytes = what.export(file_type="glb", include_normals=True, tree_postprocessor=materials.complete)
-    return content
+    return what.export(file_type="glb", include_normals=True, tree_postprocessor=materials.complete)
 
 
 def _linear(colours: NDArray[np.floating]) -> NDArray[np.uint8]:

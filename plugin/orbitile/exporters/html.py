@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..scenes import Scene
-from ..web import Document, Slide, page
+from ..scenes.web import Document, Slide, page
 
 DESCRIPTION = "HTML page"
 PATTERNS = ("*.html", "*.htm")

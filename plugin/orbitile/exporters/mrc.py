@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
-from ..files.characters import plain
+from ..base.errors import FileError
+from ..files.encodings import plain
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..files.characters import plain
+from ..files.encodings import plain
 from ..files.writing import write_numbers
 from ..model.units import angstrom
 from ..model.volume import Volume, VolumeHeader

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import LatticeError
+from ..base.errors import LatticeError
 from ..model.units import angstrom
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction

@@ -18,19 +18,19 @@ KIND = "mesh"
 _HEADER = 80
 
 
-def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write the lobes of a surface as bodies; `FileError` where it is not closed."""
-    _write(surface, path)
+def write(what: Scene | Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write the lobes of a surface, or molecule and lobes of a scene, grown together where they meet.
 
-
-def write_scene(scene: Scene, path: Path) -> None:
-    """Write molecule and lobes, grown together where they meet; `FileError` where a surface is not closed."""
-    _write(scene, path)
-
-
-def _write(what: Scene | Surface, path: Path) -> None:
+    Raises
+    ------
+    FileError
+        Where a surface is not closed, or a package is missing.
+    """
     trimesh: Any = importlib.import_module("trimesh")  # imported here because it takes a second
     (body,), scale = bodies_of(what, united=True)
     content: bytes = trimesh.Trimesh(body.vertices, body.faces, process=False).export(file_type="stl")
     header = scale_text(scale).encode("ascii").ljust(_HEADER)  # free text, unless it begins with "solid"
     path.write_bytes(header + content[_HEADER:])
+
+
+write_scene = write

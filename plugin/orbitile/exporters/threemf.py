@@ -7,16 +7,15 @@ consortium's own (extra `orbitile[printing]`).
 from __future__ import annotations
 
 import ctypes
-import importlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..base.packages import required
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
-from ..packages import install_command
 from ..scenes import Scene
 from ._printing import Body, bodies_of, scale_text
 
@@ -25,21 +24,15 @@ PATTERNS = ("*.3mf",)
 KIND = "mesh"
 
 
-def write(surface: Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
-    """Write the lobes of a surface as bodies; `FileError` where it is not closed."""
-    _write(surface, path)
+def write(what: Scene | Surface, path: Path, wavefunction: Wavefunction | None = None) -> None:
+    """Write the lobes of a surface, or molecule and lobes of a scene, as bodies of one object.
 
-
-def write_scene(scene: Scene, path: Path) -> None:
-    """Write molecule and lobes as bodies of one object; `FileError` where a surface is not closed."""
-    _write(scene, path)
-
-
-def _write(what: Scene | Surface, path: Path) -> None:
-    try:
-        library: Any = importlib.import_module("lib3mf")
-    except ImportError as error:
-        raise FileError(f"3MF files need the package lib3mf: {install_command('lib3mf', 'manifold3d')}") from error
+    Raises
+    ------
+    FileError
+        Where a surface is not closed, or a package is missing.
+    """
+    library = required("lib3mf", FileError, "3MF files need the package lib3mf", "lib3mf", "manifold3d")
     bodies, scale = bodies_of(what, united=False)
     wrapper = library.get_wrapper()
     model = wrapper.CreateModel()
@@ -52,6 +45,9 @@ def _write(what: Scene | Surface, path: Path) -> None:
     model.AddBuildItem(whole, wrapper.GetIdentityTransform())
     buffer = model.QueryWriter("3mf").WriteToBuffer()
     path.write_bytes(bytes(buffer))
+
+
+write_scene = write
 
 
 def _mesh(library: Any, model: Any, body: Body) -> Any:

@@ -16,14 +16,14 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..base.packages import install_command
+from ..base.temporary import own_folder
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
-from ..packages import install_command
 from ..scenes import Mesh, Scene, scene_of
 from ..scenes.solids import Shape, joined, placed_parts
 from ..surfaces.colour_maps import linear_light
-from ..temporary import own_folder
 from ._trimesh import in_angstrom
 
 DESCRIPTION = "USDZ scene"

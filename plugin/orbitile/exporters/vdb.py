@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError
-from ..files.characters import plain
+from ..base.errors import FileError
+from ..files.encodings import plain
 from ..model.units import angstrom
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction

@@ -13,9 +13,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from ..errors import FieldError
+from ..base.errors import FieldError
+from ..base.registry import modules_of
 from ..model.wavefunction import Wavefunction
-from ..registry import modules_of
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator, marked
 
 __all__ = ["DegenerateSet", "Field", "PointEvaluator", "References", "SlabEvaluator"]

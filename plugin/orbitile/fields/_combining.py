@@ -11,10 +11,10 @@ import numpy as np
 from taichi_kernels.orders import PLAIN, Orders
 from taichi_kernels.target import Target
 
+from ..base.watch import checkpoint, stage
 from ..gaussians.expansion import GaussianExpansion, origin_of
-from ..kernels._sums import MANY, PLANES, on_slabs, shares_derivatives
+from ..gaussians.kernels._sums import MANY, PLANES, on_slabs, shares_derivatives
 from ..model.lattice import Lattice
-from ..watch import checkpoint, stage
 from ._field import SlabEvaluator
 
 Combine = Callable[..., Any]

@@ -14,8 +14,7 @@ def faded(values: Value, density: Value, least: float) -> Value:
     """Values where the density is above `least`, 0 where it is below a tenth of that, smooth between."""
     place = log1p(at_least(density * (DECADE / least), 1.0) - 1.0)
     place = at_most(place * ((1 + 1e-6) / log(DECADE)), 1.0)  # a little more, so that it is 1 after rounding too
-    left: Value = place * place * (3.0 - 2.0 * place) * values
-    return left
+    return place * place * (3.0 - 2.0 * place) * values
 
 
 def density_at(share: float, least: float) -> float:

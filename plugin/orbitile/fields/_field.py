@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..gaussians.extent import Spread
-from ..kernels import AUTO, checked_name
+from ..gaussians.kernels import AUTO, checked_name
 from ..model.charges import PointCharges
 from ..model.lattice import Lattice
 from ..model.wavefunction import DAMAGED, Wavefunction

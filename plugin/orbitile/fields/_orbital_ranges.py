@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..model.wavefunction import Wavefunction
 from ._frontier import frontier_order
 from .orbital import Orbital, is_orbital_name, numbered, orbital_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import atoms_in
-from ..errors import FieldError, OrbitileError
+from ..base.arguments import atoms_in
+from ..base.errors import FieldError, OrbitileError
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, reach
 from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.watch import checkpoint, stage
 from ..gaussians.bisection import box_outside_which
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
-from ..kernels._sums import at_points, in_double, on_slabs
-from ..kernels._tolerances import tolerances
+from ..gaussians.kernels._sums import at_points, in_double, on_slabs
+from ..gaussians.kernels._tolerances import tolerances
 from ..model.derived import Derived
 from ..model.lattice import Lattice
-from ..watch import checkpoint, stage
 from ._combining import Combine, combined
 from ._field import Field, PointEvaluator, SlabEvaluator
 

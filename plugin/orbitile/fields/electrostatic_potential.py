@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.watch import checkpoint, watcher
 from ..gaussians.bisection import fallen
 from ..gaussians.expansion import integrals
 from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
+from ..gaussians.kernels._charges import potential_at
+from ..gaussians.kernels._sums import in_double
+from ..gaussians.kernels._tolerances import tolerances
 from ..gaussians.multipoles import DISTANCES, Class, FarField, far_field
 from ..gaussians.products import TOLERANCE
-from ..kernels._charges import potential_at
-from ..kernels._sums import in_double
-from ..kernels._tolerances import tolerances
 from ..model.cell import molecules_only
 from ..model.charges import PointCharges
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint, watcher
 from ._field import Field, PointEvaluator, References
 from .density import density_of
 
@@ -134,8 +134,7 @@ class ElectrostaticPotential(Field):
             if self.charges is not None:
                 checkpoint()
                 values += potential_at(self.charges, points, working)
-            result: NDArray[np.floating] = values.astype(target.dtype)
-            return result
+            return values.astype(target.dtype)
 
         return evaluate
 

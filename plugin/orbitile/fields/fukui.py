@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..gaussians.expansion import merged
 from ..model.wavefunction import Wavefunction
 from ._field import References

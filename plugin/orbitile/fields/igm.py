@@ -84,8 +84,7 @@ def lost_shared_gradient(
         for whole, of_one, of_other in zip((x, y, z), gradients[:3], gradients[3:], strict=True)
     ]
     rest = [whole - part for whole, part in zip((x, y, z), parts, strict=True)]
-    lost: Value = there * lost_gradient(parts[0], parts[1], parts[2], rest[0], rest[1], rest[2])
-    return lost
+    return there * lost_gradient(parts[0], parts[1], parts[2], rest[0], rest[1], rest[2])
 
 
 def _of_gradient(isovalue: float) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.expressions import Value, at_least
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
 from ..model.derived import Derived

@@ -26,9 +26,9 @@ import numpy as np
 
 from taichi_kernels.expressions import Value, at_least, cbrt
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
-from ..kernels._tolerances import tolerances
+from ..gaussians.kernels._tolerances import tolerances
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Wavefunction
 from ._fading import DECADE, density_at, faded
@@ -69,16 +69,14 @@ def electron_localisation(*values: Value, paired: bool) -> Value:
     for density, x, y, z in zip(*[iter(spins)] * 4, strict=True):
         excess = excess - (x * x + y * y + z * z) / (8.0 * at_least(density, known))
     ratio = at_least(excess, 0.0) / fermi
-    shown: Value = faded(1.0 / (1.0 + ratio * ratio), total, _LOCALISED)
-    return shown
+    return faded(1.0 / (1.0 + ratio * ratio), total, _LOCALISED)
 
 
 def localised_orbital_locator(*values: Value, paired: bool) -> Value:
     """LOL from the density of each spin, or of both where they are paired; the kinetic energy density last."""
     *spins, kinetic = values
     total, fermi = _total(spins, paired)
-    shown: Value = faded(fermi / (fermi + at_least(kinetic, 0.0)), total, _LOCALISED)
-    return shown
+    return faded(fermi / (fermi + at_least(kinetic, 0.0)), total, _LOCALISED)
 
 
 def _total(densities: list[Any], paired: bool) -> tuple[Any, Any]:

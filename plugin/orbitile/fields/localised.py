@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..errors import FieldError
-from ..localised.localisation import count_of, localised, why_not
-from ..localised.schemes import SCHEMES, Scheme
+from ..base.errors import FieldError
+from ..gaussians.localised.localisation import count_of, localised, why_not
+from ..gaussians.localised.schemes import SCHEMES, Scheme
 from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
 from ._field import References

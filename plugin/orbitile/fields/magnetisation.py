@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.expressions import Value, sqrt
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
 from ..model.derived import Derived
@@ -91,8 +91,7 @@ def magnetisation_matrix(wavefunction: Wavefunction, axis: str) -> NDArray[np.fl
     else:
         mixed = (down * n) @ up.conj().T
         found = 2 * (mixed.real if axis == "x" else mixed.imag)
-    matrix: NDArray[np.float64] = (found + found.T) / 2
-    return matrix
+    return (found + found.T) / 2
 
 
 def _is_there(wavefunction: Wavefunction, axis: str) -> bool:

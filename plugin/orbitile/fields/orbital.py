@@ -12,15 +12,23 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import FieldError
+from ..base.errors import FieldError
 from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.extent import RadialTables, Spread, radial_tables, spread_of
+from ..gaussians.kernels import (
+    AUTO,
+    PreparedOrbital,
+    checked_name,
+    class_of,
+    kernel_for,
+    matrix_product,
+    recorded_choice,
+)
+from ..gaussians.kernels._sums import MANY, in_double, on_slabs
+from ..gaussians.kernels._tolerances import tolerances
+from ..gaussians.localised.schemes import SCHEMES
 from ..gaussians.packing import PackedShells, merged_primitives, packed_shells
-from ..kernels import AUTO, PreparedOrbital, checked_name, class_of, kernel_for, matrix_product, recorded_choice
-from ..kernels._sums import MANY, in_double, on_slabs
-from ..kernels._tolerances import tolerances
-from ..localised.schemes import SCHEMES
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import DAMAGED, Spin, Wavefunction
@@ -78,13 +86,11 @@ class Orbital(Field):
 
     @cached_property
     def _coefficients(self) -> NDArray[np.float64]:
-        column: NDArray[np.float64] = self.wavefunction.orbitals(self.spin).coefficients[:, self.index]
-        return column
+        return self.wavefunction.orbitals(self.spin).coefficients[:, self.index]
 
     @cached_property
     def _packed(self) -> NDArray[np.float64]:
-        packed: NDArray[np.float64] = packed_shells(self.wavefunction).from_basis @ self._coefficients
-        return packed
+        return packed_shells(self.wavefunction).from_basis @ self._coefficients
 
     @cached_property
     def _terms(self) -> NDArray[np.float64]:
@@ -213,8 +219,7 @@ class Orbital(Field):
         if self._is_quick(lattice, target):
             return matrix_product.on_slabs(self._prepared(target), lattice)
         module = kernel_for(self.kernel, class_of(lattice), target)
-        evaluate: SlabEvaluator = module.on_slabs(self._prepared(target), lattice)
-        return evaluate
+        return module.on_slabs(self._prepared(target), lattice)
 
     def joins(self, other: Field) -> bool:
         """Whether the other one is an orbital of the same wavefunction."""

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import FieldError
+from ..base.errors import FieldError
+from ..base.watch import checkpoint
 from ..gaussians.extent import Spread, spread_of
+from ..gaussians.kernels._sums import PLANES
 from ..gaussians.packing import packed_shells
-from ..kernels._sums import PLANES
 from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint
 from ._field import Field, PointEvaluator, References, SlabEvaluator
 from .orbital import Orbital, names_orbital, orbital_of, tables_of
 
@@ -102,22 +102,17 @@ class SpinorOrbital(Orbital):
     def _coefficients(self) -> NDArray[np.float64]:
         """Magnitudes over all parts, by which bounds hold for the whole."""
         real = _real(self.wavefunction)
-        magnitudes: NDArray[np.float64] = np.linalg.norm(
-            [real.alpha.coefficients[:, part.index] for part in self._those], axis=0
-        )
-        return magnitudes
+        return np.linalg.norm([real.alpha.coefficients[:, part.index] for part in self._those], axis=0)
 
     @cached_property
     def _packed_parts(self) -> NDArray[np.float64]:
         real = _real(self.wavefunction)
         columns = np.stack([real.alpha.coefficients[:, part.index] for part in self._those], axis=1)
-        packed: NDArray[np.float64] = packed_shells(real).from_basis @ columns
-        return packed
+        return packed_shells(real).from_basis @ columns
 
     @cached_property
     def _packed(self) -> NDArray[np.float64]:
-        packed: NDArray[np.float64] = np.linalg.norm(self._packed_parts, axis=1)
-        return packed
+        return np.linalg.norm(self._packed_parts, axis=1)
 
     @cached_property
     def spread(self) -> Spread:
@@ -171,8 +166,7 @@ def _filled(
 
     values: Any = np.empty(shape, dtype) if target.on_host else allocate(shape, dtype)
     evaluate(first, last, values)
-    there: NDArray[np.floating] = values if target.on_host else values.to_numpy()
-    return there
+    return values if target.on_host else values.to_numpy()
 
 
 def _magnitude(parts: list[NDArray[np.floating]]) -> NDArray[np.floating]:
@@ -180,8 +174,7 @@ def _magnitude(parts: list[NDArray[np.floating]]) -> NDArray[np.floating]:
         total = parts[0] * parts[0]
         for part in parts[1:]:
             total += part * part
-    found: NDArray[np.floating] = np.sqrt(total, out=total)
-    return found
+    return np.sqrt(total, out=total)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,12 +28,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FieldError
+from ..base.errors import FieldError
+from ..base.watch import patiently
 from ..gaussians.expansion import GaussianExpansion, integrals
 from ..gaussians.products import density_products, transition_products
 from ..model.derived import Derived
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
-from ..watch import patiently
 from ._field import References
 from ._sums import SMALL, SumField
 from .density import Weighted

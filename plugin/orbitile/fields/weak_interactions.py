@@ -74,8 +74,7 @@ _ATTRACTION = 0.04
 def plain_gradient(density: Value, x: Value, y: Value, z: Value) -> Value:
     """Reduced density gradient anywhere, cut off where it is large."""
     rho = at_least(density, _NO_DENSITY)
-    gradient: Value = at_most(norm(x, y, z) / (_GRADIENT * (rho * cbrt(rho))), _MOST)
-    return gradient
+    return at_most(norm(x, y, z) / (_GRADIENT * (rho * cbrt(rho))), _MOST)
 
 
 def within_range(gradient: Value, density: Value) -> Value:
@@ -104,8 +103,7 @@ def signed_density(density: Value, xx: Value, yy: Value, zz: Value, xy: Value, x
     positive, convex = above(determinant, 0.0), above(minors, 0.0)
     two = positive * (1.0 - convex * above(trace, 0.0))
     three = (1.0 - positive) * (convex * above(-trace, 0.0))
-    signed: Value = density * (1.0 - 2.0 * (two + three))
-    return signed
+    return density * (1.0 - 2.0 * (two + three))
 
 
 def _density_of_vacuum(isovalue: float) -> float:

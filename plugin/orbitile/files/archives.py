@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from ..errors import FileError
+from ..base.errors import FileError
 from .compression import write_bounded
 from .encodings import beginning_of_text, is_binary
 from .plain import HEAD, PlainFile, beginning, matching, name_within

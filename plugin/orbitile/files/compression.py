@@ -13,9 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import FileError
-from ..memory import available_memory
-from ..packages import install_command
+from ..base.errors import FileError
+from ..base.memory import available_memory
+from ..base.packages import install_command
 
 _PIECE = 1 << 20
 

@@ -1,4 +1,4 @@
-"""Text in whatever encoding it comes.
+"""Text in whatever encoding it comes, and characters that fonts and file formats lack, in letters: λ₂ is lambda2.
 
 Byte order marks say it; text in UTF-16 or UTF-32 without one is known by its zeros, since most of what programs write
 is ASCII. What is none of these nor valid UTF-8 is from before Unicode: Shift-JIS where it has Japanese kana, otherwise
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 
 _MARKS = (  # that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -88,3 +89,26 @@ def _decoded(data: bytes) -> str:
     except UnicodeDecodeError:
         pass
     return data.decode("cp1252", "replace")
+
+
+_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_POWERS = {"²": "^2", "³": "^3"}
+
+
+def in_words(text: str) -> str:
+    """Text with names in place of Greek letters and ∇: sign(lambda₂)rho."""
+    return "".join("del " if character == "∇" else _greek(character) for character in text)
+
+
+def plain(text: str) -> str:
+    """Text in words, and with indices and powers in line: sign(lambda2)rho, r^2."""
+    return "".join(_POWERS.get(character, character) for character in in_words(text).translate(_DIGITS))
+
+
+def _greek(character: str) -> str:
+    """Name of a Greek letter ("alpha"); any other character as it is."""
+    name = unicodedata.name(character, "")
+    if not name.startswith("GREEK "):
+        return character
+    letter = name.split()[-1].replace("LAMDA", "LAMBDA")  # as Unicode spells it
+    return letter.capitalize() if "CAPITAL" in name else letter.lower()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
-from ..errors import FileError
-from ..packages import install_command
+from ..base.errors import FileError
+from ..base.packages import required
 from .reading import damage_told
 
 MAGIC = b"Orbitile series 1\n"
@@ -18,7 +18,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of an HDF5 file without a user block."""
 
 
-def library(name: str, what: str = "series files") -> ModuleType:
+def library(name: str, what: str = "series files") -> Any:
     """The package h5py, for a file of that name; what sort of file it is, for people.
 
     Raises
@@ -26,12 +26,7 @@ def library(name: str, what: str = "series files") -> ModuleType:
     FileError
         When it is not installed.
     """
-    try:
-        import h5py
-    except ImportError as error:
-        raise FileError(f"{name}: {what} need the package h5py: {install_command('h5py')}") from error
-    module: ModuleType = h5py
-    return module
+    return required("h5py", FileError, f"{name}: {what} need the package h5py")
 
 
 def translated(path: Path) -> AbstractContextManager[None]:

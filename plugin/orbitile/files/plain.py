@@ -17,8 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-from ..errors import FileError
-from ..temporary import own_folder
+from ..base.errors import FileError
+from ..base.temporary import own_folder
 from .compression import SUFFIXES, compression_of, expand, expanded
 from .encodings import beginning_of_text, is_binary, text_of, unicode_encoding
 

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 
 _FORTRAN_EXPONENT = bytes.maketrans(b"Dd", b"EE")
 _EXPONENT_WITHOUT_LETTER = re.compile(rb"(\.\d*)([+-]\d{3})(?![\d.])")
@@ -26,7 +26,7 @@ def user_path(path: str | PathLike[str]) -> Path:
     Raises
     ------
     FileError
-        When it is that of nobody here.
+        When ~name names no user.
     """
     try:
         return Path(fspath(path)).expanduser()
@@ -237,3 +237,20 @@ def damage_told(path: Path, kind: str) -> Iterator[None]:
     except (OSError, LookupError, ValueError, TypeError, RuntimeError, AttributeError, ArithmeticError) as error:
         detail = str(error).split("\n")[0]
         raise FileError(f"{path.name}: damaged {kind} ({type(error).__name__}: {detail})") from error
+
+
+DAMAGES = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""What our own code raises where a file holds something else than its format says."""
+
+
+@contextmanager
+def damage_as_error(path: Path, kind: str, *more: type[Exception]) -> Iterator[None]:
+    """Raise a `FileError` ("damaged KIND") for `DAMAGES` and more; absurd numbers warn of nothing before."""
+    damages: tuple[type[Exception], ...] = (*DAMAGES, *more)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except FileError:
+        raise
+    except damages as error:
+        raise FileError(f"{path.name}: damaged {kind} ({type(error).__name__}: {error})") from error

@@ -1,4 +1,4 @@
-"""What the system has run out of: room on a disk, memory, handles. That is no defect, and users can do something."""
+"""What the system has run out of: room on a disk, memory, handles. Users can do something about that."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 
 _ROOM = "make room there, or have TMPDIR name a folder with room"
 _HANDLES = "close other programs, or raise the limit (ulimit -n)"

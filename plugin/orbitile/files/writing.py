@@ -1,4 +1,4 @@
-"""Writing files, and folders of them: whole or not at all, and never over what is read."""
+"""Writing files, and folders of them: whole or not at all, by one writer at a time, and never over what is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
 
 _PATIENCE, _EVERY = 5.0, 0.1
 """Seconds for which a folder is removed again where somebody still writes to it, and between two looks."""
@@ -266,3 +266,37 @@ def write_numbers(
                 lines = [separator.join([number_format] * n) + "\n" for n in [per_line] * full + [rest] * (rest > 0)]
                 formats[width] = "".join(lines)
             stream.write(((formats[width] * part.shape[0]) % tuple(part.ravel().tolist())).encode("ascii"))
+
+
+_FAR = 1 << 62
+"""Byte that is locked in a file on Windows, far behind its end."""
+
+
+def claim(path: Path) -> int:
+    """Lock a file against other writers until the descriptor is closed, at the latest when this process ends.
+
+    Raises
+    ------
+    FileError
+        When another process writes it, or nobody may.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror})") from error
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, _FAR, os.SEEK_SET)  # locks are of bytes there, and forbid to read and write them
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError) as error:
+        os.close(descriptor)
+        raise FileError(f"{path.name}: another process is writing it; wait for it, or stop it") from error
+    except OSError:
+        pass  # a file system without locks
+    return descriptor

@@ -9,11 +9,10 @@ import json
 import stat
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from ..errors import FileError
-from ..packages import install_command
+from ..base.errors import FileError
+from ..base.packages import required
 from .reading import damage_told
 
 ATTRIBUTE = "orbitile"
@@ -28,7 +27,7 @@ _LONGEST_HEADING = 16 << 20
 """Bytes of the metadata of a group, at most."""
 
 
-def library(name: str, what: str = "Zarr stores") -> ModuleType:
+def library(name: str, what: str = "Zarr stores") -> Any:
     """The package zarr, for a store of that name; what sort of store it is, for people.
 
     Raises
@@ -36,19 +35,23 @@ def library(name: str, what: str = "Zarr stores") -> ModuleType:
     FileError
         When it is not installed.
     """
-    try:
-        import zarr
-    except ImportError as error:
-        raise FileError(
-            f"{name}: {what} need the package zarr, and Python 3.11 or later: {install_command('zarr')}"
-        ) from error
-    module: ModuleType = zarr
-    return module
+    return required("zarr", FileError, f"{name}: {what} need the package zarr, and Python 3.11 or later")
 
 
 def translated(path: Path) -> AbstractContextManager[None]:
     """What zarr and its codecs raise of a damaged store, in one line."""
     return damage_told(path, "Zarr store")
+
+
+COMPRESSOR, LEVEL = "lz4", 5
+"""How chunks are compressed by Blosc, with their bytes shuffled."""
+
+
+def codecs(itemsize: int) -> list[Any]:
+    """What the metadata of an array of ours say of its chunks, for numbers of so many bytes."""
+    from zarr.codecs import BloscCodec, Crc32cCodec
+
+    return [BloscCodec(cname=COMPRESSOR, clevel=LEVEL, shuffle="shuffle", typesize=itemsize), Crc32cCodec()]
 
 
 def kind_of_store(path: Path) -> str:

@@ -19,8 +19,7 @@ Floats = NDArray[np.float64]
 
 def centre(wavefunction: Wavefunction, positions: Floats | None = None) -> Floats:
     """Middle of the atoms weighted by their numbers, shape (3,), in bohr; of the same atoms elsewhere, if given."""
-    middle: Floats = _weights(wavefunction) @ (wavefunction.positions if positions is None else positions)
-    return middle
+    return _weights(wavefunction) @ (wavefunction.positions if positions is None else positions)
 
 
 def rotation_onto(wavefunction: Wavefunction, onto: Floats, positions: Floats | None = None) -> Floats:
@@ -55,8 +54,7 @@ def _nearest_rotation(covariance: Floats) -> Floats:
     """Rotation for a covariance of positions; the unit matrix counts a little, and decides where they do not."""
     left, _, right = np.linalg.svd(covariance + np.eye(3) * (1e-7 * np.linalg.norm(covariance) + 1e-12))
     sign = np.diag([1.0, 1.0, np.sign(np.linalg.det(left @ right))])
-    rotation: Floats = left @ sign @ right
-    return rotation
+    return left @ sign @ right
 
 
 def turned_functions(wavefunction: Wavefunction, rotation: Floats) -> csr_matrix:
@@ -99,8 +97,7 @@ def aligned(wavefunction: Wavefunction, onto: Wavefunction) -> Wavefunction:
 def aligned_positions(atoms: Wavefunction, positions: Floats) -> Floats:
     """Positions that `aligned` gives the atoms of a wavefunction, brought onto it from elsewhere."""
     rotation = rotation_onto(atoms, atoms.positions, positions)
-    turned: Floats = (positions - centre(atoms, positions)) @ rotation.T + centre(atoms)
-    return turned
+    return (positions - centre(atoms, positions)) @ rotation.T + centre(atoms)
 
 
 def positions_between(atoms: Wavefunction, one: Floats, other: Floats, share: float) -> Floats:
@@ -108,16 +105,14 @@ def positions_between(atoms: Wavefunction, one: Floats, other: Floats, share: fl
     rotation = rotation_onto(atoms, one, other)
     here, there = (centre(atoms, where) for where in (one, other))
     near = (1 - share) * (one - here) + share * (other - there) @ rotation.T
-    moved: Floats = near @ part_of_rotation(rotation.T, share).T + (1 - share) * here + share * there
-    return moved
+    return near @ part_of_rotation(rotation.T, share).T + (1 - share) * here + share * there
 
 
 def part_of_rotation(rotation: Floats, share: float) -> Floats:
     """A part of a rotation, about the same axis."""
     from scipy.spatial.transform import Rotation
 
-    part: Floats = (Rotation.from_matrix(rotation) ** share).as_matrix()
-    return part
+    return (Rotation.from_matrix(rotation) ** share).as_matrix()
 
 
 def _weights(wavefunction: Wavefunction) -> Floats:

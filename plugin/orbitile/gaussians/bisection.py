@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..watch import checkpoint
+from ..base.watch import checkpoint
 
 Reals = NDArray[np.float64]
 

@@ -112,8 +112,7 @@ def shell_reach(envelopes: ShellEnvelopes, tolerance: float) -> Reals:
     n = len(envelopes.amplitude)
     limit = tolerance / n
     high = all_fallen(lambda middle: envelopes.at(middle) > limit, np.zeros(n), np.full(n, _FARTHEST))
-    reach: Reals = np.where(envelopes.amplitude > 0, high, 0.0)
-    return reach
+    return np.where(envelopes.amplitude > 0, high, 0.0)
 
 
 def enclosing_box(envelopes: ShellEnvelopes, isovalue: float) -> tuple[Reals, Reals]:

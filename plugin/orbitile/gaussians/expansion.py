@@ -14,8 +14,8 @@ from math import gamma
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.watch import checkpoint
 from ..model.derived import Derived
-from ..watch import checkpoint
 from .bisection import all_fallen
 from .packing import polynomial_powers
 
@@ -239,8 +239,7 @@ def reach(expansion: GaussianExpansion, limit: float, order: int = 0) -> Reals:
     """
 
     def make() -> Reals:
-        farthest: Reals = np.max([_reach(expansion, limit, one) for one in range(order + 1)], axis=0)
-        return farthest
+        return np.max([_reach(expansion, limit, one) for one in range(order + 1)], axis=0)
 
     return _REACHES.of(expansion, (limit, order), make)
 
@@ -271,8 +270,7 @@ def _reach(expansion: GaussianExpansion, limit: float, order: int) -> Reals:
     def above(d: Reals) -> NDArray[np.bool_]:
         with np.errstate(under="ignore", over="ignore"):
             value = (bounds * d[:, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent * d**2)
-        result: NDArray[np.bool_] = value > limit
-        return result
+        return value > limit
 
     if order:
         largest = (bounds * (orders / (2 * np.e * expansion.exponent[:, None])) ** (orders / 2)).sum(axis=1)

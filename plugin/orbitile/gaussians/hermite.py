@@ -10,7 +10,7 @@ from math import factorial, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ..watch import checkpoint
+from ..base.watch import checkpoint
 from .expansion import GaussianExpansion
 from .packing import polynomial_powers
 

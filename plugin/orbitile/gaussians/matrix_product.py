@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..watch import checkpoint
+from ..base.watch import checkpoint
 from .expansion import GaussianExpansion
 from .packing import polynomial_powers
 

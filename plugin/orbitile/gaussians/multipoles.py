@@ -32,7 +32,7 @@ from math import factorial, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ..watch import checkpoint
+from ..base.watch import checkpoint
 
 Reals = NDArray[np.float64]
 Orders = tuple[tuple[int, int, int], ...]

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import ConventionError, FileError
+from ..base.errors import ConventionError, FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import DAMAGED, Wavefunction
@@ -116,8 +116,7 @@ def _images(orbitals: Orbitals, matrix: Matrix) -> tuple[list[np.ndarray], list[
 
 def _norms(parts: list[np.ndarray], images: list[np.ndarray]) -> np.ndarray:
     pairs = zip(parts, images, strict=True)
-    norms: np.ndarray = np.sum([np.einsum("mi,mi->i", part.conj(), image).real for part, image in pairs], axis=0)
-    return norms
+    return np.sum([np.einsum("mi,mi->i", part.conj(), image).real for part, image in pairs], axis=0)
 
 
 def _products(parts: list[np.ndarray], images: list[np.ndarray], n: int) -> tuple[np.ndarray, int]:

@@ -97,8 +97,7 @@ def orbital_norms(
     With the vectors of a cell, shape (3, 3), those within one cell of orbitals that repeat with it.
     """
     matrix = repeated_overlap(shells, positions, shells, positions, cell)
-    norms: NDArray[np.float64] = np.einsum("ij,ij->j", coefficients, matrix @ coefficients)
-    return norms
+    return np.einsum("ij,ij->j", coefficients, matrix @ coefficients)
 
 
 def contraction_norms(shells: Sequence[Shell]) -> NDArray[np.float64]:
@@ -114,8 +113,7 @@ def contraction_norms(shells: Sequence[Shell]) -> NDArray[np.float64]:
 def inverse_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     """G^(-1/2) of a positive definite matrix: C G^(-1/2) is orthonormal where G is C^T S C."""
     values, axes = np.linalg.eigh(gram)
-    root: NDArray[np.float64] = (axes / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ axes.T
-    return root
+    return (axes / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ axes.T
 
 
 def shell_overlap(
@@ -221,8 +219,7 @@ def _repeated(
 def _is_ahead(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
     """One of each pair of opposite translations, by numbers of cells along each vector, shape (n, 3)."""
     x, y, z = steps.T
-    ahead: NDArray[np.bool_] = (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & (z > 0))))
-    return ahead
+    return (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & (z > 0))))
 
 
 def _entries(
@@ -365,8 +362,7 @@ def _blocks(left: _Class, a: NDArray[np.intp], right: _Class, b: NDArray[np.intp
             block[:, m, n] = np.einsum(
                 "nij,nij,nij,nij->n", prefactor, tables[0][i][u], tables[1][j][v], tables[2][k][w]
             )
-    result: NDArray[np.float64] = _to_functions(la, left.pure) @ block @ _to_functions(lb, right.pure).T
-    return result
+    return _to_functions(la, left.pure) @ block @ _to_functions(lb, right.pure).T
 
 
 def _one_dimensional(

@@ -45,11 +45,10 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.basis import Basis
 from ..model.cell import cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
-from ..model.wavefunction import Shell, Wavefunction
+from ..model.wavefunction import Basis, Shell, Wavefunction
 from .block_matrix import block_matrix, starts_of
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.watch import checkpoint
 from ..model.cell import Cell
 from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint
 from .block_matrix import starts_of
 from .expansion import GaussianExpansion, radial_bounds, reach
 from .packing import MergedPrimitives, PackedShells
@@ -170,5 +170,4 @@ def with_images(
 def _runs(first: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[np.int64]:
     """The numbers of several runs, one run after the other."""
     ends = np.cumsum(counts)
-    result: NDArray[np.int64] = np.arange(int(ends[-1])) + np.repeat(first - ends + counts, counts)
-    return result
+    return np.arange(int(ends[-1])) + np.repeat(first - ends + counts, counts)

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.watch import checkpoint
 from ..model.cell import molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
-from ..watch import checkpoint
 from .overlap import Matrix, shell_overlap
 
 if TYPE_CHECKING:

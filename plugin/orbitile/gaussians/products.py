@@ -24,9 +24,9 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.watch import checkpoint, patiently
 from ..model.cell import Cell, cell_of
 from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint, patiently
 from .expansion import GaussianExpansion, concatenated, derivative, largest_magnitudes, starts, term_counts
 from .packing import MergedPrimitives, polynomial_powers, primitives_of_one_cell
 from .periodic import images_of, unfolded

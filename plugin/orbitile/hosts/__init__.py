@@ -12,8 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Protocol, cast
 
-from ..errors import OrbitileError
-from ..registry import modules_of
+from ..base.errors import OrbitileError
+from ..base.registry import modules_of
 
 
 class Host(Protocol):

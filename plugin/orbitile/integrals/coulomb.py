@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..watch import watcher
+from ..base.watch import watcher
 from .hermite_list import HermiteList
 from .hermite_map import to_hermite, to_matrix
 from .pairs import Pairs

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..watch import watcher
+from ..base.watch import watcher
 from .functionals import Functional, at_points
 from .quadrature import Quadrature
 

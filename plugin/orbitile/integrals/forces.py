@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..model.basis import Basis
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Basis, Wavefunction
 from .coulomb import coulomb_values
 from .exchange_correlation import exchange_correlation
 from .functionals import Functional
@@ -105,8 +104,7 @@ def electrostatic_field(
     bound = _norms_of_derivatives(gaussians, np.sum(np.abs(hermite), axis=0))
     nuclei, coefficients = point_charges(charges, positions)
     electrons = coulomb_values(raised, gaussians, np.sum(hermite, axis=0), target, bra_bound=bound)
-    result: Reals = electrons - coulomb_values(raised, nuclei, coefficients, target, bra_bound=bound)
-    return result
+    return electrons - coulomb_values(raised, nuclei, coefficients, target, bra_bound=bound)
 
 
 def _norms_of_derivatives(gaussians: HermiteList, coefficients: Reals) -> Reals:
@@ -147,8 +145,7 @@ def gradient_at_nuclei(
     values = raised.blocks[0].of(coulomb_values(raised, gaussians, density, target, bra_bound=bound))
     orders = raised.blocks[0].orders
     along = [orders.index(order) for order in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
-    result: Reals = -coefficients[:, None] * values[:, along]
-    return result
+    return -coefficients[:, None] * values[:, along]
 
 
 def repulsion_gradient(charges: Reals, positions: Reals) -> Reals:
@@ -158,5 +155,4 @@ def repulsion_gradient(charges: Reals, positions: Reals) -> Reals:
     apart = positions[:, None] - positions
     cubes = np.linalg.norm(apart, axis=2) ** 3
     strength = np.divide(products, cubes, out=np.zeros_like(products), where=products != 0)
-    result: Reals = -np.einsum("ab,abk->ak", strength, apart)
-    return result
+    return -np.einsum("ab,abk->ak", strength, apart)

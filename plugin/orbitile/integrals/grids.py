@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.watch import watcher
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.units import angstrom
-from ..watch import watcher
 
 Reals = NDArray[np.float64]
 Borders = Literal["treutler", "becke"]
@@ -180,8 +180,7 @@ def _shifts(numbers: NDArray[np.integer], borders: Borders) -> Reals:
     ratio = size[:, None] / size
     if borders == "treutler":
         ratio = np.sqrt(ratio)
-    shifts: Reals = np.clip(0.25 * (ratio.T - ratio), -0.5, 0.5)
-    return shifts
+    return np.clip(0.25 * (ratio.T - ratio), -0.5, 0.5)
 
 
 def _radius(number: int) -> float:

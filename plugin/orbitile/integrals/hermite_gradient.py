@@ -17,10 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.watch import checkpoint
 from ..gaussians.packing import polynomial_powers
-from ..model.basis import Basis
-from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint
+from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import Block
 from .hermite_map import runs_of
 from .one_electron import derivative_pairs, integrals_over_space
@@ -174,5 +173,4 @@ def _density(
 
 def _dot(left: Reals, right: Reals) -> Reals:
     """Sum of the products of all numbers of each pair."""
-    result: Reals = np.einsum("nxyz,nxyz->n", left, right)
-    return result
+    return np.einsum("nxyz,nxyz->n", left, right)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
 from ..gaussians.packing import polynomial_powers
 from ..model.derived import Derived
-from ..watch import checkpoint
 from .pairs import Pairs, terms
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 
 _LIBXC = re.compile(r"(?:hyb_)?(?:lda|gga|mgga)_(?:x|c|xc|k)_\w+", re.IGNORECASE)
 """Names of libxc in full, which are functionals and nothing else."""

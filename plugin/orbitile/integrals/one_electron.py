@@ -15,9 +15,8 @@ from taichi_kernels.target import Target
 
 from ..gaussians.expansion import starts, term_counts
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
-from ..model.basis import Basis
 from ..model.derived import Derived
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList
 from .hermite_map import to_matrix
 from .pairs import TOLERANCE, Pairs, pairs_of_primitives

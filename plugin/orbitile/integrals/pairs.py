@@ -21,13 +21,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.watch import checkpoint
 from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
-from ..model.basis import Basis
 from ..model.cell import molecules_only
 from ..model.derived import Derived
-from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint
+from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList, odd_factorial
 
 Reals = NDArray[np.float64]
@@ -321,8 +320,7 @@ def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.int
             for axis, (i, j) in enumerate(zip(left, right, strict=True)):
                 product *= sums[i, j, axis]
             np.maximum(largest, product, out=largest)
-    bound: Reals = largest * most[p] * most[q] * np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z**-2.5)
-    return bound
+    return largest * most[p] * most[q] * np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z**-2.5)
 
 
 _TERM_WEIGHTS = Derived[tuple[Reals, Reals]](most=1)

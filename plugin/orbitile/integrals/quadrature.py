@@ -29,10 +29,10 @@ from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
-from ..errors import DeviceError
+from ..base.errors import DeviceError
+from ..base.watch import watcher
 from ..gaussians.packing import MergedPrimitives, polynomial_powers
 from ..model.derived import Derived
-from ..watch import watcher
 from .grids import Grid
 from .pairs import Pairs
 
@@ -77,14 +77,12 @@ class Quadrature:
     @cached_property
     def points(self) -> Reals:
         """Shape (n_points, 3), in bohr."""
-        points: Reals = self.grid.points[self._reached.cells.order]
-        return points
+        return self.grid.points[self._reached.cells.order]
 
     @cached_property
     def atom(self) -> NDArray[np.int32]:
         """The atom that each point goes with, shape (n_points,)."""
-        atom: NDArray[np.int32] = self.grid.atom[self._reached.cells.order]
-        return atom
+        return self.grid.atom[self._reached.cells.order]
 
     def in_precision(self, target: Target) -> Quadrature:
         """The same points and lists, so that what is left out is the same, with terms in another precision."""
@@ -108,8 +106,7 @@ class Quadrature:
             In e bohr^-3; behind it the components of the gradient, in e bohr^-4.
         """
         columns = self.densities([coefficients], gradient)
-        result: NDArray[np.floating] = self.sums.to_numpy(columns)[0]
-        return result
+        return self.sums.to_numpy(columns)[0]
 
     def densities(
         self, coefficients: Sequence[Reals], gradient: bool, further: bool = False, exact: bool = False
@@ -306,8 +303,7 @@ def _reach(pairs: Pairs, least: float) -> Reals:
             for of_power in coefficients.T[::-1]:
                 value = value * (distance + shift) + of_power
             left += np.log(np.maximum(value, 1e-300))
-        result: Reals = np.sqrt(np.maximum(left, 0.0) / z)
-        return result
+        return np.sqrt(np.maximum(left, 0.0) / z)
 
     reach = np.full(len(z), _FIRST)
     while np.any(next_distance(reach) > reach):

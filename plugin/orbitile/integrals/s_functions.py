@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..errors import OrbitileError
-from ..memory import require_memory
-from ..model.basis import Basis
+from ..base.errors import OrbitileError
+from ..base.memory import require_memory
+from ..base.watch import checkpoint, watcher
 from ..model.conventions import radial_normalization
-from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint, watcher
+from ..model.wavefunction import Basis, Wavefunction
 from .two_electron import RepulsionBlock
 
 if TYPE_CHECKING:

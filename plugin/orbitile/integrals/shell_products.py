@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from taichi_kernels.hermite_tables import powers_of
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.memory import require_memory
+from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
-from ..memory import require_memory
-from ..model.basis import Basis
-from ..watch import checkpoint
+from ..model.wavefunction import Basis
 from .pairs import PairClass, Pairs, pairs_of_primitives, terms
 
 if TYPE_CHECKING:

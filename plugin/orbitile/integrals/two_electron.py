@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.memory import require_memory
+from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
-from ..memory import require_memory
-from ..model.basis import Basis
-from ..model.wavefunction import Wavefunction
-from ..watch import checkpoint
+from ..model.wavefunction import Basis, Wavefunction
 from .shell_products import TOLERANCE, ShellProducts, check_shells, shell_products
 
 Reals = NDArray[np.float64]

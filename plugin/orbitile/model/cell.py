@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from .wavefunction import Wavefunction
 
 Reals = NDArray[np.float64]
@@ -46,20 +46,17 @@ class Cell:
     @property
     def heights(self) -> Reals:
         """Distances of opposite faces in bohr, shape (3,)."""
-        result: Reals = 1 / np.linalg.norm(np.linalg.inv(self.vectors), axis=0)
-        return result
+        return 1 / np.linalg.norm(np.linalg.inv(self.vectors), axis=0)
 
     def fractions(self, points: Reals) -> Reals:
         """Coordinates along the vectors, from the origin on: 0 to 1 in the cell; shape as that of the points."""
-        result: Reals = (points - self.origin) @ np.linalg.inv(self.vectors)
-        return result
+        return (points - self.origin) @ np.linalg.inv(self.vectors)
 
     def wrapped(self, points: Reals) -> Reals:
         """The images of points that lie in the cell, in bohr, shape (n, 3); points of the cell stay as they are."""
         fractions = self.fractions(points)
         outside = (fractions < -_INSIDE) | (fractions > 1 + _INSIDE)
-        result: Reals = points - np.where(outside, np.floor(fractions), 0.0) @ self.vectors
-        return result
+        return points - np.where(outside, np.floor(fractions), 0.0) @ self.vectors
 
     def holds(self, points: Reals) -> bool:
         """Whether all points lie in the cell or on its faces."""
@@ -76,8 +73,7 @@ class Cell:
         fractions = self.fractions(points)
         if np.all(np.abs(metric - np.diag(np.diag(metric))) < 1e-12 * metric.max()):
             away = fractions - np.clip(fractions, 0, 1)
-            plain: Reals = np.sqrt(away**2 @ np.diag(metric))
-            return plain
+            return np.sqrt(away**2 @ np.diag(metric))
         least = np.full(len(points), np.inf)
         for held in product((None, 0.0, 1.0), repeat=3):
             away = np.zeros_like(fractions)
@@ -92,8 +88,7 @@ class Cell:
             fits = np.all((there >= -_INSIDE) & (there <= 1 + _INSIDE), axis=1)
             square = np.einsum("ni,ij,nj->n", away, metric, away)
             least = np.where(fits, np.minimum(least, square), least)
-        result: Reals = np.sqrt(np.maximum(least, 0))
-        return result
+        return np.sqrt(np.maximum(least, 0))
 
     def shortest(self, separations: Reals) -> Reals:
         """From points to the nearest images of others: the shortest of the vectors that differ by images of the cell.
@@ -108,13 +103,11 @@ class Cell:
         near = np.array(list(product((0, -1, 1), repeat=3)), float)  # of skewed cells that one may not be the nearest
         candidates = (fractions[:, None] + near) @ self.vectors
         nearest = np.argmin(np.einsum("nid,nid->ni", candidates, candidates), axis=1)
-        result: Reals = candidates[np.arange(len(candidates)), nearest]
-        return result
+        return candidates[np.arange(len(candidates)), nearest]
 
     def corners(self) -> Reals:
         """Its eight corners in bohr, shape (8, 3), those of the last vector next to each other."""
-        result: Reals = self.origin + np.array(list(product((0.0, 1.0), repeat=3))) @ self.vectors
-        return result
+        return self.origin + np.array(list(product((0.0, 1.0), repeat=3))) @ self.vectors
 
     def edges(self) -> Reals:
         """The ends of its twelve edges in bohr, shape (12, 2, 3)."""
@@ -153,8 +146,7 @@ class Cell:
         steps = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, 3)
         steps = steps[np.argsort(np.abs(steps).sum(axis=1), kind="stable")]
         gaps = (np.maximum(np.abs(steps) - 1, 0) * self.heights).max(axis=1)
-        result: Reals = steps[gaps <= reach] @ self.vectors
-        return result
+        return steps[gaps <= reach] @ self.vectors
 
 
 def cell_of(wavefunction: Wavefunction) -> Cell | None:

@@ -58,8 +58,7 @@ def component_names(angular_momentum: int, pure: bool) -> tuple[str, ...]:
 
 def radial_normalization(exponents: NDArray[np.float64], angular_momentum: int) -> NDArray[np.float64]:
     """First two factors of the normalisation of a primitive: those of exponent and angular momentum."""
-    prefactor: NDArray[np.float64] = (2 * exponents / pi) ** 0.75 * np.sqrt((8 * exponents) ** angular_momentum)
-    return prefactor
+    return (2 * exponents / pi) ** 0.75 * np.sqrt((8 * exponents) ** angular_momentum)
 
 
 def angular_normalization(powers: Powers) -> float:

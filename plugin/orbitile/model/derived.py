@@ -68,5 +68,4 @@ class Derived(Generic[Value]):
 
     def _known(self, owner: object) -> OrderedDict[Hashable, Value]:
         kept: _Kept = vars(owner).setdefault("_kept", _Kept())
-        known: OrderedDict[Hashable, Value] = kept.setdefault(self, OrderedDict())
-        return known
+        return kept.setdefault(self, OrderedDict())

@@ -18,7 +18,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from .elements import SYMBOLS
 
 Reals = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 
 ENERGIES = (-1e6, 1e12)
 """Range of the energies of orbitals in hartree: the 1s orbital of the heaviest element has some thousands, an empty one

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FieldError, OrbitileError
+from ..base.errors import FieldError, OrbitileError
 from .displayed import Displayed
 from .wavefunction import Wavefunction
 
@@ -139,8 +139,7 @@ class Trajectory(Displayed):
             When no frame can be read.
         """
         if hasattr(self.source, "geometries"):
-            known: NDArray[np.float64] = self.source.geometries()
-            return known
+            return self.source.geometries()
         first, positions = None, np.empty((len(self), 0, 3))
         for index, wavefunction in self.frames():
             if first is None:
@@ -149,7 +148,7 @@ class Trajectory(Displayed):
             if np.array_equal(wavefunction.atomic_numbers, first.atomic_numbers):
                 positions[index:] = wavefunction.positions
             else:
-                self.problems[index] = "its atoms are others than those of the first frame, or in another order"
+                self.problems[index] = "its atoms differ from the first frame's, or are in another order"
         if first is None:
             raise OrbitileError(
                 f"{self.name}: no frame can be read: {next(iter(self.problems.values()), 'it has none')}"

@@ -4,6 +4,8 @@ Conventions of order, sign and normalisation are those of `orbitile.model.conven
 hartree.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -11,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from .conventions import n_components
 from .displayed import Displayed
 from .geometry import check_atoms
@@ -328,8 +330,7 @@ class Wavefunction(Displayed):
     @property
     def is_ghost(self) -> NDArray[np.bool_]:
         """Which atoms are ghosts: basis functions without a nucleus."""
-        ghosts: NDArray[np.bool_] = self.atomic_numbers == 0
-        return ghosts
+        return self.atomic_numbers == 0
 
     @property
     def spinors(self) -> Spinors | None:
@@ -390,6 +391,51 @@ class Wavefunction(Displayed):
             return "unrestricted"
         return "restricted open-shell" if self.n_unpaired else "restricted"
 
+    @property
+    def spins(self) -> tuple[Spin, ...]:
+        """The spins that have orbitals of their own; alpha alone where both share them."""
+        return ("alpha",) if self.beta is None else ("alpha", "beta")
+
+    @property
+    def sets(self) -> tuple[Orbitals, ...]:
+        """The orbitals of these spins."""
+        return (self.alpha,) if self.beta is None else (self.alpha, self.beta)
+
     def orbitals(self, spin: Spin) -> Orbitals:
         """Orbitals of one spin; where both spins share orbitals, the shared ones."""
         return self.beta if spin == "beta" and self.beta is not None else self.alpha
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Shells and where their atoms are.
+
+    Attributes
+    ----------
+    shells : tuple of Shell
+        As of a `Wavefunction`.
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    """
+
+    shells: tuple[Shell, ...]
+    positions: NDArray[np.float64]
+
+    @property
+    def n_basis(self) -> int:
+        """Number of basis functions."""
+        return sum(shell.n_functions for shell in self.shells)
+
+
+def same_basis(one: tuple[Shell, ...], other: tuple[Shell, ...]) -> bool:
+    """Whether two lists of shells stand for the same basis functions, to the digits that files print."""
+    return one is other or (
+        len(one) == len(other)
+        and all(
+            (a.atom, a.angular_momentum, a.pure, len(a.exponents))
+            == (b.atom, b.angular_momentum, b.pure, len(b.exponents))
+            and np.allclose(a.exponents, b.exponents, rtol=1e-6)
+            and np.allclose(a.coefficients, b.coefficients, rtol=1e-5, atol=1e-7)
+            for a, b in zip(one, other, strict=True)
+        )
+    )

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 from ..files import hdf5
 from ..files.archives import Entry
 from ..files.plain import PlainFile, beginning
@@ -22,21 +22,27 @@ from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
 from ._formats import (
+    ACCEPTED,
     KINDS,
     Reader,
+    accepted,
     by_name,
+    checked_path,
     descriptions,
     folder_patterns,
+    holds_volumes,
     known,
+    load_atoms,
+    load_volumes,
+    may_hold_volumes,
+    open_volume,
     patterns,
     reader_modules,
     recognising,
     stored_in,
     within_hdf5,
 )
-from ._paths import ACCEPTED, accepted, checked_path
 from ._places import MEMBER, Place, is_place, within_archive
-from ._volumes import holds_volumes, load_atoms, load_volumes, may_hold_volumes, open_volume
 
 _MOST_TRIED = 4
 """Kinds of files of a folder that are tried one after another."""
@@ -295,8 +301,7 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
                 f"{file.name}: not a trajectory of geometries by its name. Known: {known('geometries')}; and no "
                 f"wavefunction: {error}"
             ) from error
-    geometries: Geometries = reader.read(file, None if topology is None else checked_path(topology))
-    return geometries
+    return reader.read(file, None if topology is None else checked_path(topology))
 
 
 class WavefunctionGeometries:
@@ -335,7 +340,7 @@ def natural_order(path: str | PathLike[str]) -> list[tuple[int, int | str]]:
 def _exists(text: str) -> bool:
     try:
         return user_path(text).exists()
-    except (OSError, FileError, ValueError):  # a name too long, ~name of nobody here, a NUL character
+    except (OSError, FileError, ValueError):  # a name too long, unknown user in ~name, a NUL character
         return False
 
 
@@ -357,8 +362,7 @@ def _wavefunction_in(file: Path, original: Path) -> Wavefunction:
     """What a plain file holds; the original is the one that the user named."""
 
     def read_by(reader: Reader) -> Wavefunction:
-        found: Wavefunction = reader.read(file) if reader.read_beside is None else reader.read_beside(file, original)
-        return found
+        return reader.read(file) if reader.read_beside is None else reader.read_beside(file, original)
 
     if file.is_file():
         start = beginning(file)

@@ -1,21 +1,28 @@
-"""Formats of files in: what a reader offers, and which one reads a file."""
+"""Formats of files in: what a reader offers, which one reads a file, paths that users give, and volumes in files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import FileError
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import FileError, LatticeError, OrbitileError
+from ..base.packages import install_command
+from ..base.registry import modules_of
 from ..files import hdf5
 from ..files.archives import Entry
 from ..files.compression import compression_of
-from ..files.plain import matching, name_within
+from ..files.plain import PlainFile, beginning, matching, name_within
+from ..files.reading import neighbour, user_path
 from ..files.zarr import kind_of_store
-from ..model.stored_volume import StoredVolume
-from ..packages import install_command
-from ..registry import modules_of
+from ..model.geometry import Geometry
+from ..model.lattice import Lattice
+from ..model.volume import StoredVolume, Volume
 from ._isolation import isolated
 
 KINDS = ("wavefunction", "trajectory", "volume", "geometries")
@@ -145,3 +152,147 @@ def reader_of(entry: Entry, kind: str) -> Reader | None:
         return found
     text = bool(entry.head) and b"\0" not in entry.head and compression_of(entry.head) is None
     return None if text and (named.recognises is not None or named.BINARY) else named
+
+
+ACCEPTED = "!accept-damaged"
+"""Behind the name of a file: it is opened though its orbitals are not orthonormal, with a warning that stays."""
+
+
+def accepted(path: str | PathLike[str]) -> tuple[str, bool]:
+    """A name without the mark for damaged files, and whether it was there."""
+    text = fspath(path)
+    plain = text.removesuffix(ACCEPTED)
+    return plain, plain != text
+
+
+def checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:
+    """A file that is there and is not empty; a folder where it has the name of one that is read, or `folders` may be.
+
+    Raises
+    ------
+    FileError
+        When there is no such file, or it cannot be read.
+    """
+    file = user_path(path)
+    try:
+        if not folders and file.is_dir() and not any(file.match(pattern) for pattern in folder_patterns()):
+            raise FileError(f"{file}: is a folder, expected a file")
+        if not file.exists():
+            raise FileError(f"{file}: no such file{neighbour(file)}")
+        if file.is_file() and file.stat().st_size == 0:
+            raise FileError(f"{file.name}: the file is empty")
+    except OSError as error:
+        raise FileError(f"{file}: cannot be read ({error.strerror})") from error
+    except ValueError as error:  # a NUL character in the name
+        raise FileError(f"{str(file)!r}: not a file name ({error})") from error
+    return file
+
+
+Reals = NDArray[np.float64]
+
+
+def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
+    """Read the volumes in a cube, OpenDX, MRC/CCP4 or Orbitile `.npz` file or a Zarr store.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read, is of no known format, or is damaged.
+    """
+    file = checked_path(path)
+    reader = by_name(file, "volume")
+    if reader is None:
+        raise FileError(f"{file.name}: not a volume by its name. Known: {known('volume')}")
+    with PlainFile(file) as plain, np.errstate(all="ignore"):  # absurd numbers, which are refused
+        volumes: tuple[Volume, ...] = reader.read(plain.path)
+    return volumes
+
+
+def open_volume(path: str | PathLike[str]) -> StoredVolume:
+    """Open a Zarr store of a volume, whose values are read part by part.
+
+    Parameters
+    ----------
+    path
+        A store that Orbitile wrote, or an image in three dimensions by the convention OME-Zarr (0.4, 0.5).
+
+    Raises
+    ------
+    FileError
+        When it cannot be read, is no such store, or its metadata are damaged. What is damaged of the values is told
+        when they are read.
+
+    Examples
+    --------
+    >>> wfn = ob.load("benzene.molden")
+    >>> ob.compute_to_file(wfn, "homo", ob.Lattice.around(wfn, points=150), "homo.zarr")
+    >>> stored = ob.open_volume("homo.zarr")
+    >>> [header.lattice.shape for header in stored.headers]
+    [(150, 141, 78), (75, 70, 39), (37, 35, 19)]
+    >>> f"{max(abs(slab.values).max() for slab in stored.slabs()):.2f}"
+    '0.22'
+    >>> stored.within(1 << 20).whole().values.shape
+    (75, 70, 39)
+    """
+    file = checked_path(path)
+    reader = by_name(file, "volume")
+    opened = None if reader is None or not file.is_dir() else reader.open_volume
+    if opened is None:
+        raise FileError(f"{file.name}: not a store of a volume by its name; read other files with load_volumes")
+    return opened(file)
+
+
+def holds_volumes(path: str | PathLike[str]) -> bool:
+    """Whether a file is one of volumes, by its name; of a store, by what it says to hold."""
+    file = Path(path)
+    return by_name(file, "volume") is not None and kind_of_store(file) in ("", "volume")
+
+
+def may_hold_volumes(path: str | PathLike[str]) -> bool:
+    """The same, and not another kind of file with such a name, by its beginning.
+
+    Raises
+    ------
+    FileError
+        When it cannot be read.
+    """
+    file = Path(path).expanduser()
+    reader = by_name(file, "volume")
+    plausible = None if reader is None or not file.is_file() else reader.plausible
+    return holds_volumes(file) and (plausible is None or plausible(beginning(file)))
+
+
+def load_atoms(path: str | PathLike[str]) -> Geometry | None:
+    """Read the atoms that a file of volumes names; None where it names none.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be read or is damaged.
+    """
+    file = checked_path(path)
+    reader = by_name(file, "volume")
+    if reader is None or reader.read_atoms is None:
+        return None
+    with PlainFile(file) as plain:
+        numbers, _, positions = reader.read_atoms(plain.path)
+    try:
+        return Geometry(numbers, positions) if len(numbers) else None
+    except OrbitileError as error:
+        raise FileError(f"{file.name}: {error}") from error
+
+
+def lattice_of_file(where: str, origin: Reals, axes: Reals, shape: tuple[int, int, int]) -> Lattice:
+    """The lattice that a file states, or a `FileError` that begins with where in the file it stands."""
+    try:
+        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
+            return Lattice(origin, axes, shape)
+    except LatticeError as error:
+        raise FileError(f"{where}: {error}") from error
+
+
+def require_finite(values: NDArray[np.floating], name: str) -> None:
+    """Refuse values of a file that are not finite, with a `FileError` that names the first."""
+    if not np.isfinite(values).all():
+        bad = tuple(int(n) for n in np.argwhere(~np.isfinite(values))[0])
+        raise FileError(f"{name}: the value at point {bad} is {values[bad]}, expected a finite number")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..base.temporary import own_folder
 from ..files.encodings import text_of
 from ..files.plain import PlainFile
 from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
-from ..temporary import own_folder
 
 
 class FramesInText(ABC):

@@ -18,8 +18,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ..errors import Cancelled, FileError, OrbitileError
-from ..watch import Watch, checkpoint
+from ..base.errors import Cancelled, FileError, OrbitileError
+from ..base.watch import Watch, checkpoint
 from ..workers import Worker, WorkerEnded, environment
 
 _PATIENCE = 3.0
@@ -55,7 +55,7 @@ def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: 
     OrbitileError
         What the function raised.
     Cancelled
-        When the request that this is a part of is withdrawn (see `orbitile.watch`); the process is ended.
+        When the request that this is a part of is withdrawn (see `orbitile.base.watch`); the process is ended.
     FileError
         When it raised anything else, crashed, or took more time or memory than it may.
     """
@@ -122,7 +122,7 @@ def _limited(module: str, name: str, arguments: tuple[Any, ...], seconds: float,
         raise _Failed(f"it asks for more than {memory / 1e9:.1f} GB of memory") from error
     except RecursionError as error:
         raise _Failed("its parts are nested too deeply") from error
-    except Exception as error:  # foreign code raises whatever comes
+    except Exception as error:  # foreign code raises anything
         raise _Failed(f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0][:200]) from error
     finally:
         _limit(None, None)

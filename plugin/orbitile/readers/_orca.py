@@ -8,17 +8,19 @@ the files of `orca_2json`, `orca_2mkl` and ORCA itself for f, from those of `orc
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..gaussians.overlap import own_overlap
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
-from ._contractions import normalised
+from ._contractions import normalised, order_and_signs
 
 ANGSTROM = 1 / 0.5291772083
 """Bohr in an Angstrom as ORCA 5 and 6 have it: that of CODATA 1998. With another one, orbitals of its files that state
@@ -113,22 +115,12 @@ def localisation_of(path: Path) -> str:
     return "orca_loc" if ".loc" in (suffix.lower() for suffix in path.suffixes) else ""
 
 
-def n_functions(angular_momentum: int) -> int:
-    """Number of basis functions in a shell, which are always pure."""
-    return 2 * angular_momentum + 1
-
-
-def order_and_signs(shells: Iterable[Shell]) -> tuple[NDArray[np.intp], Reals]:
-    """What takes rows in ORCA's order to ours: their order, and their signs."""
-    order: list[int] = []
-    signs: list[float] = []
-    for shell in shells:
-        ours = component_names(shell.angular_momentum, True)
-        theirs = ("z", "x", "y") if shell.angular_momentum == 1 else ours
-        first = len(order)
-        order += [first + theirs.index(name) for name in ours]
-        signs += [-1.0 if shell.pure and int(name[1:]) in _MINUS else 1.0 for name in ours]
-    return np.array(order, np.intp), np.array(signs)
+def _components(shell: Shell) -> tuple[str, ...]:
+    """Components of a shell in ORCA's order by our names, with a minus where the sign is opposite to ours."""
+    if shell.angular_momentum == 1:
+        return ("z", "x", "y")
+    names = component_names(shell.angular_momentum, True)
+    return tuple(f"-{name}" if shell.pure and int(name[1:]) in _MINUS else name for name in names)
 
 
 def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Reals) -> Orbitals:
@@ -157,4 +149,90 @@ def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shel
             letter = ANGULAR_MOMENTUM_LETTERS[l]
             raise FileError(f"{path.name}: signs of ORCA's {letter} functions are not known, only those of s to h")
         shells.append(Shell(atom, l, True, exponents, normalised(exponents, coefficients, l)))
-    return tuple(shells), *order_and_signs(shells)
+    return tuple(shells), *order_and_signs(shells, _components)
+
+
+_SCF, _TEMPORARY = "scfp", "tmp"
+"""Names of the density of the self-consistent field, and of what ORCA needs while it computes."""
+
+_TOLERANCE = 1e-4
+"""Largest deviation of an element of a density from that of the orbitals, which are those of one iteration later."""
+
+_ELECTRONS = 1e-3
+"""By how many electrons a density may differ from the orbitals."""
+
+
+class Density(NamedTuple):
+    """A matrix over ORCA's basis functions, and its name, such as scfp or cisr: p for charge, r for spin."""
+
+    name: str
+    matrix: Reals
+
+
+def with_density(wavefunction: Wavefunction, densities: Sequence[Density], file: str) -> Wavefunction:
+    """The wavefunction with the last density that is not that of its orbitals, if there is one, and a remark.
+
+    Parameters
+    ----------
+    wavefunction
+        Orbitals of the same calculation.
+    densities
+        What a file holds; matrices of other sizes are passed over, as they are over orbitals.
+    file
+        Its name.
+
+    Raises
+    ------
+    FileError
+        When it is of another calculation than the orbitals.
+    """
+    order, signs = order_and_signs(wavefunction.shells, _components)
+    n = len(order)
+    ours = {
+        density.name: density.matrix[np.ix_(order, order)] * signs[:, None] * signs
+        for density in densities
+        if density.matrix.shape == (n, n)
+    }
+    orbitals = Path(wavefunction.source).name
+    if not ours:
+        raise FileError(
+            f"{file}: no matrix of {n} by {n}, as the orbitals of {orbitals} ask for: they are of different "
+            "calculations, or it is damaged"
+        )
+    own = _density_of(wavefunction)
+    if _SCF in ours and not np.abs(ours[_SCF] - own).max() <= _TOLERANCE * max(1.0, np.abs(own).max()):
+        raise FileError(
+            f"{file}: its density of the self-consistent field is not that of the orbitals in {orbitals}: they are of "
+            "different calculations"
+        )
+    overlap = own_overlap(wavefunction)
+    others = [
+        name
+        for name, matrix in ours.items()
+        if name != _SCF
+        and not name.endswith(_TEMPORARY)
+        and abs(float(np.sum(matrix * overlap)) - wavefunction.n_electrons) < _ELECTRONS
+    ]
+    if not others:
+        remark = f"{file} holds no density but that of the orbitals"
+        return replace(wavefunction, remarks=(*wavefunction.remarks, remark))
+    *passed, chosen = others
+    remark = f"the density is {chosen} of {file}, not that of the orbitals"
+    remark += f"; it holds {', '.join(passed)} too" if passed else ""
+    return replace(
+        wavefunction,
+        density_matrix=ours[chosen],
+        spin_density_matrix=next((ours[name] for name in _spins_of(chosen) if name in ours), np.empty(0)),
+        remarks=(*wavefunction.remarks, remark),
+    )
+
+
+def _density_of(wavefunction: Wavefunction) -> Reals:
+    parts = (wavefunction.alpha, wavefunction.beta)
+    matrices = [(part.coefficients * part.occupations) @ part.coefficients.T for part in parts if part is not None]
+    return np.sum(matrices, axis=0)
+
+
+def _spins_of(name: str) -> tuple[str, str]:
+    """What ORCA may call the spin density that goes with a density: pmp2re and rmp2re, cisp and cisr."""
+    return f"r{name[1:]}", f"{name[:-1]}r"

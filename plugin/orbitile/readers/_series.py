@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 from ..gaussians.orthonormality import checked
-from ..model.basis import same_basis
 from ..model.geometry import check_atoms
-from ..model.wavefunction import Orbitals, Shell, Wavefunction
+from ..model.wavefunction import Orbitals, Shell, Wavefunction, same_basis
 
 VERSION = 1
-"""Of the layout."""
+"""Version of the layout."""
 
 SPINS = ("alpha", "beta")
 

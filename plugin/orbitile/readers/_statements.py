@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 from ..model.wavefunction import Stated
-from . import _molden_sections as molden_sections
+from . import _molden as molden_sections
 
 Reals = NDArray[np.float64]
 

@@ -13,21 +13,20 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
 from ..files.frame_stores import FrameStore, status_of
 from ..files.reading import neighbour, user_path
 from ..files.zarr import kind_of_store, translated
 from ..model.geometry import Geometry
 from ..model.lattice import Lattice
-from ..model.stored_volume import StoredVolume
 from ..model.trajectory import frame_index
-from ..model.volume import VolumeHeader
+from ..model.volume import StoredVolume, VolumeHeader
 
 KIND = "volumes"
 """What the store says that it is."""
 
 VERSION = 1
-"""Of the layout."""
+"""Version of the layout."""
 
 VALUES = "values"
 """Name of the array of values."""

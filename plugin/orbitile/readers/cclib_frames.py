@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import ConventionError, OrbitileError
+from ..base.errors import ConventionError, OrbitileError
 from ..files.reading import complete_lines, excerpt
 from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction

@@ -16,11 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, LatticeError
+from ..base.errors import FileError
 from ..files.reading import check_room, numbers_in_text, read_bytes
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import Volume
+from ._formats import lattice_of_file
 
 DESCRIPTION = "Gaussian cube files"
 PATTERNS = ("*.cube", "*.cub")
@@ -152,12 +153,8 @@ def _header(data: bytes, name: str) -> _Header:
         if counts[-1] == 0 or (counts[-1] < 0 < counts[0]):
             raise lines.error(f"a positive number of points along {letter}", str(counts[-1]))
     unit = 1.0 if counts[0] > 0 else angstrom
-    try:
-        nx, ny, nz = (abs(count) for count in counts)
-        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
-            lattice = Lattice(origin * unit, np.array(axes) * unit, (nx, ny, nz))
-    except LatticeError as error:
-        raise FileError(f"{name}, lines 3 to 6: {error}") from error
+    nx, ny, nz = (abs(count) for count in counts)
+    lattice = lattice_of_file(f"{name}, lines 3 to 6", origin * unit, np.array(axes) * unit, (nx, ny, nz))
     check_room(name, abs(n_atoms), len(data) - lines.position, 10, "atoms")
     atoms = np.array(
         [lines.numbers(f"atom {n + 1} (number, charge, x, y, z)", 5, 5) for n in range(abs(n_atoms))]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
 from ..files.plain import PlainFile
-from ..files.reading import numbers_in_columns, numbers_in_text
+from ..files.reading import damage_as_error, numbers_in_columns, numbers_in_text
 from ..model.wavefunction import Wavefunction
 from . import openmolcas
 
@@ -50,10 +50,8 @@ def read(path: Path) -> Wavefunction:
 def read_beside(path: Path, original: Path) -> Wavefunction:
     """The same of a plain copy of a file, the others of the calculation lying beside the original."""
     sections = _sections(path.read_text(encoding="utf-8", errors="replace"))
-    try:
+    with damage_as_error(original, "INPORB file"):
         orbitals, sizes = _orbitals(sections, original.name)
-    except (ValueError, LookupError) as error:
-        raise FileError(f"{original.name}: damaged INPORB file ({type(error).__name__}: {error})") from error
     for other in others(original):
         try:
             with PlainFile(other) as plain:

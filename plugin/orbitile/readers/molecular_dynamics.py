@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
+from ..base.packages import install_command
 from ..files.plain import PlainFile
 from ..model.geometry import Geometry
 from ..model.units import angstrom
-from ..packages import install_command
 from ._isolation import isolated
 
 DESCRIPTION = "geometries in DCD, XTC, TRR and NetCDF files with a topology, in PDB and GRO files without one"
@@ -114,8 +114,7 @@ def positions_of(path: str, topology: str, index: int) -> NDArray[np.float64]:
         found = mdtraj.load_frame(path, index, top=_topology(topology, Path(topology).stat().st_mtime_ns)).xyz
     if not len(found):
         raise FileError(f"{Path(path).name}: frame {index + 1} is missing: cut off, or damaged before it")
-    positions: NDArray[np.float64] = found[0].astype(np.float64)
-    return positions
+    return found[0].astype(np.float64)
 
 
 @lru_cache(maxsize=1)

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, LatticeError
+from ..base.errors import FileError
 from ..files.reading import check_room
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import Volume
+from ._formats import lattice_of_file, require_finite
 
 DESCRIPTION = "MRC and CCP4 maps"
 PATTERNS = ("*.mrc", "*.map", "*.ccp4")
@@ -63,9 +64,7 @@ def read(path: Path) -> tuple[Volume, ...]:
         raise FileError(f"{name}: damaged MRC/CCP4 map ({error})") from error
     except MemoryError as error:
         raise FileError(f"{name}: too large for the memory of this machine") from error
-    if not np.isfinite(values).all():
-        bad = tuple(int(n) for n in np.argwhere(~np.isfinite(values))[0])
-        raise FileError(f"{name}: the value at point {bad} is {values[bad]}, expected a finite number")
+    require_finite(values, name)
     return (Volume(values, _lattice(header, start, values.shape, name), *_labels(header)),)
 
 
@@ -125,12 +124,8 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
         first = np.zeros(3)
         first[order] = [int(header[key]) for key in ("nxstart", "nystart", "nzstart")]
         origin, axes = _unskewed(first @ axes, axes, header, start, name)
-    try:
-        nx, ny, nz = shape
-        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
-            return Lattice(origin * angstrom, axes * angstrom, (nx, ny, nz))
-    except LatticeError as error:
-        raise FileError(f"{name}: {error}") from error
+    nx, ny, nz = shape
+    return lattice_of_file(name, origin * angstrom, axes * angstrom, (nx, ny, nz))
 
 
 def cell_axes(lengths: NDArray[np.float64], angles: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError
 from ..files.compression import check_expansion
 from ..files.reading import check_room
-from ..model.lattice import Lattice
 from ..model.volume import Volume
+from ._formats import lattice_of_file, require_finite
 
 DESCRIPTION = "Orbitile volumes (NumPy archives)"
 PATTERNS = ("*.npz",)
@@ -46,16 +46,10 @@ def read(path: Path) -> tuple[Volume, ...]:
             f"{name}: expected values of three dimensions in float32 or float64, got shape {values.shape} of "
             f"{values.dtype}"
         )
-    if not np.isfinite(values).all():
-        bad = tuple(int(n) for n in np.argwhere(~np.isfinite(values))[0])
-        raise FileError(f"{name}: the value at point {bad} is {values[bad]}, expected a finite number")
-    try:
-        nx, ny, nz = values.shape
-        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
-            lattice = Lattice(origin, axes, (nx, ny, nz))
-        return (Volume(np.ascontiguousarray(values), lattice, quantity, unit),)
-    except OrbitileError as error:
-        raise FileError(f"{name}: {error}") from error
+    require_finite(values, name)
+    nx, ny, nz = values.shape
+    lattice = lattice_of_file(name, origin, axes, (nx, ny, nz))
+    return (Volume(np.ascontiguousarray(values), lattice, quantity, unit),)
 
 
 def _array(archive: zipfile.ZipFile, key: str, name: str) -> NDArray[Any]:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import FileError, LatticeError
+from ..base.errors import FileError
 from ..files.reading import check_room, numbers_in_text, read_bytes
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import Volume
+from ._formats import lattice_of_file
 
 DESCRIPTION = "OpenDX files of regular grids (APBS)"
 PATTERNS = ("*.dx",)
@@ -108,11 +109,8 @@ def _lattice(text: bytes, name: str) -> Lattice:
         )
     origin = rows[b"origin"][0] if rows[b"origin"] else [0.0, 0.0, 0.0]  # the default of the format
     nx, ny, nz = (int(count) for count in counts)
-    try:
-        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
-            return Lattice(np.array(origin) * angstrom, np.array(rows[b"delta"]) * angstrom, (nx, ny, nz))
-    except LatticeError as error:
-        raise FileError(f"{name}, line {_line(text, positions.start())} and following: {error}") from error
+    where = f"{name}, line {_line(text, positions.start())} and following"
+    return lattice_of_file(where, np.array(origin) * angstrom, np.array(rows[b"delta"]) * angstrom, (nx, ny, nz))
 
 
 def _numbers(words: bytes, text: bytes, position: int, name: str, expected: str) -> list[float]:

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 from ..files import hdf5
+from ..files.reading import damage_as_error
 from ..model.conventions import angular_normalization, cartesian_powers, n_components
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
@@ -48,21 +49,13 @@ def read(path: Path) -> Wavefunction:
 
 def contents_of(path: Path) -> dict[str, Any]:
     """What of a file is read, by name; in a process of its own."""
-    found: dict[str, Any] = isolated(
-        arrays_of, str(path.absolute()), name=path.name, library="h5py", size=path.stat().st_size
-    )
-    return found
+    return isolated(arrays_of, str(path.absolute()), name=path.name, library="h5py", size=path.stat().st_size)
 
 
 def converted(contents: dict[str, Any], path: Path) -> Wavefunction:
     """The wavefunction in what was read; whatever is wrong with it, a `FileError`."""
-    try:
-        with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
-            return _wavefunction(contents, path)
-    except FileError:
-        raise
-    except (OrbitileError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise FileError(f"{path.name}: damaged OpenMolcas file ({type(error).__name__}: {error})") from error
+    with damage_as_error(path, "OpenMolcas file", OrbitileError):
+        return _wavefunction(contents, path)
 
 
 def arrays_of(name: str) -> dict[str, Any]:

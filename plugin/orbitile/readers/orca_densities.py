@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import FileError
+from ..base.errors import FileError
 from ..files.plain import PlainFile, name_within
 from ..files.reading import check_room, read_bytes
 from ..model.wavefunction import Wavefunction
 from . import orca_gbw, orca_json
-from ._orca_density import Density, with_density
+from ._orca import Density, with_density
 
 DESCRIPTION = "ORCA's densities, beside its .gbw or JSON"
 PATTERNS = ("*.densities",)

@@ -19,7 +19,12 @@ What does not fit all of that is read by `orca_2json`, where there is an ORCA.
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +32,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
+from ..base.imports import program
+from ..base.temporary import own_folder
 from ..files.reading import check_room, read_bytes
-from ..model.conventions import radial_normalization
+from ..model.conventions import n_components, radial_normalization
 from ..model.wavefunction import Wavefunction
-from . import _orca_2json, orca_json
-from ._orca import Atoms, Contraction, OrbitalSet, localisation_of, n_functions, wavefunction_of
+from . import orca_json
+from ._orca import Atoms, Contraction, OrbitalSet, localisation_of, wavefunction_of
 
 DESCRIPTION = "ORCA's files of orbitals"
 PATTERNS = ("*.gbw", "*.loc", "*.uno", "*.uco", "*.qro", "*.unso", "*.nat", "*.mp2nat")
@@ -74,13 +81,13 @@ def read(path: Path) -> Wavefunction:
     try:
         return _wavefunction(_Blocks(read_bytes(path), path.name), path)
     except _Unknown as error:
-        if not _orca_2json.orca_2json():
+        if not orca_2json():
             raise FileError(
                 f"{path.name}: {error}. Known are those of ORCA 4.2, 5.0, 6.0 and 6.1. With orca_2json of the ORCA "
                 f"that wrote it on PATH it is read all the same; or run orca_2mkl {path.stem} -molden there, and read "
                 f"{path.stem}.molden.input"
             ) from error
-    with _orca_2json.json_of(path) as written:
+    with json_of(path) as written:
         return replace(orca_json.read(written), source=str(path), localised=localisation_of(path))
 
 
@@ -111,7 +118,7 @@ def _wavefunction(blocks: _Blocks, path: Path) -> Wavefunction:
     n_atoms = int(blocks.numbers(blocks.geometry, "<i4", 1)[0])
     atoms = blocks.numbers(blocks.geometry + 4, _ATOMS[blocks.new], n_atoms)
     contractions, version = _basis(blocks, n_atoms)
-    n_basis = sum(n_functions(contraction.angular_momentum) for contraction in contractions)
+    n_basis = sum(n_components(contraction.angular_momentum, True) for contraction in contractions)
     return wavefunction_of(
         path,
         Atoms(atoms["element"], atoms["charge"], atoms["position"]),
@@ -160,7 +167,7 @@ def _contractions(blocks: _Blocks, n_centres: int, n_atoms: int, most: int) -> I
                 raise _Unknown(f"a shell of {n} primitives")
             exponents = shell["exponents"][:n]
             yield Contraction(atom, l, exponents, shell["coefficients"][:n] / radial_normalization(exponents, l))
-            first += n_functions(l)
+            first += n_components(l, True)
         place += n_shells * record.itemsize
 
 
@@ -188,3 +195,50 @@ def _sets(blocks: _Blocks, n_basis: int) -> list[OrbitalSet]:
         OrbitalSet(spin["coefficients"], spin["occupations"], spin["energies"])
         for spin in blocks.numbers(place, record, n_spins)
     ]
+
+
+_SECONDS = 600.0
+"""What it may take: that of ORCA 5 computes integrals too."""
+
+
+def orca_2json() -> str:
+    """Path of `orca_2json`, on the search path or beside `orca`; empty where there is none."""
+    found = program("orca_2json")
+    if not found and (orca := program("orca")):
+        found = shutil.which("orca_2json", path=os.path.dirname(os.path.realpath(orca))) or ""
+    return found
+
+
+@contextmanager
+def json_of(path: Path) -> Iterator[Path]:
+    """JSON that `orca_2json` writes of a file, in a folder of its own for as long as the context lasts.
+
+    Raises
+    ------
+    FileError
+        When it writes none; says what it said.
+    """
+    with tempfile.TemporaryDirectory(dir=own_folder()) as folder:
+        copy = Path(folder, path.name)
+        shutil.copyfile(path, copy)
+        said = ""
+        for named in (copy.name, copy.stem):  # ORCA 6, and ORCA 5
+            try:
+                done = subprocess.run(
+                    [orca_2json(), named, "-json"],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    timeout=_SECONDS,
+                    check=False,
+                )
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise FileError(f"{path.name}: orca_2json cannot read it ({error})") from error
+            written = next(iter(Path(folder).glob("*.json")), None)
+            if written is not None:
+                yield written
+                return
+            said = said or done.stdout.decode("utf-8", "replace").strip()
+        last = said.rpartition("\n")[2][:200] or "it said nothing"
+        raise FileError(f"{path.name}: orca_2json cannot read it ({last}); is it of the ORCA that wrote the file?")

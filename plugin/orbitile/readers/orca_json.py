@@ -12,13 +12,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
+from ..base.memory import require_memory
 from ..files.reading import read_bytes
-from ..memory import require_memory
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.wavefunction import Stated, Wavefunction
-from ._orca import ANGSTROM, Atoms, Contraction, OrbitalSet, wavefunction_of
-from ._orca_density import Density, with_density
+from ._orca import ANGSTROM, Atoms, Contraction, Density, OrbitalSet, wavefunction_of, with_density
 
 DESCRIPTION = "JSON of ORCA's orca_2json"
 PATTERNS = ("*.json",)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 from ..gaussians.promolecule import promolecule
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 
-DESCRIPTION = "free atoms in place of a wavefunction"
+DESCRIPTION = "promolecules (superposed free atoms)"
 PATTERNS = ("*.promolecule",)
 KIND = "wavefunction"
 

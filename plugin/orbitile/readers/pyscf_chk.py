@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
-from ..files.hdf5 import library
+from ..base.errors import FileError
+from ..files.hdf5 import SIGNATURE, library
+from ..files.reading import damage_as_error
 from ..gaussians.overlap import shell_overlap
 from ..model.elements import SYMBOLS
 from ..model.libcint import components_of_spinors, functions_of, n_spinors
@@ -38,7 +39,6 @@ KIND = "wavefunction"
 BINARY = True
 CONTENTS = ("mol",)
 
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _GROUPS = ("mcscf", "scf")
 """Where orbitals are, those of the higher level first."""
 _ENTRIES = ("mo_coeff", "mo_occ", "mo_energy", "ncore", "casdm1", "kpt", "kpts")
@@ -54,18 +54,15 @@ def recognises(head: str) -> bool:
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction; h5py, which this needs, is an extra."""
     with path.open("rb") as stream:
-        signature = stream.read(len(_SIGNATURE))
-    if signature != _SIGNATURE:
+        signature = stream.read(len(SIGNATURE))
+    if signature != SIGNATURE:
         raise FileError(
             f"{path.name}: no checkpoint file of PySCF, which is HDF5; one of Gaussian becomes readable by formchk"
         )
     size = path.stat().st_size
     contents = isolated(contents_of, str(path), name=path.name, library="the library of HDF5", size=size)
-    try:
-        with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
-            return _wavefunction(contents, path)
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
-        raise FileError(f"{path.name}: damaged checkpoint file ({type(error).__name__}: {error})") from error
+    with damage_as_error(path, "checkpoint file", RecursionError):
+        return _wavefunction(contents, path)
 
 
 def contents_of(path: str) -> dict[str, Any]:
@@ -199,8 +196,7 @@ def _molecule(stored: dict[str, Any], name: str) -> _Molecule:
 def _radial_norm(exponents: Reals, l: int) -> Reals:
     r"""Norms of primitives, which the coefficients contain: :math:`\int r^{2l+2} N^2 e^{-2\zeta r^2} dr = 1`."""
     constant = 2 ** (2 * l + 3) * factorial(l + 1) / (factorial(2 * l + 2) * sqrt(pi))
-    norms: Reals = np.sqrt(constant * (2 * exponents) ** (l + 1.5))
-    return norms
+    return np.sqrt(constant * (2 * exponents) ** (l + 1.5))
 
 
 def _number(symbol: str) -> int:

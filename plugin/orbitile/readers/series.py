@@ -40,10 +40,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
 from ..files.hdf5 import MAGIC, USER_BLOCK, library, translated
 from ..files.plain import PlainFile
 from ._series import SPINS, SeriesFrames
+from .series_zarr import ZarrFrames
 
 DESCRIPTION = "series files of Orbitile"
 PATTERNS = ("*.series.h5",)
@@ -93,8 +94,7 @@ class HDF5Frames(SeriesFrames):
         return self._file.attrs[name]
 
     def _whole(self, name: str) -> NDArray[Any]:
-        whole: NDArray[Any] = self._file[name][()]
-        return whole
+        return self._file[name][()]
 
     def _of_frame(self, name: str, index: int, width: int | None = None) -> Any:
         data = self._reaching(name, index + 1)[index]
@@ -142,3 +142,14 @@ def _is_open(superblock: bytes, size: int) -> bool:
     if size < max(end, USER_BLOCK + 48):
         raise FileError(f"cut off: {size} bytes, expected {max(end, 560)} at least")
     return superblock[11] != 0
+
+
+def open_series(path: Path) -> SeriesFrames:
+    """Frames of a series: of a Zarr store where there is a folder, otherwise of an HDF5 file.
+
+    Raises
+    ------
+    FileError
+        When it is no series, of a later version, or damaged.
+    """
+    return ZarrFrames(path) if path.is_dir() else HDF5Frames(path)

@@ -15,7 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
 from ..files.frame_stores import FrameStore, status_of
 from ..files.zarr import translated
 from ._series import SPINS, VERSION, SeriesFrames, frame_shapes

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
+from ..base.errors import FileError
+from ..base.packages import required
+from ..files.reading import damage_as_error
 from ..model.conventions import (
     angular_normalization,
     cartesian_powers,
@@ -23,7 +25,6 @@ from ..model.conventions import (
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.elements import SYMBOLS
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
-from ..packages import install_command
 from ._isolation import isolated
 
 DESCRIPTION = "TREXIO files"
@@ -47,11 +48,8 @@ def read(path: Path) -> Wavefunction:
     """Read a wavefunction; the library that this needs is an extra."""
     name = str(path.absolute())
     contents = isolated(arrays_of, name, name=path.name, library="the library of TREXIO", size=_size(path))
-    try:
-        with np.errstate(all="ignore"):  # absurd numbers, which the wavefunction refuses
-            return _wavefunction(contents, path)
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:
-        raise FileError(f"{path.name}: damaged TREXIO file ({type(error).__name__}: {error})") from error
+    with damage_as_error(path, "TREXIO file"):
+        return _wavefunction(contents, path)
 
 
 def arrays_of(path: str) -> dict[str, Any]:
@@ -60,10 +58,7 @@ def arrays_of(path: str) -> dict[str, Any]:
     The library crashes on some damaged files, so it is called in a process of its own.
     """
     name = Path(path).name
-    try:
-        import trexio
-    except ImportError as error:
-        raise FileError(f"{name}: TREXIO files need the package trexio: {install_command('trexio')}") from error
+    trexio = required("trexio", FileError, f"{name}: TREXIO files need the package trexio")
     try:
         with trexio.File(path, "r", trexio.TREXIO_AUTO) as file:
             return {

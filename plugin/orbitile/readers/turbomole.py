@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -18,16 +19,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConventionError, FileError, OrbitileError
-from ..files.reading import numbers_in_columns, numbers_in_text
+from ..base.errors import ConventionError, FileError, OrbitileError
+from ..files.encodings import text_of
+from ..files.plain import PlainFile
+from ..files.reading import numbers_in_columns, numbers_in_text, read_bytes
 from ..gaussians.orthonormality import checked
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Shell, Stated, Wavefunction, are_natural
-from ._contractions import normalised
-from ._data_groups import Group, counted, files_named_in, group, groups_in, groups_of
+from ._contractions import normalised, order_and_signs
 
 DESCRIPTION = "folders of Turbomole (control, coord, basis, mos)"
 PATTERNS = ("control", "mos", "alpha", "beta")
@@ -173,8 +175,6 @@ def _shells(
     """Shells, and what takes coefficients of the file to ours: order of the rows, sign of each row."""
     blocks = _blocks(basis)
     shells: list[Shell] = []
-    order: list[int] = []
-    signs: list[float] = []
     for atom, name in enumerate(assigned["basis"]):
         if name in ("", "none"):
             continue
@@ -183,18 +183,16 @@ def _shells(
         contractions = sorted(_contractions(blocks[name], basis.file), key=lambda contraction: contraction[0])
         for momentum, exponents, coefficients in contractions:
             shells.append(Shell(atom, momentum, True, exponents, normalised(exponents, coefficients, momentum)))
-            theirs = _components(momentum)
-            names = component_names(momentum, True)
-            order += [len(order) + theirs.index(name) for name in names]
-            signs += [-1.0 if name in _OPPOSITE.get(momentum, ()) else 1.0 for name in names]
-    return tuple(shells), np.array(order, np.intp), np.array(signs)
+    return tuple(shells), *order_and_signs(shells, _components)
 
 
-def _components(momentum: int) -> list[str]:
-    """Components of a shell in the order of Turbomole, by our names."""
-    if momentum < 2:
-        return list(component_names(momentum, True))
-    return ["c0", *(f"{kind}{m}" for m in range(1, momentum + 1) for kind in ("cs" if m % 2 else "sc"))]
+def _components(shell: Shell) -> list[str]:
+    """Components of a shell in the order of Turbomole by our names, a minus in front where the sign is opposite."""
+    l = shell.angular_momentum
+    if l < 2:
+        return list(component_names(l, True))
+    names = ["c0", *(f"{kind}{m}" for m in range(1, l + 1) for kind in ("cs" if m % 2 else "sc"))]
+    return [f"-{name}" if name in _OPPOSITE.get(l, ()) else name for name in names]
 
 
 def _contractions(lines: Sequence[str], file: str) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
@@ -314,3 +312,106 @@ def _method(groups: Mapping[str, Group]) -> str:
     """The density functional, if there is one."""
     lines = groups["dft"].lines if "dft" in groups else ()
     return next((line.split()[1] for line in lines if line.split()[0] == "functional" and len(line.split()) > 1), "")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A data group.
+
+    Attributes
+    ----------
+    options : str
+        What follows its name in the line of its name.
+    lines : tuple of str
+        The lines below, without comments and empty ones.
+    file : str
+        Name of the file in which it stands.
+    """
+
+    options: str
+    lines: tuple[str, ...]
+    file: str
+
+
+def groups_of(control: Path) -> dict[str, Group]:
+    """Data groups by name, those in files beside `control` too; files that are not there are passed over.
+
+    Raises
+    ------
+    FileError
+        When a file cannot be read, or is in another folder: what a calculation refers to anywhere else is not read.
+    """
+    groups = groups_in(control)
+    for name, group in list(groups.items()):
+        other = re.search(r"\bfile=(\S+)", group.options)
+        if other is None or name not in _WANTED:
+            continue
+        path = control.parent / other[1]
+        if path.parent != control.parent or path.is_symlink():
+            raise FileError(
+                f"{control.name}: ${name} is in {other[1]}, expected a file of the same folder; copy it there"
+            )
+        found = groups_in(path).get(name) if path.is_file() else None
+        if found is None:
+            del groups[name]
+        else:
+            groups[name] = found
+    return groups
+
+
+def files_named_in(control: Path) -> tuple[Path, ...]:
+    """Files in which there are the groups that are read, as `control` names them."""
+    groups = groups_in(control)
+    found = (re.search(r"\bfile=(\S+)", groups[name].options) for name in _WANTED if name in groups)
+    return tuple(dict.fromkeys(control.parent / match[1] for match in found if match is not None))
+
+
+_WANTED = ("coord", "basis", "ecp", "energy", "scfmo", "uhfmo_alpha", "uhfmo_beta")
+"""Groups whose files are read; others may be large."""
+
+
+def groups_in(path: Path) -> dict[str, Group]:
+    """Data groups of one file by name."""
+    with PlainFile(path) as plain:
+        text = text_of(read_bytes(plain.path))
+    groups: dict[str, Group] = {}
+    for part in re.split(r"^\$", text, flags=re.MULTILINE)[1:]:
+        heading, _, rest = part.partition("\n")
+        words = re.match(r"(alpha shells|beta shells|closed shells|open shells|\S+)\s*(.*)", heading)
+        if words is not None and words[1] != "end":
+            lines = tuple(line for line in rest.split("\n") if line.strip() and not line.lstrip().startswith("#"))
+            groups.setdefault(words[1], Group(words[2].strip(), lines, path.name))
+    return groups
+
+
+def group(groups: Mapping[str, Group], name: str, control: Path, remedy: str) -> Group:
+    """A group that has to be there.
+
+    Raises
+    ------
+    FileError
+        When it is not, or its file is missing.
+    """
+    if name not in groups:
+        raise FileError(
+            f"{control.name}: no ${name} there, nor in a file beside it that {control.name} names; {remedy}"
+        )
+    return groups[name]
+
+
+def counted(text: str) -> list[int]:
+    """Numbers of a list such as `1-3,7`, from 1.
+
+    Raises
+    ------
+    ValueError
+        When it is none, or longer than any of ours.
+    """
+    numbers: list[int] = []
+    for part in text.replace(" ", "").split(","):
+        low, _, high = part.partition("-")
+        first, last = int(low), int(high or low)
+        if not 0 < first <= last < 1_000_000:
+            raise ValueError(f"{part} in a list of numbers")
+        numbers += range(first, last + 1)
+    return numbers

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
 from ..files.plain import PlainFile
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry

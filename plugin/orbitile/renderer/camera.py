@@ -1,4 +1,4 @@
-"""The camera that looks at a scene."""
+"""The camera that looks at a scene, and how fine a surface and its lattice have to be to look round through it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import RenderError
+from ..base.arrays import Reals
+from ..base.errors import RenderError
+from ..model.lattice import Lattice
+from ..model.surface import Surface
 from ..scenes.scene import Scene
+from ..surfaces.subdivision import subdivided
 
-Floats = NDArray[np.float64]
 Margins = tuple[float, float, float, float]
 """What stays free at the left, right, lower and upper edge of a picture, as shares of its width and height."""
 
@@ -35,8 +38,8 @@ class Camera:
         Distances before the eye between which things are seen, in bohr; None to see everything.
     """
 
-    rotation: Floats = field(default_factory=lambda: np.eye(3))
-    eye: Floats | None = None
+    rotation: Reals = field(default_factory=lambda: np.eye(3))
+    eye: Reals | None = None
     field_of_view: float = 18.0
     orthographic: bool = False
     height: float | None = None
@@ -167,7 +170,7 @@ class Camera:
             raise RenderError("nothing to draw: give a surface, or a wavefunction for its molecule")
         return self.held(self.reach(centres, radii, aspect, margins), aspect, margins)
 
-    def reach(self, centres: Floats, radii: Floats | float, aspect: float, margins: Margins) -> Floats:
+    def reach(self, centres: Reals, radii: Reals | float, aspect: float, margins: Margins) -> Reals:
         """How far spheres reach towards the right, left, upper and lower plane of view and the viewer, shape (5,).
 
         What several sets of spheres reach together is the largest of each number, `numpy.maximum`; see `held`.
@@ -178,7 +181,7 @@ class Camera:
         planes = [(across + depth * slope + radii * np.hypot(1, slope)).max() for across, depth, slope in towards]
         return np.array([*planes, (z + radii).max()])
 
-    def held(self, reach: Floats, aspect: float, margins: Margins) -> Camera:
+    def held(self, reach: Reals, aspect: float, margins: Margins) -> Camera:
         """The camera moved to where what reaches so far is in the picture, and as large as it can be."""
         left, right, bottom, top = self._edges(aspect, margins)
         needed = (reach[0] + reach[1]) / (left + right), (reach[2] + reach[3]) / (bottom + top)
@@ -192,7 +195,7 @@ class Camera:
         depth = front if self.orthographic else extent
         return replace(self, eye=self.rotation.T @ np.array([*across, depth]), height=height)
 
-    def without_perspective(self, middle: Floats) -> Camera:
+    def without_perspective(self, middle: Reals) -> Camera:
         """The orthographic camera that shows what is at the depth of a point as large as this one does.
 
         Raises
@@ -211,11 +214,10 @@ class Camera:
         height = float(2 * depth * np.tan(np.radians(self.field_of_view) / 2))
         return replace(self, orthographic=True, height=height)
 
-    def _edges(self, aspect: float, margins: Margins) -> Floats:
+    def _edges(self, aspect: float, margins: Margins) -> Reals:
         """Of the planes of view less the margins: slopes, or for an orthographic camera shares of the height."""
         half = 0.5 if self.orthographic else np.tan(np.radians(self.field_of_view) / 2)
-        edges: Floats = half * np.array([aspect, aspect, 1, 1]) * (1 - 2 * np.array(margins))
-        return edges
+        return half * np.array([aspect, aspect, 1, 1]) * (1 - 2 * np.array(margins))
 
 
 def default_camera(points: ArrayLike) -> Camera:
@@ -233,10 +235,65 @@ def default_camera(points: ArrayLike) -> Camera:
     return camera.turned(x=-60, y=15) if flat else camera
 
 
-def _closest(basis: Floats, preferred: Floats) -> Floats:
+def _closest(basis: Reals, preferred: Reals) -> Reals:
     """The unit vector, in the space of the columns of a basis, nearest to the first preferred one that is near it."""
     for direction in preferred:
-        projection: Floats = basis @ (basis.T @ direction)
+        projection: Reals = basis @ (basis.T @ direction)
         if np.linalg.norm(projection) > 0.5:  # true of one of three directions at right angles at least
             break
     return projection / np.linalg.norm(projection)
+
+
+_CELL_PIXELS = 12
+"""Size in pixels of the cells of a lattice that shows the edges and thin walls of a field, as those of ELF."""
+
+_EDGE_PIXELS = 6
+"""Length in pixels of the edges of triangles at which an outline looks round."""
+
+_MOST_FACES = 250_000
+"""Triangles that a surface is not subdivided beyond."""
+
+_NEARLY = 0.75
+"""A lattice stays as it is whose spacing would become less than that much finer: nobody sees the difference."""
+
+_MOST_POINTS = 3_000_000
+"""Points of a lattice up to which a surface is refined for the sake of a picture."""
+
+
+def pixel_at(camera: Camera, points: NDArray[np.floating], height: int) -> float:
+    """What a pixel of a picture of this height shows at the depth of the middle of points, in bohr.
+
+    The camera has an eye, or is not placed yet: then nothing is known, and a pixel shows a bohr.
+    """
+    if camera.eye is None or not len(points):
+        return 1.0
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    depth = max(float((camera.eye - middle) @ camera.rotation[2]), 1e-3)
+    return (camera.height or 2 * depth * float(np.tan(np.radians(camera.field_of_view) / 2))) / height
+
+
+def cell_spacing(pixel: float) -> float:
+    """Spacing of a lattice, in bohr, that shows the detail of a field where a pixel shows so many bohr."""
+    return _CELL_PIXELS * pixel
+
+
+def round_surface(surface: Surface, pixel: float) -> Surface:
+    """The surface with triangles so small that its outline looks round where a pixel shows so many bohr."""
+    if not len(surface.faces):
+        return surface
+    a, b = (surface.vertices[surface.faces[:: len(surface.faces) // 1000 + 1, corner]] for corner in (0, 1))
+    length = float(np.linalg.norm(b - a, axis=1).mean()) / pixel
+    while length > _EDGE_PIXELS and 4 * len(surface.faces) <= _MOST_FACES:
+        surface, length = subdivided(surface), length / 2
+    return surface
+
+
+def round_lattice(lattice: Lattice, spacing: float) -> Lattice:
+    """The box of a lattice with this spacing where that is finer, but no more than three million points."""
+    steps = np.array(lattice.shape) - 1
+    coarsest = float((lattice.cell_volume * steps.prod() / _MOST_POINTS) ** (1 / 3))
+    factor = max(spacing, coarsest) / float(lattice.spacings.max())
+    if factor > _NEARLY or not lattice.is_orthogonal:
+        return lattice
+    nx, ny, nz = (int(n) + 1 for n in np.ceil(steps / factor))
+    return replace(lattice, axes=lattice.axes * (steps / (nx - 1, ny - 1, nz - 1))[:, None], shape=(nx, ny, nz))

@@ -2,7 +2,7 @@
 
 1. Balls and sticks are ray-cast: each is a box or a square that covers it, and the fragment shader finds where the
    line of sight hits the sphere or the cylinder, so outlines, depths and highlights are exact at any size.
-2. Layers of translucent surfaces are mixed in the order of their depth (see `transparency`).
+2. Layers of translucent surfaces are mixed in the order of their depth (see below).
 3. There are n x n samples a pixel, and a filter two pixels wide makes a pixel of them. The picture is made in tiles of
    samples, so that its size is limited neither by the largest texture nor by memory, and simple parts of it need few
    passes; where nothing is, nothing is drawn.
@@ -10,6 +10,15 @@
 Light is added up in linear light; layers and samples are mixed in display values with premultiplied alpha. The latter
 is what every program does that puts a picture with transparency on a page, so a transparent picture on white paper is
 equal to the picture with a white background.
+
+**Translucent surfaces** are mixed in the right order whatever the order of their triangles. Fragments are collected in
+a list per sample in one pass, then taken from it nearest first and put under each other (J. C. Yang et al., Real-Time
+Concurrent Linked List Construction on the GPU, Computer Graphics Forum 2010). That needs OpenGL 4.3. With 3.3, and
+where a tile has too many fragments, they are peeled front to back (C. Everitt, Interactive Order-Independent
+Transparency, NVIDIA 2001): pass n draws what is nearest behind the layer of pass n - 1, until a query says that nothing
+is left. Both give the same picture; collecting draws each triangle once and not twice a layer.
+
+Shader programs are compiled once in a process.
 """
 
 from __future__ import annotations
@@ -17,19 +26,296 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DeviceError
+from ..base.errors import DeviceError
 from ..scenes.scene import Scene
+from ..scenes.shading import shader_source
 from .camera import Camera
 from .context import Context, offscreen
-from .framebuffers import Framebuffers, bind_textures, framebuffers
-from .programs import Programs
-from .transparency import Transparency
-from .vertices import VertexArrays, upload_meshes, upload_molecule
-from .view import View, Window
+from .vertices import Triangles, VertexArrays, View, Window, upload_meshes, upload_molecule
+
+SHADERS = {
+    "sphere": ("sphere_vertex", "sphere_fragment"),
+    "stick": ("stick_vertex", "stick_fragment"),
+    "mesh": ("mesh_vertex", "mesh_fragment"),
+    "peel": ("mesh_vertex", "peel_fragment"),
+    "collect": ("mesh_vertex", "collect_fragment"),
+    "compose": ("screen_vertex", "compose_fragment"),
+    "resolve": ("screen_vertex", "resolve_fragment"),
+}
+"""Vertex and fragment shader of each program: names of files in `scenes/shaders/`."""
+
+
+class Programs:
+    """The programs of a context.
+
+    Attributes
+    ----------
+    shared : dict
+        Uniforms that are given to each program that has them.
+    """
+
+    def __init__(self, context: Context, **shared: Any) -> None:
+        self._context, self.shared = context, shared
+
+    def use(self, name: str, **uniforms: Any) -> None:
+        """Make a program current and set its uniforms.
+
+        Parameters
+        ----------
+        name
+            sphere, stick, mesh, peel, collect, compose or resolve.
+        uniforms
+            Floats, whole numbers, booleans, lists of four numbers, or matrices of shape (4, 4).
+
+        Raises
+        ------
+        DeviceError
+            When the driver refuses a shader.
+        """
+        gl = self._context.gl
+        program, locations = _compiled(self._context, name)
+        gl.glUseProgram(program)
+        for uniform, value in {**self.shared, **uniforms}.items():
+            location = locations.get(uniform, -1)
+            if location < 0:
+                continue
+            if isinstance(value, float):
+                gl.glUniform1f(location, value)
+            elif isinstance(value, list):
+                gl.glUniform4f(location, *value)
+            elif isinstance(value, np.ndarray):
+                gl.glUniformMatrix4fv(location, 1, True, value.astype(np.float32))
+            else:
+                gl.glUniform1i(location, int(value))
+
+
+def _compiled(context: Context, name: str) -> tuple[int, dict[str, int]]:
+    """A linked program and the locations of its uniforms."""
+    if name not in context.kept:
+        gl = context.gl
+        program = gl.glCreateProgram()
+        for kind, file in zip((gl.GL_VERTEX_SHADER, gl.GL_FRAGMENT_SHADER), SHADERS[name], strict=True):
+            shader = gl.glCreateShader(kind)
+            gl.glShaderSource(shader, shader_source(file))
+            gl.glCompileShader(shader)
+            if not gl.glGetShaderiv(shader, gl.GL_COMPILE_STATUS):
+                raise DeviceError(
+                    f"OpenGL ({context.renderer}): shader {file!r}: {_text(gl.glGetShaderInfoLog(shader))}"
+                )
+            gl.glAttachShader(program, shader)
+            gl.glDeleteShader(shader)
+        gl.glLinkProgram(program)
+        if not gl.glGetProgramiv(program, gl.GL_LINK_STATUS):
+            raise DeviceError(f"OpenGL ({context.renderer}): shader {name!r}: {_text(gl.glGetProgramInfoLog(program))}")
+        active = range(gl.glGetProgramiv(program, gl.GL_ACTIVE_UNIFORMS))
+        names = [_text(gl.glGetActiveUniform(program, index)[0]) for index in active]
+        context.kept[name] = int(program), {uniform: gl.glGetUniformLocation(program, uniform) for uniform in names}
+    return context.kept[name]
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+class Framebuffers:
+    """Framebuffers of one tile: for what is opaque, two with a depth each to peel into one sum in turns, the result.
+
+    Attributes
+    ----------
+    solid, result : int
+        Framebuffers.
+    peel : list of (int, int)
+        Framebuffer, and texture of its depth.
+    solid_colour, sum_colour : int
+        Textures.
+    """
+
+    def __init__(self, context: Context, tile: tuple[int, int], samples: int) -> None:
+        self._gl, self._renderer = context.gl, context.renderer
+        gl = self._gl
+        self._textures: list[int] = []
+        self._framebuffers: list[int] = []
+        large = (tile[0] + 2) * samples, (tile[1] + 2) * samples
+        self.solid_colour = self._texture(large, gl.GL_RGBA8, gl.GL_RGBA)
+        # Float depth: a layer is told from the one before by comparing depths, and this keeps them as computed.
+        depths = [self._texture(large, gl.GL_DEPTH_COMPONENT32F, gl.GL_DEPTH_COMPONENT) for _ in range(3)]
+        self.solid = self._framebuffer(self.solid_colour, depths[0])
+        self.sum_colour = self._texture(large, gl.GL_RGBA16F, gl.GL_RGBA)
+        self.peel = [(self._framebuffer(self.sum_colour, depth), depth) for depth in depths[1:]]
+        self.result = self._framebuffer(self._texture(tile, gl.GL_RGBA8, gl.GL_RGBA), None)
+
+    def _framebuffer(self, colour: int, depth: int | None) -> int:
+        gl = self._gl
+        framebuffer = int(gl.glGenFramebuffers(1))
+        self._framebuffers.append(framebuffer)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, framebuffer)
+        for attachment, texture in ((gl.GL_COLOR_ATTACHMENT0, colour), (gl.GL_DEPTH_ATTACHMENT, depth)):
+            if texture is not None:
+                gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, attachment, gl.GL_TEXTURE_2D, texture, 0)
+        status = gl.glCheckFramebufferStatus(gl.GL_FRAMEBUFFER)
+        if status != gl.GL_FRAMEBUFFER_COMPLETE:
+            raise DeviceError(f"OpenGL ({self._renderer}): this driver refuses a framebuffer ({int(status):#x})")
+        return framebuffer
+
+    def _texture(self, size: tuple[int, int], internal: int, pixel: int) -> int:
+        gl = self._gl
+        texture = int(gl.glGenTextures(1))
+        self._textures.append(texture)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+        gl.glTexImage2D(gl.GL_TEXTURE_2D, 0, internal, *size, 0, pixel, gl.GL_FLOAT, None)
+        for name in (gl.GL_TEXTURE_MIN_FILTER, gl.GL_TEXTURE_MAG_FILTER):
+            gl.glTexParameteri(gl.GL_TEXTURE_2D, name, gl.GL_NEAREST)
+        return texture
+
+    def clear(self) -> None:
+        """Nothing drawn yet: no colour, and the greatest depth of what is opaque, from which peeling takes its own."""
+        gl = self._gl
+        gl.glClearColor(0, 0, 0, 0)
+        gl.glClearDepth(1)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.peel[0][0])
+        gl.glClear(gl.GL_COLOR_BUFFER_BIT)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.solid)
+        gl.glClear(gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT)
+
+    def delete(self) -> None:
+        """Free framebuffers and textures."""
+        self._gl.glBindFramebuffer(self._gl.GL_FRAMEBUFFER, 0)
+        self._gl.glDeleteFramebuffers(len(self._framebuffers), self._framebuffers)
+        self._gl.glDeleteTextures(self._textures)
+
+
+@contextmanager
+def framebuffers(context: Context, tile: tuple[int, int], samples: int) -> Iterator[Framebuffers]:
+    """The framebuffers of tiles of up to (width, height) pixels, freed when the block ends."""
+    buffers = Framebuffers(context, tile, samples)
+    try:
+        yield buffers
+    finally:
+        buffers.delete()
+
+
+def bind_textures(context: Context, *textures: int) -> None:
+    """Textures for the samplers 0, 1, ... of a program."""
+    gl = context.gl
+    for unit, texture in enumerate(textures):
+        gl.glActiveTexture(gl.GL_TEXTURE0 + unit)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+
+
+MAX_LAYERS = 200
+"""Layers after which peeling stops. Orbitals of real molecules have 4 to 20 where they are most folded."""
+
+FRAGMENTS = 1 << 22, 1 << 23
+"""Fragments of a tile that are collected, to start with and at most; 16 bytes each."""
+
+
+class Transparency:
+    """Layers of translucent triangles, for the time of one picture."""
+
+    def __init__(self, context: Context, programs: Programs, arrays: VertexArrays, screen: int) -> None:
+        self._context, self._programs, self._arrays, self._screen = context, programs, arrays, screen
+        self._query = int(np.ravel(context.gl.glGenQueries(1))[0])
+        self._storage: tuple[int, int] | None = None
+        self._capacity = 0
+
+    def delete(self) -> None:
+        """Free the query; buffers go with the vertex arrays."""
+        self._context.gl.glDeleteQueries(1, [self._query])
+
+    def draw(self, buffers: Framebuffers, triangles: Triangles, n_indices: int, size: tuple[int, int]) -> None:
+        """Draw the triangles that were selected into the sum of a tile of (width, height) samples."""
+        if not self._collect(buffers, triangles, n_indices, size):
+            self._peel(buffers, triangles, n_indices)
+
+    def _collect(self, buffers: Framebuffers, triangles: Triangles, n_indices: int, size: tuple[int, int]) -> bool:
+        """From lists of fragments; False, with nothing drawn, where that is not possible."""
+        if not self._context.has_storage:
+            return False
+        gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
+        heads, nodes = self._lists(size[0] * size[1])
+        most = min(FRAGMENTS[1], int(gl.glGetIntegerv(gl.GL_MAX_SHADER_STORAGE_BLOCK_SIZE)) // 16)
+        while True:
+            for binding, buffer in ((1, nodes), (0, heads)):
+                gl.glBindBufferBase(target, binding, buffer)
+            gl.glClearBufferData(target, gl.GL_R32UI, gl.GL_RED_INTEGER, gl.GL_UNSIGNED_INT, None)
+            gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.solid)  # for its depth: nothing is collected behind it
+            gl.glColorMask(False, False, False, False)
+            gl.glDepthMask(False)
+            self._programs.use("collect", width=size[0])
+            triangles.draw(n_indices)
+            gl.glColorMask(True, True, True, True)
+            gl.glDepthMask(True)
+            gl.glMemoryBarrier(gl.GL_ALL_BARRIER_BITS)
+            count = np.zeros(4, np.uint8)  # bytes: PyOpenGL would fill a copy of another type
+            gl.glGetBufferSubData(target, 0, count.nbytes, count)
+            used = int(count.view(np.uint32)[0]) + 1
+            if used <= self._capacity:
+                break
+            if used > most:
+                return False
+            self._make_space(nodes, min(most, 2 * used))
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.peel[0][0])
+        gl.glDisable(gl.GL_DEPTH_TEST)
+        self._programs.use("compose", width=size[0])
+        gl.glBindVertexArray(self._screen)
+        gl.glDrawArrays(gl.GL_TRIANGLES, 0, 3)
+        return True
+
+    def _lists(self, n_samples: int) -> tuple[int, int]:
+        """Storage for the lists of a tile: heads and nodes."""
+        gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
+        if self._storage is None:
+            self._storage = self._arrays.buffer(), self._arrays.buffer()
+            self._make_space(
+                self._storage[1], min(FRAGMENTS[0], 4 * n_samples)
+            )  # drivers may clear it: that takes time
+        heads, nodes = self._storage
+        gl.glBindBuffer(target, heads)
+        gl.glBufferData(target, 4 + 4 * n_samples, None, gl.GL_DYNAMIC_DRAW)
+        return heads, nodes
+
+    def _make_space(self, nodes: int, n_fragments: int) -> None:
+        gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
+        self._capacity = n_fragments
+        gl.glBindBuffer(target, nodes)
+        gl.glBufferData(target, 16 * n_fragments, None, gl.GL_DYNAMIC_DRAW)
+
+    def _peel(self, buffers: Framebuffers, triangles: Triangles, n_indices: int) -> None:
+        gl = self._context.gl
+        area = [int(edge) for edge in gl.glGetIntegerv(gl.GL_SCISSOR_BOX)]
+        for layer in range(MAX_LAYERS):
+            target, _ = buffers.peel[layer % 2]
+            _, before = buffers.peel[(layer + 1) % 2]
+            # The depth of what is opaque to start with, so that nothing behind it passes.
+            gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, buffers.solid)
+            gl.glBindFramebuffer(gl.GL_DRAW_FRAMEBUFFER, target)
+            gl.glBlitFramebuffer(*area, *area, gl.GL_DEPTH_BUFFER_BIT, gl.GL_NEAREST)
+            # First the depth of the layer alone: light is costly, and most fragments are not the nearest.
+            gl.glColorMask(False, False, False, False)
+            self._programs.use("peel", peeled=0, first=layer == 0)
+            bind_textures(self._context, before)
+            gl.glBeginQuery(gl.GL_SAMPLES_PASSED, self._query)
+            triangles.draw(n_indices)
+            gl.glEndQuery(gl.GL_SAMPLES_PASSED)
+            gl.glColorMask(True, True, True, True)
+            if not int(gl.glGetQueryObjectuiv(self._query, gl.GL_QUERY_RESULT)):
+                break
+            # Then its colour, under what is there: it adds what the layers before it let through.
+            gl.glDepthFunc(gl.GL_EQUAL)
+            gl.glDepthMask(False)
+            gl.glEnable(gl.GL_BLEND)
+            gl.glBlendFunc(gl.GL_ONE_MINUS_DST_ALPHA, gl.GL_ONE)
+            self._programs.use("mesh")
+            triangles.draw(n_indices)
+            gl.glDisable(gl.GL_BLEND)
+            gl.glDepthMask(True)
+            gl.glDepthFunc(gl.GL_LESS)
+
 
 SAMPLES = 2
 """Samples along each edge of a pixel, as in `resolve_fragment.glsl`."""

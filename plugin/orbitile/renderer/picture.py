@@ -1,26 +1,92 @@
-"""`render`: a picture of surfaces and their molecule, from its arguments to its pixels."""
+"""`render`: a picture of surfaces and their molecule, from its arguments to its pixels, and to a PNG file."""
 
 from __future__ import annotations
 
 import operator
 import os
+import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RenderError
+from ..base.errors import FileError, OrbitileError, RenderError
+from ..files.writing import written_atomically
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED, Wavefunction
-from ..scenes.palette import PALETTES, Colour, ColourPair, colours_of_fields, parse_colour
-from ..scenes.scene import Scene, checked_surfaces, make_scene, scene_of
+from ..scenes.scene import (
+    PALETTES,
+    Colour,
+    ColourPair,
+    Mesh,
+    Molecule,
+    Scene,
+    checked_surfaces,
+    colours_of_fields,
+    make_scene,
+    parse_colour,
+    scene_of,
+)
 from ..surfaces.colour_maps import RGB
-from .annotation import annotate, margins
-from .camera import Camera, default_camera
+from .camera import Camera, cell_spacing, default_camera, pixel_at, round_surface
 from .draw import draw
-from .legend import LegendPart, legend_of
-from .png import check_path, write_png
-from .resolution import cell_spacing, pixel_at, round_surface
+from .legend import LegendPart, annotate, legend_of, margins
+
+PIXELS_PER_INCH = 300
+"""Resolution noted in the files, so that 1600 pixels come out 13.5 cm wide in print."""
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a picture, if one can be written there; nothing is written yet.
+
+    Raises
+    ------
+    FileError
+        When the name does not end in .png, or the folder is missing or read-only.
+    """
+    try:
+        target = Path(path)
+    except TypeError as error:
+        raise FileError(f"path of a picture: expected a file name, got {path!r}") from error
+    if target.suffix.lower() != ".png":
+        raise FileError(f"{target}: pictures are written as PNG; give a name that ends in .png")
+    if target.is_dir():
+        raise FileError(f"{target}: this is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise FileError(f"{target}: there is no folder {target.parent}; create it first")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise FileError(f"{target}: no permission to write in the folder {target.parent}")
+    return target
+
+
+def write_png(path: str | os.PathLike[str], pixels: NDArray[np.uint8]) -> Path:
+    """Write pixels as a PNG file: complete under its name, or not at all.
+
+    Parameters
+    ----------
+    path
+        Name of the file; one that is there is replaced.
+    pixels : ndarray of uint8, shape (height, width, 4)
+        Red, green, blue and straight alpha. The alpha channel is left out where all pixels are opaque.
+
+    Raises
+    ------
+    FileError
+        When the file cannot be written.
+    """
+    from PIL import Image
+
+    target = check_path(path)
+    opaque = bool((pixels[..., 3] == 255).all())
+    image = Image.fromarray(np.ascontiguousarray(pixels[..., :3] if opaque else pixels))
+    with written_atomically(target) as temporary, temporary.open("wb") as stream:
+        # Level 4: half the time of 6, the default, for files that are 6 to 10 percent larger
+        image.save(stream, format="PNG", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH), compress_level=4)
+    return target
+
 
 LARGEST = 32768
 """Largest width and height of a picture, in pixels."""
@@ -234,3 +300,29 @@ def round_spacing(
     placed = place_camera(camera, scene, checked_size(size), [], scale=False, orthographic=True)
     assert placed.height is not None  # it was just framed, or made orthographic
     return cell_spacing(placed.height / size[1])
+
+
+def warm() -> None:
+    """Draw a picture of two balls, a stick and a pane of glass in a thread, which nobody looks at.
+
+    Drivers compile a program when something is first drawn with it, most of the time without holding up Python. The
+    first picture that is wanted waits for this one; where there is no OpenGL, that one says so. Systems on which a
+    context belongs to the thread that makes its window are left alone.
+    """
+    if sys.platform.startswith("linux"):
+        threading.Thread(target=_draw_unseen, name="warming of OpenGL").start()
+
+
+def _draw_unseen() -> None:
+    with suppress(OrbitileError):
+        scene = _smallest_scene()
+        draw(scene, Camera.facing(scene.molecule.centres).framed(scene, 1.0), (8, 8))
+
+
+def _smallest_scene() -> Scene:
+    """What every picture of an orbital has: balls, sticks, and triangles that can be seen through."""
+    centres = np.array([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    molecule = Molecule(centres, np.full(2, 0.5), np.full((2, 3), 0.5), np.array([[0, 1]]))
+    corners = np.array([[-1.0, -1.0, 1.0], [1.0, -1.0, 1.0], [0.0, 1.0, 1.0]])
+    normals = np.broadcast_to([0.0, 0.0, 1.0], (3, 3))
+    return Scene(molecule, (Mesh(corners, np.array([[0, 1, 2]]), normals, np.full((3, 4), 0.5)),))

@@ -7,18 +7,232 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RenderError
+from ..base.arrays import Reals
+from ..base.errors import RenderError
+from ..model.cell import Cell, cell_of
+from ..model.elements import SYMBOLS
+from ..model.geometry import Geometry, covalent_radius, find_bonds
 from ..model.surface import Surface
+from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
-from ..surfaces.colour_maps import RGB, colours_of
-from .molecule import Molecule, check_array
-from .palette import PALETTES, ColourPair, colours_of_fields
+from ..surfaces.colour_maps import PAIRS, RGB, colours_of
 
-Floats = NDArray[np.float64]
+Colour = str | tuple[float, float, float]
+"""A name or hexadecimal string that Pillow knows ("white", "#3d57fb"), or red, green and blue between 0 and 1."""
+
+ColourPair = tuple[Colour, Colour]
+"""Colours of the positive and the negative part of a field."""
+
+PALETTES: tuple[ColourPair, ...] = tuple(PAIRS.values())
+"""Colours of the positive and the negative part of a first, second, third field in a picture, and so on. Those of the
+first two are told apart by colour-blind readers too, all four of them. After the last come those of the first again."""
+
+
+def parse_colour(colour: Colour, what: str = "colour") -> RGB:
+    """Red, green and blue between 0 and 1 (display values).
+
+    Raises
+    ------
+    RenderError
+        For a name that Pillow does not know, or numbers that are not three between 0 and 1.
+    """
+    from PIL import ImageColor
+
+    try:
+        if isinstance(colour, str):
+            red, green, blue = (channel / 255 for channel in ImageColor.getrgb(colour)[:3])
+        else:
+            red, green, blue = (float(channel) for channel in colour)
+            if not all(0 <= channel <= 1 for channel in (red, green, blue)):
+                raise ValueError
+    except (TypeError, ValueError) as error:
+        raise RenderError(
+            f'{what}: expected a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1, '
+            f"got {colour!r}"
+        ) from error
+    return red, green, blue
+
+
+def colours_of_fields(surfaces: Sequence[Surface], colours: ColourPair | Sequence[ColourPair]) -> list[tuple[RGB, RGB]]:
+    """Two colours for each surface, for its positive and its negative part; surfaces of one quantity have the same.
+
+    Raises
+    ------
+    RenderError
+        When the colours are neither a pair nor pairs, or one of them is unknown.
+    """
+    given: Sequence[Any] = colours if not isinstance(colours, str) and isinstance(colours, Sequence) else ()
+    are_pairs = len(given) > 0 and all(not isinstance(pair, str) and len(pair) == 2 for pair in given)
+    pairs = given if are_pairs else [given]
+    if any(len(pair) != 2 for pair in pairs):
+        raise RenderError(
+            f"colours: expected two, for the positive and the negative part, or such pairs for several fields, got "
+            f"{colours!r}"
+        )
+    parsed = [
+        (parse_colour(positive, "positive colour"), parse_colour(negative, "negative colour"))
+        for positive, negative in pairs
+    ]
+    quantities = list(dict.fromkeys(surface.quantity for surface in surfaces if surface.colouring is None))
+    order = {quantity: n % len(parsed) for n, quantity in enumerate(quantities)}
+    return [parsed[order.get(surface.quantity, 0)] for surface in surfaces]
+
+
+_JMOL = """
+    FFFFFF FFFFFF D9FFFF CC80FF C2FF00 FFB5B5 909090 3050F8 FF0D0D 90E050 B3E3F5 AB5CF2 8AFF00 BFA6A6 F0C8A0 FF8000
+    FFFF30 1FF01F 80D1E3 8F40D4 3DFF00 E6E6E6 BFC2C7 A6A6AB 8A99C7 9C7AC7 E06633 F090A0 50D050 C88033 7D80B0 C28F8F
+    668F8F BD80E3 FFA100 A62929 5CB8D1 702EB0 00FF00 94FFFF 94E0E0 73C2C9 54B5B5 3B9E9E 248F8F 0A7D8C 006985 C0C0C0
+    FFD98F A67573 668080 9E63B5 D47A00 940094 429EB0 57178F 00C900 70D4FF FFFFC7 D9FFC7 C7FFC7 A3FFC7 8FFFC7 61FFC7
+    45FFC7 30FFC7 1FFFC7 00FF9C 00E675 00D452 00BF38 00AB24 4DC2FF 4DA6FF 2194D6 267DAB 266696 175487 D0D0E0 FFD123
+    B8B8D0 A6544D 575961 9E4FB5 AB5C00 754F45 428296 420066 007D00 70ABFA 00BAFF 00A1FF 008FFF 0080FF 006BFF 545CF2
+    785CE3 8A4FE3 A136D4 B31FD4 B31FBA B30DA6 BD0D87 C70066 CC0059 D1004F D90045 E00038 E6002E EB0026
+""".split()
+"""Colours of the elements from 0 (ghost) to 109 in Jmol's scheme (https://jmol.sourceforge.net/jscolors)."""
+
+GHOST_RADIUS, GHOST_COLOUR = 0.14 * angstrom, (0.82, 0.86, 0.92)
+"""Radius in bohr and colour of a ghost atom, which has basis functions and no nucleus."""
+
+_INSIDE = 0.5
+"""Radius of a ball, in units of the distance of the surface about it that it would hide otherwise."""
+
+STICK_RADIUS = 0.11 * angstrom
+"""Radius of a bond, in bohr."""
+
+
+EDGE_RADIUS, EDGE_COLOUR = 0.025 * angstrom, (0.45, 0.45, 0.45)
+"""Radius in bohr and colour of the edges of a cell."""
+
+
+def element_colour(atomic_number: int) -> RGB:
+    """Colour of an element in Jmol's scheme; the last colour of the table for elements beyond it."""
+    text = _JMOL[min(max(int(atomic_number), 0), len(_JMOL) - 1)]
+    red, green, blue = (int(text[i : i + 2], 16) / 255 for i in (0, 2, 4))
+    return red, green, blue
+
+
+def ball_radius(atomic_number: int) -> float:
+    """Radius in bohr at which an atom is drawn: grows with the covalent radius, but less, so that H stays visible."""
+    return 0.16 * angstrom + 0.25 * covalent_radius(atomic_number)
+
+
+@dataclass(frozen=True, eq=False)
+class Molecule:
+    """Balls and sticks.
+
+    Attributes
+    ----------
+    centres : ndarray, shape (n, 3)
+        Of the balls, in bohr.
+    radii : ndarray, shape (n,)
+        In bohr.
+    colours : ndarray, shape (n, 3)
+    bonds : ndarray of int, shape (m, 2)
+        Balls that a stick joins; each half has the colour of its ball.
+    stick_radius : float or ndarray, shape (m,)
+        In bohr, of all bonds or of each.
+    symbols : tuple of str
+        Of the elements of the balls; none where they are not known.
+    """
+
+    centres: Reals = field(default_factory=lambda: np.zeros((0, 3)))
+    radii: Reals = field(default_factory=lambda: np.zeros(0))
+    colours: Reals = field(default_factory=lambda: np.zeros((0, 3)))
+    bonds: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    stick_radius: float | Reals = STICK_RADIUS
+    symbols: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.centres)
+        check_array(self.centres, (n, 3), "centres of balls")
+        check_array(self.radii, (n,), "radii of balls")
+        check_array(self.colours, (n, 3), "colours of balls")
+        check_array(self.bonds, (None, 2), "bonds")
+        if np.ndim(self.stick_radius):
+            check_array(np.asarray(self.stick_radius), (len(self.bonds),), "radii of bonds")
+
+    @classmethod
+    def of(cls, atoms: Wavefunction | Geometry) -> Molecule:
+        """Balls and sticks for the atoms of a wavefunction; ghosts are small pale balls without sticks.
+
+        Of a periodic system, atoms at a face of the cell are drawn at the opposite one too, and the edges of the cell
+        are thin sticks.
+        """
+        numbers, positions = atoms.atomic_numbers, atoms.positions
+        cell = cell_of(atoms) if isinstance(atoms, Wavefunction) else None
+        if cell is not None:
+            which, positions = cell.with_faces(positions)
+            numbers = numbers[which]
+        real = np.flatnonzero(numbers > 0)
+        molecule = cls(
+            centres=positions,
+            radii=np.array([ball_radius(z) if z else GHOST_RADIUS for z in numbers]),
+            colours=np.array([element_colour(z) if z else GHOST_COLOUR for z in numbers]).reshape(-1, 3),
+            bonds=real[find_bonds(numbers[real], positions[real])],
+            symbols=tuple(SYMBOLS[z] for z in numbers),
+        )
+        return molecule if cell is None else molecule.with_edges(cell)
+
+    def with_edges(self, cell: Cell) -> Molecule:
+        """The same, and the edges of a cell."""
+        ends = cell.edges().reshape(-1, 3)
+        n = len(ends)
+        return Molecule(
+            centres=np.concatenate([self.centres, ends]),
+            radii=np.concatenate([self.radii, np.full(n, EDGE_RADIUS)]),
+            colours=np.concatenate([self.colours, np.tile(EDGE_COLOUR, (n, 1))]),
+            bonds=np.concatenate([self.bonds, len(self.centres) + np.arange(n).reshape(-1, 2)]),
+            stick_radius=np.concatenate([np.full(len(self.bonds), self.stick_radius), np.full(n // 2, EDGE_RADIUS)]),
+            symbols=(*self.symbols, *("cell",) * n) if self.symbols else (),
+        )
+
+    def showing(self, surfaces: Sequence[NDArray[np.floating]]) -> Molecule:
+        """The same, with smaller balls where they would hide a whole surface, such as that of a core orbital.
+
+        Parameters
+        ----------
+        surfaces
+            Vertices of each surface, shape (n, 3), in bohr.
+        """
+        from scipy.spatial import cKDTree
+
+        if not len(self.centres):
+            return self
+        radii, stick_radius = self.radii.copy(), self.stick_radius
+        tree = cKDTree(self.centres)
+        for vertices in surfaces:
+            few = vertices[:: len(vertices) // 64 + 1]  # tell of most surfaces that they are seen
+            for points in (few, vertices):
+                distances, nearest = tree.query(points)
+                is_hidden = bool(np.all(distances < self.radii[nearest]))
+                if not is_hidden:
+                    break
+            if is_hidden:
+                within = np.full(len(radii), np.inf)
+                np.minimum.at(within, nearest, _INSIDE * distances)
+                radii = np.minimum(radii, within)
+                stick_radius = np.minimum(stick_radius, within.min())
+        return replace(self, radii=radii, stick_radius=stick_radius)
+
+
+def check_array(array: NDArray[np.generic], shape: tuple[int | None, ...], what: str) -> None:
+    """Refuse an array of another shape, or one that is not finite; None in the shape is for any length.
+
+    Raises
+    ------
+    RenderError
+        Naming `what` it is.
+    """
+    if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
+        wanted = tuple("any" if n is None else n for n in shape)
+        raise RenderError(f"{what}: expected an array of shape {wanted}, got {array.shape}")
+    if not np.all(np.isfinite(array)):
+        raise RenderError(f"{what}: expected finite numbers, got NaN or infinity")
+
 
 GLASS, MATTE, PAPER = 1.0, 0.5, 0.0
 """Finish of a mesh. Glass: light, shade, highlights, and rims that are denser. Matte: colours stand for values, so they
@@ -156,7 +370,7 @@ class Scene:
     meshes: tuple[Mesh, ...] = ()
     lit: bool = True
 
-    def extent(self) -> tuple[Floats, Floats]:
+    def extent(self) -> tuple[Reals, Reals]:
         """Spheres that together hold all that is drawn: centres, shape (n, 3), and radii, shape (n,), in bohr."""
         centres = [self.molecule.centres, *(mesh.vertices for mesh in self.meshes)]
         radii = [self.molecule.radii, *(np.zeros(len(mesh.vertices)) for mesh in self.meshes)]

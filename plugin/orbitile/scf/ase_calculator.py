@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
-from .calculation import Calculation
+from .calculation import HISTORY, Calculation, require_ase, sound
 from .engines import AUTO, Engine, engine_of
-from .forces import require_ase
-from .frames import HISTORY, sound
 
 require_ase()
 

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_trapezoid
 from scipy.linalg import eigh
 
+from ..base.arrays import Reals
 from ..model.conventions import pure_from_cartesian
 from ..model.wavefunction import Shell
-
-Reals = NDArray[np.float64]
 
 _MESH = np.exp(np.linspace(np.log(1e-5), np.log(60.0), 400))
 """Distances from the nucleus in bohr."""

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
-from ..errors import OrbitileError
+import numpy as np
+
+from ..base.errors import OrbitileError
+from ..base.packages import install_command
 from ..integrals.method_names import check_name
+from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 from .diis import Response
+
+_ONE_PLACE = 0.01
+"""Atoms closer than this in bohr are at one place: basis functions on them are the same, and no engine can tell."""
+
+HISTORY = 5
+"""Frames from which the next one begins; more of them do not come closer to it."""
 
 
 @dataclass(frozen=True)
@@ -134,3 +145,34 @@ def method_of(calculation: Calculation, known: Callable[[str], str]) -> tuple[st
             )
         return kind or ("u" if calculation.unpaired else "r"), found
     return None
+
+
+def sound(geometry: Geometry, before: Geometry | Wavefunction | None = None) -> Geometry:
+    """The geometry, unless it is of other atoms than the frame before, or two of its atoms are at one place.
+
+    Raises
+    ------
+    NotConverged
+        Otherwise: other geometries may be sound.
+    """
+    if before is not None and not np.array_equal(geometry.atomic_numbers, before.atomic_numbers):
+        raise NotConverged("its atoms are others than those before, or in another order")
+    from scipy.spatial import cKDTree
+
+    close = cKDTree(geometry.positions).query_pairs(_ONE_PLACE)
+    if close:
+        one, other = min(close)
+        raise NotConverged(f"atoms {one + 1} and {other + 1} are at one place")
+    return geometry
+
+
+def require_ase() -> None:
+    """Refuse a Python that lacks what moves atoms by forces.
+
+    Raises
+    ------
+    OrbitileError
+        When ASE is missing.
+    """
+    if find_spec("ase") is None:
+        raise OrbitileError(f"forces go to the package ase: {install_command('ase')}")

@@ -17,9 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from ..base.arrays import Reals
 
 _KEPT = 8
 """Fock matrices of this geometry that are combined."""
@@ -87,8 +86,7 @@ class Diis:
             return last
         learnt = commutators(fock, densities) + commutators(last, density)
         factors = _least_squares(np.array([*errors, *learnt]).reshape(len(all_changes), -1), error.ravel())
-        result: Reals = last - np.tensordot(factors, all_changes, 1)
-        return result
+        return last - np.tensordot(factors, all_changes, 1)
 
     def restart(self, matrices: Reals, densities: Reals) -> None:
         """Forget what was taken, and take others."""
@@ -111,13 +109,11 @@ class Diis:
 def commutators(matrices: Reals, densities: Reals) -> Reals:
     """F D - D F, the derivatives of the energy with respect to rotations of the orbitals but for a factor."""
     products = matrices @ densities
-    result: Reals = products - np.swapaxes(products, -1, -2)
-    return result
+    return products - np.swapaxes(products, -1, -2)
 
 
 def _least_squares(rows: Reals, wanted: Reals) -> Reals:
     """Factors of rows whose sum is close to what is wanted."""
     length = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(float).tiny)
     rows = rows / length[:, None]
-    factors: Reals = np.linalg.lstsq(rows @ rows.T, rows @ wanted, rcond=_NOISE**2)[0] / length
-    return factors
+    return np.linalg.lstsq(rows @ rows.T, rows @ wanted, rcond=_NOISE**2)[0] / length

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from ..base.arrays import Reals
 from ..gaussians.overlap import own_overlap
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-
-Reals = NDArray[np.float64]
 
 _LEAST = 1e-10
 """Eigenvalues of the overlap below it stand for functions that depend on others."""

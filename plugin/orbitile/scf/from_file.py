@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..integrals.method_names import without_correction
 from ..model.geometry import Geometries, Geometry
 from ..model.wavefunction import Shell, Wavefunction
 from ..readers import load_geometries
-from .basis_sets import contractions
 from .calculation import Calculation
 from .engines import AUTO, engine_of
+from .level_of_theory import contractions
 
 _SETS = (
     *("sto-3g", "6-31g*", "6-31g**", "6-31g", "3-21g", "def2-svp", "def2-tzvp", "cc-pvdz", "cc-pvtz", "6-31+g*"),

@@ -1,26 +1,177 @@
-r"""The self-consistent field: density matrices whose own Fock matrices have their orbitals.
+r"""The self-consistent field of Kohn-Sham theory: densities consistent with their Fock matrices.
 
-Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised, see `minimisation`, which
-is slower and surer.
+Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised, which is slower and
+surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
+
+**Minimisation.** The energy is a function of rotations :math:`C \to C \exp \begin{pmatrix} 0 & -\kappa^T \\ \kappa & 0
+\end{pmatrix}` of occupied into virtual orbitals, with the derivatives :math:`\partial E / \partial \kappa_{ai} = 2 n
+F_{ai}`, n being the electrons of an orbital. It is minimised by L-BFGS with :math:`2 n (\varepsilon_a - \varepsilon_i)`
+for the Hessian to begin with, as in T. Van Voorhis and M. Head-Gordon, Mol. Phys. 2002, 100, 1713. What is known of the
+Hessian moves with the orbitals. A step never goes up, so that small gaps and orbitals that change places do no harm.
+
+**Energy and Fock matrices**, without exact exchange, are from one list of Gaussians. With :math:`H = T(D)` the density
+on the list of Hermite Gaussians, the potential of the electrons and that of exchange and correlation are numbers v on
+the same list; both become a matrix at once, :math:`F = h + T^*(v_J + v_{xc})`, and
+
+.. math::  E = \operatorname{Tr} D h + \tfrac12 H \cdot v_J + E_{xc} + E_{nn}.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import expm
+from scipy.spatial.distance import pdist
 
-from ..watch import checkpoint
+from taichi_kernels.devices import probe
+from taichi_kernels.target import Target
+
+from ..base.arrays import Reals
+from ..base.watch import checkpoint
+from ..integrals.coulomb import TOLERANCE, coulomb_values
+from ..integrals.exchange_correlation import of_densities
+from ..integrals.functionals import Functional
+from ..integrals.grids import grid_of
+from ..integrals.hermite_list import HermiteList, point_charges
+from ..integrals.hermite_map import to_hermite, to_matrix
+from ..integrals.one_electron import kinetic, overlap
+from ..integrals.pairs import pairs_of
+from ..integrals.quadrature import quadrature_of
+from ..model.wavefunction import Basis
 from .calculation import NotConverged
 from .diis import Diis, Response, commutators
-from .minimisation import Descent
 
-Reals = NDArray[np.float64]
+Rotation = list[Reals]
+"""Of each spin, shape (n_virtual, n_occupied)."""
+
+_LONGEST = 0.4
+"""Largest angle of a step, in radians."""
+
+_STIFFEST, _SOFTEST = 1e3, 0.2
+"""Differences of orbital energies in hartree that count for the Hessian at most, and at least."""
+
+_KEPT = 12
+"""Steps of which changes of the gradient are remembered."""
+
+_SHORTENED, _TIMES = 0.3, 6
+"""What a step that goes up is shortened to at most, and how often."""
+
+
+class Descent:
+    """Orbitals that go down in energy, over orthonormal functions.
+
+    Parameters
+    ----------
+    orbitals : list of ndarray, shape (n, n)
+        Of each spin, or of both together; the occupied ones first.
+    occupied
+        How many are occupied.
+    fock
+        Takes orbitals to their energy and Fock matrices, shape (n_spins, n, n).
+    noise
+        What energies may be off by, in hartree.
+    """
+
+    def __init__(
+        self,
+        orbitals: list[Reals],
+        occupied: tuple[int, ...],
+        fock: Callable[[list[Reals]], tuple[float, Reals]],
+        noise: float,
+    ) -> None:
+        self.orbitals, self._occupied, self._fock, self._noise = orbitals, occupied, fock, noise
+        self._factor = 4 / len(occupied)
+        self._steps: list[tuple[Rotation, Rotation]] = []
+        self.look()
+
+    def look(self) -> None:
+        """Compute energy and Fock matrices where the orbitals are."""
+        self.energy, self.matrices = self._fock(self.orbitals)
+        self._make_canonical()
+
+    def step(self) -> None:
+        """Go down a step."""
+        gradient = self._gradient
+        direction = self._direction()
+        slope = _dot(gradient, direction)
+        if slope >= 0:
+            self._steps.clear()
+            direction = self._direction()
+            slope = _dot(gradient, direction)
+        length = min(1.0, _LONGEST / max(float(np.abs(block).max(initial=1e-300)) for block in direction))
+        before, energy = self.orbitals, self.energy
+        for _ in range(_TIMES):
+            self.orbitals = [c @ _rotated(length * block) for c, block in zip(before, direction, strict=True)]
+            self.energy, self.matrices = self._fock(self.orbitals)
+            rise = self.energy - energy
+            if rise <= self._noise:
+                break
+            # where a parabola through both energies has its minimum
+            length *= float(np.clip(-slope * length / (2 * (rise - slope * length)), 0.05, _SHORTENED))
+        moved = [length * block for block in direction]
+        change = [new - old for new, old in zip(self._gradients(), gradient, strict=True)]
+        if _dot(moved, change) > 0:
+            self._steps = [*self._steps[-_KEPT + 1 :], (moved, change)]
+        self._make_canonical()
+
+    def _gradients(self) -> Rotation:
+        return [
+            self._factor * c[:, n:].T @ f @ c[:, :n]
+            for c, f, n in zip(self.orbitals, self.matrices, self._occupied, strict=True)
+        ]
+
+    def _make_canonical(self) -> None:
+        """Turn occupied orbitals, and virtual ones, among themselves, and what is remembered with them."""
+        self.energies, turns = [], []
+        for spin, n in enumerate(self._occupied):
+            c = self.orbitals[spin]
+            matrix = c.T @ self.matrices[spin] @ c
+            low, inner = np.linalg.eigh(matrix[:n, :n])
+            high, outer = np.linalg.eigh(matrix[n:, n:])
+            self.orbitals[spin] = np.hstack([c[:, :n] @ inner, c[:, n:] @ outer])
+            self.energies.append(np.concatenate([low, high]))
+            turns.append((outer, inner))
+
+        def turned(rotation: Rotation) -> Rotation:
+            return [outer.T @ block @ inner for block, (outer, inner) in zip(rotation, turns, strict=True)]
+
+        self._steps = [(turned(moved), turned(change)) for moved, change in self._steps]
+        self._gradient = self._gradients()
+        self._stiffness = [
+            self._factor * np.clip(e[n:, None] - e[:n], _SOFTEST, _STIFFEST)
+            for e, n in zip(self.energies, self._occupied, strict=True)
+        ]
+
+    def _direction(self) -> Rotation:
+        """Minus the inverse of the Hessian times the gradient, by two loops (J. Nocedal, Math. Comp. 1980, 35, 773)."""
+        left, factors = [block.copy() for block in self._gradient], []
+        for moved, change in reversed(self._steps):
+            factors.append(_dot(moved, left) / _dot(moved, change))
+            left = [one - factors[-1] * other for one, other in zip(left, change, strict=True)]
+        result = [block / stiffness for block, stiffness in zip(left, self._stiffness, strict=True)]
+        for (moved, change), factor in zip(self._steps, reversed(factors), strict=True):
+            more = factor - _dot(change, result) / _dot(moved, change)
+            result = [one + more * other for one, other in zip(result, moved, strict=True)]
+        return [-block for block in result]
+
+
+def _dot(one: Rotation, other: Rotation) -> float:
+    return float(sum(np.vdot(a, b) for a, b in zip(one, other, strict=True)))
+
+
+def _rotated(angles: Reals) -> Reals:
+    """Matrix of a rotation of occupied into virtual orbitals."""
+    n_virtual, n = angles.shape
+    exponent = np.zeros((n + n_virtual, n + n_virtual))
+    exponent[n:, :n], exponent[:n, n:] = angles, -angles.T
+    return expm(exponent)
+
 
 _MOST = (50, 250)
 """Fock matrices with DIIS, and by minimisation of the energy."""
@@ -32,29 +183,16 @@ DEPENDENT = 1e-7
 """Eigenvalues of the overlap below it are of functions that depend on others; they are left out."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fock:
-    """Energy of density matrices, and its derivatives.
-
-    Attributes
-    ----------
-    energy : float
-        In hartree.
-    matrices : ndarray, shape (n_spins, n_basis, n_basis)
-        Derivative of the energy with respect to each density matrix.
-    """
-
-    energy: float
-    matrices: Reals
-
-
 class Operator(Protocol):
     """What the energy of density matrices is."""
 
     overlap: Reals
 
-    def fock(self, densities: Reals, exact: bool = False) -> Fock:
-        """Energy and Fock matrices; `exact` ones as exact as they can be, whatever was refined."""
+    def fock(self, densities: Reals, exact: bool = False) -> tuple[float, Reals]:
+        """Energy in hartree, and its derivative with respect to each density matrix: Fock matrices, of their shape.
+
+        `exact` ones are as exact as they can be, whatever was refined.
+        """
         ...
 
     def refine(self) -> bool:
@@ -89,7 +227,7 @@ _SETTLED, _AT_MOST = 1e-5, 7
 which energies are compared."""
 
 CLOSE = Criteria(1e-3, 1e-3)
-"""Orbitals that are worth an exact operator."""
+"""Convergence at which the fine grid replaces the coarse one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,15 +284,15 @@ def self_consistent_field(
     NotConverged
         When no attempt converges: says by how much energy and gradient still changed.
     """
-    functions = orthonormal_functions(operator.overlap)
-    n_independent = functions.coefficients.shape[1]
+    from_basis, symmetric = orthonormal_functions(operator.overlap)
+    n_independent = from_basis.shape[1]
     if max(occupied) > n_independent:
         raise NotConverged(
             f"{name}: {max(occupied)} occupied orbitals do not fit into {n_independent} functions that do not depend "
             "on others; are atoms too close to each other?"
         )
-    extrapolation = Diis(functions.symmetric, response)
-    attempt = _Attempt(operator, occupied, functions, criteria)
+    extrapolation = Diis(symmetric, response)
+    attempt = _Attempt(operator, occupied, from_basis, criteria)
     found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
     if found is not None:
         return Field(*found, n_iterations=attempt.n_iterations, response=extrapolation.response())
@@ -165,27 +303,15 @@ def self_consistent_field(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class OrthonormalFunctions:
-    """Orthonormal combinations of basis functions, without those that depend on others.
+def orthonormal_functions(overlap: Reals) -> tuple[Reals, Reals]:
+    """Orthonormal combinations of basis functions along the axes of their overlap, without those that depend on others.
 
-    Attributes
-    ----------
-    coefficients : ndarray, shape (n_basis, n)
-        In terms of the basis functions.
-    symmetric : ndarray, shape (n_basis, n)
-        In terms of Loewdin's orthonormal functions, S^(-1/2) times the basis functions.
+    Both results have the shape (n_basis, n): coefficients of the basis functions, and of Loewdin's orthonormal
+    functions, which are S^(-1/2) times the basis functions.
     """
-
-    coefficients: Reals
-    symmetric: Reals
-
-
-def orthonormal_functions(overlap: Reals) -> OrthonormalFunctions:
-    """Along the axes of the overlap matrix, shape (n_basis, n_basis)."""
     values, axes = np.linalg.eigh(overlap)
     kept = values > DEPENDENT
-    return OrthonormalFunctions(axes[:, kept] / np.sqrt(values[kept]), axes[:, kept])
+    return axes[:, kept] / np.sqrt(values[kept]), axes[:, kept]
 
 
 def densities_of(coefficients: Sequence[Reals], occupied: tuple[int, ...]) -> Reals:
@@ -208,12 +334,9 @@ _Found = tuple[float, tuple[Reals, ...], tuple[Reals, ...]]
 class _Attempt:
     """Iterations; matrices are over orthonormal functions."""
 
-    def __init__(
-        self, operator: Operator, occupied: tuple[int, ...], functions: OrthonormalFunctions, criteria: Criteria
-    ) -> None:
+    def __init__(self, operator: Operator, occupied: tuple[int, ...], from_basis: Reals, criteria: Criteria) -> None:
         self._operator, self._occupied, self._criteria = operator, occupied, criteria
-        self._from_basis = functions.coefficients
-        self._to_basis = operator.overlap @ self._from_basis
+        self._from_basis, self._to_basis = from_basis, operator.overlap @ from_basis
         self.n_iterations = 0
         self._begin()
 
@@ -261,7 +384,7 @@ class _Attempt:
                     descent.look()
                     continue
                 orbitals = tuple(self._from_basis @ c for c in descent.orbitals)
-                extrapolation.restart(descent.matrices, self._projected(descent.orbitals))
+                extrapolation.restart(descent.matrices, densities_of(descent.orbitals, self._occupied))
                 return self._energy, orbitals, tuple(descent.energies)
             descent.step()
         return None
@@ -272,9 +395,6 @@ class _Attempt:
         choices = [[np.linalg.eigh(matrix)[1] for matrix in given] for given in (matrices, -projected)]
         return min(choices, key=lambda orbitals: self._of_orbitals(orbitals)[0])
 
-    def _projected(self, orbitals: list[Reals]) -> Reals:
-        return densities_of(orbitals, self._occupied)
-
     def _of_orbitals(self, orbitals: list[Reals]) -> tuple[float, Reals]:
         matrices, _ = self._look(densities_of([self._from_basis @ c for c in orbitals], self._occupied))
         return self._energy, matrices
@@ -282,11 +402,11 @@ class _Attempt:
     def _look(self, densities: Reals) -> tuple[Reals, Reals]:
         """Fock matrices and densities over orthonormal functions, and how far these are from a field."""
         checkpoint()
-        fock = self._operator.fock(densities, exact=self._exact)
+        energy, of_basis = self._operator.fock(densities, exact=self._exact)
         self.n_iterations += 1
-        matrices = self._from_basis.T @ fock.matrices @ self._from_basis
+        matrices = self._from_basis.T @ of_basis @ self._from_basis
         projected = self._to_basis.T @ densities @ self._to_basis
-        self.change, self._energy = abs(fock.energy - self._energy), fock.energy
+        self.change, self._energy = abs(energy - self._energy), energy
         self._before = self.gradient
         self.gradient = float(np.linalg.norm(commutators(matrices, projected))) / np.sqrt(2)
         return matrices, projected
@@ -300,3 +420,113 @@ class _Attempt:
             return False
         left = self.change * (self.gradient / max(self._before, 1e-100)) ** 2
         return bool(left < criteria.energy and self.gradient < criteria.gradient)
+
+
+_COARSE = 1
+"""Level of the grid as long as orbitals are far from those that are looked for."""
+
+LEVEL = 3
+"""Level of the grid that energies are given on: that of PySCF where it is not told another one."""
+
+_LEFT_OUT = 1e-9
+"""What leaving out integrals may cost an element of the Coulomb matrix in hartree, in each of some ten changes."""
+
+
+_NEARLY_DEPENDENT = 1e-5
+"""Least eigenvalue of the overlap of the functions kept, below which all is in double precision: an error of a Fock
+matrix is as much larger over orthonormal functions."""
+
+
+class Hamiltonian:
+    """The operator of a molecule.
+
+    Parameters
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+        0 for ghosts.
+    basis : Basis
+    functional : Functional
+    target : Target
+        The device of the current session. In single precision elements of Fock matrices are right to 2e-6 hartree, in
+        double precision to 1e-9.
+    close : bool
+        Whether the first densities are close to the last: the operator is exact from the beginning then.
+    rough : bool
+        Whether it is not to be exact at all: on a coarse grid energies are right to some 1e-4 hartree.
+
+    Attributes
+    ----------
+    overlap : ndarray, shape (n_basis, n_basis)
+    """
+
+    def __init__(
+        self,
+        atomic_numbers: NDArray[np.int64],
+        basis: Basis,
+        functional: Functional,
+        target: Target,
+        close: bool,
+        rough: bool = False,
+    ) -> None:
+        self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
+        self._pairs = pairs_of(basis)
+        self.overlap = overlap(self._pairs, target)
+        charges = atomic_numbers.astype(np.float64)
+        self._exact = Target(target.device, "double") if probe(target.device).double else target
+        independent = np.linalg.eigvalsh(self.overlap)
+        if independent[independent > DEPENDENT].min(initial=1.0) < _NEARLY_DEPENDENT:
+            self._target = target = self._exact
+        attraction = self._coulomb_values(*point_charges(-charges, basis.positions), self._exact)
+        self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
+        self._repulsion = nuclear_repulsion(charges, basis.positions)
+        self._finest = _COARSE if rough else LEVEL
+        self._begin(self._finest if close else _COARSE)
+
+    def refine(self) -> bool:
+        """Go over to the grid that energies are given on; False where it serves already."""
+        if self._level == self._finest:
+            return False
+        self._begin(self._finest)
+        return True
+
+    def _begin(self, level: int) -> None:
+        """Use a grid, and compute everything anew for the next densities."""
+        self._level = level
+        self._grid = grid_of(self._numbers, self._basis.positions, self._target, level)
+        self._quadrature = quadrature_of(self._pairs, self._grid, self._target)
+        self._hermite: Reals | None = None
+
+    def fock(self, densities: Reals, exact: bool = False) -> tuple[float, Reals]:
+        """Energy in hartree, and Fock matrices.
+
+        What is linear in the density, its potential and its values at the points, is computed of the change since the
+        last densities. Of the first ones, where the fine grid serves, and of `exact` ones it is computed in double
+        precision: what single precision makes of the changes is as small as they are.
+        """
+        hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
+        total, gradient = hermite.sum(axis=0), self._functional.needs_gradient
+        quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
+        if exact or self._hermite is None:
+            exact = exact or self._level == LEVEL
+            self._coulomb = self._coulomb_values(self._pairs.list, total, self._exact if exact else self._target)
+            density = quadrature.densities(list(hermite), gradient, exact=exact)
+        else:
+            change = hermite - self._hermite
+            self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
+            density = quadrature.densities(list(change), gradient, further=True)
+        self._hermite = hermite
+        of_grid = of_densities(quadrature, density, self._functional, exact=exact and self._exact.precision == "double")
+        energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
+        matrices = [to_matrix(self._pairs, self._coulomb + values, self._target) for values in of_grid.values]
+        return float(energy) + of_grid.energy, np.array(matrices) + self._core
+
+    def _coulomb_values(self, kets: HermiteList, coefficients: Reals, target: Target) -> Reals:
+        limit = min(_LEFT_OUT, TOLERANCE[target.precision])
+        bound = self._pairs.bound
+        return coulomb_values(self._pairs.list, kets, coefficients, target, tolerance=limit, bra_bound=bound)
+
+
+def nuclear_repulsion(charges: Reals, positions: Reals) -> float:
+    """Energy of point charges among themselves in hartree; positions in bohr, (n, 3)."""
+    products = np.outer(charges, charges)[np.triu_indices(len(charges), 1)]
+    return float((products[products != 0] / pdist(positions)[products != 0]).sum())

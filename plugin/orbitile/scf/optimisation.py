@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
+from ..base.watch import tell, watched
 from ..exporters._series import SeriesWriter, series_target
 from ..files.writing import refuse_inputs
 from ..model.geometry import Geometry
@@ -19,12 +20,11 @@ from ..model.trajectory import Trajectory
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from ..readers import load_geometries
-from ..readers._any_series import open_series
-from ..watch import tell, watched
-from .calculation import Calculation, NotConverged
+from ..readers.series import open_series
+from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
-from .frames import engine_of_series, sound
 from .from_file import calculation_of_file
+from .rows import engine_of_series
 
 LARGEST_FORCE = 4e-4
 """Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""

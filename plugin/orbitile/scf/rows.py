@@ -11,26 +11,166 @@ when all before it are there, and its part removed.
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from ..errors import FileError, OrbitileError
+import numpy as np
+
+from ..base.errors import FileError, OrbitileError
+from ..base.watch import checkpoint, tell
 from ..exporters._series import SeriesWriter
+from ..files.writing import claim
 from ..model.geometry import Geometries, Geometry
 from ..model.wavefunction import Wavefunction
-from ..readers._any_series import open_series
-from ..watch import checkpoint, tell
+from ..readers.series import open_series
 from ..workers import WorkerEnded, ahead, awaited, first_done
-from .calculation import Calculation, NotConverged
+from .calculation import HISTORY, Calculation, NotConverged, sound
 from .engines import AUTO, engine_of, engine_of_program
-from .frames import HISTORY, engine_of_series, last_frames, sound
-from .parts import claimed_folder, first_frames, part_from, remove, settings_of
+
+
+def last_frames(target: Path, geometries: Geometries, settings: str) -> list[tuple[int, Wavefunction]]:
+    """The frames to go on from with their numbers, the latest last; none where there is no series of these settings.
+
+    Raises
+    ------
+    FileError
+        When the file does not belong to these geometries.
+    """
+    if not target.exists():
+        return []
+    with closing(open_series(target)) as series:
+        if series.settings != settings or not len(series):
+            return []
+        indices = range(max(0, len(series) - HISTORY), len(series))
+        last = [(series.number(index), series.read(index, check=False)) for index in indices]
+        for index, positions in enumerate(series.geometries()):
+            number = series.number(index)
+            there = geometries.read(number) if number < len(geometries) else None
+            if (
+                there is None
+                or not np.array_equal(there.atomic_numbers, last[-1][1].atomic_numbers)
+                or not np.array_equal(there.positions, positions)
+            ):
+                raise FileError(
+                    f"{target.name}: frame {index + 1} has another geometry than frame {number + 1} of "
+                    f"{geometries.name}; write to another file"
+                )
+        return last
+
+
+def engine_of_series(target: Path, frame: Wavefunction, engine: str) -> str:
+    """The engine to continue a series with, by the program of its frames."""
+    began = engine_of_program(frame.program)
+    if engine not in (AUTO, began):
+        raise FileError(
+            f"{target.name}: was begun by {frame.program or 'another program'}, and cannot be continued by engine "
+            f"{engine!r}; ask for {began or AUTO!r}, or write to another file"
+        )
+    return began or engine
+
+
+_STORE = ".zarr"
+_FILE = ".h5"
+
+
+def settings_of(calculation: Calculation, length: int | None) -> str:
+    """What a series of these settings notes: one in rows is not continued without them, nor in others."""
+    return str(calculation) if length is None else f"{calculation}, rows of {length} frames"
+
+
+def length_in(target: Path) -> int | None:
+    """Length of the rows of what was begun; None where nothing was, or frame after frame."""
+    files = [target, *parts_in(folder_of_parts(target))]
+    begun = next((file for file in files if file.exists()), None)
+    if begun is None:
+        return None
+    with closing(open_series(begun)) as series:
+        found = re.search(r", rows of (\d{1,9}) frames$", series.settings)
+    return int(found[1]) if found else None
+
+
+def folder_of_parts(target: Path) -> Path:
+    """Where the rows of a series lie until it is their turn."""
+    return target.with_name(f"{target.name}.parts")
+
+
+def part_from(folder: Path, start: int) -> Path:
+    """The part that begins at a frame, counted from 0: of the kind of the series."""
+    suffix = _STORE if folder.stem.lower().endswith(_STORE) else _FILE
+    return folder / f"{start + 1:08d}{suffix}"
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """All parts, in their order."""
+    return sorted(path for path in folder.glob("[0-9]*") if path.suffix in (_STORE, _FILE))
+
+
+def remove(part: Path) -> None:
+    """Remove a part at once: what is half removed is none any more."""
+    away = part.rename(part.with_name(f".{part.name}"))
+    if away.is_dir():
+        shutil.rmtree(away, ignore_errors=True)
+    else:
+        away.unlink()
+
+
+def first_frames(folder: Path, settings: str) -> list[Wavefunction]:
+    """The first frame of each part.
+
+    Raises
+    ------
+    FileError
+        When a part was computed with other settings.
+    """
+    found = []
+    for part in parts_in(folder):
+        with closing(open_series(part)) as frames:
+            if frames.settings != settings:
+                raise FileError(
+                    f"{folder.name}: holds frames that were computed with other settings ({frames.settings}), expected "
+                    f"{settings}; use these, or remove that folder"
+                )
+            found += [frames.read(0, check=False)] if len(frames) else []
+    return found
+
+
+@contextmanager
+def claimed_folder(target: Path) -> Iterator[Path]:
+    """The folder of the parts of a series, for this process alone; removed when all is done, or there are none.
+
+    Raises
+    ------
+    FileError
+        When another process computes the series, or nobody may write there.
+    """
+    folder = folder_of_parts(target)
+    lock = folder / f"{target.name}.lock"
+    try:
+        folder.mkdir(exist_ok=True)
+        lock.touch()
+    except OSError as error:
+        raise FileError(f"{folder}: cannot be written ({error.strerror})") from error
+    descriptor = claim(lock)
+    try:
+        yield folder
+    except BaseException:
+        if not parts_in(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
 
 ROW = 32
 """Frames of a row: beginning anew takes as long as three more of them."""
@@ -110,7 +250,7 @@ def solve_stretch(
         else:
             frames.append((number, frame))
             last.append(frame)
-            room -= sum(o.coefficients.nbytes for o in (frame.alpha, frame.beta) if o is not None)
+            room -= sum(o.coefficients.nbytes for o in frame.sets)
         if time.monotonic() > until or room < 0:
             break
     return Stretch(frames, left_out)

@@ -9,21 +9,19 @@ from contextlib import nullcontext
 from os import PathLike
 from pathlib import Path
 
-from ..errors import FileError, OrbitileError
+from ..base.errors import FileError, OrbitileError
+from ..base.watch import tell, watched
 from ..exporters._series import SeriesWriter, series_target
 from ..files.writing import refuse_inputs
 from ..model.geometry import Geometries
 from ..model.trajectory import Trajectory
 from ..readers import load_geometries
-from ..readers._any_series import open_series
-from ..watch import tell, watched
+from ..readers.series import open_series
 from ..workers import local_workers
-from .calculation import Calculation, NotConverged
+from .calculation import HISTORY, Calculation, NotConverged, sound
 from .engines import AUTO, engine_of
-from .frames import HISTORY, engine_of_series, last_frames, sound
 from .from_file import calculation_of_geometries
-from .parts import length_in, settings_of
-from .rows import ROW, Means, compute_rows
+from .rows import ROW, Means, compute_rows, engine_of_series, last_frames, length_in, settings_of
 
 
 def compute_series(
@@ -114,7 +112,7 @@ def continue_series(
     executor: Executor | None = None,
     row: int | None = None,
 ) -> Trajectory:
-    """The same for geometries that have been read, under the watch of the caller (`orbitile.watch`)."""
+    """The same for geometries that have been read, under the watch of the caller (`orbitile.base.watch`)."""
     target = series_target(path)
     if row is None:
         row = length_in(target) or (None if executor is None else ROW)

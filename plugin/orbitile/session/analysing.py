@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..analysis.reports import analyse, analysis_named, values_of
-from ..arguments import ATOMS, FRAGMENTS, Argument, atom_list, is_atom_list
-from ..errors import OrbitileError
+from ..base.arguments import ATOMS, FRAGMENTS, Argument, atom_list, is_atom_list
+from ..base.errors import OrbitileError
+from ..base.watch import Cancel, Progress
 from ..model.geometry import Geometry
 from ..model.report import Report
-from ..watch import Cancel, Progress
 from .host import TrajectoryViewer, Viewer
 from .promolecules import is_promolecule
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..errors import Cancelled
+from ..base.errors import Cancelled
 from ..workers import Worker, Workers
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.packages import install_command
 from ..model.geometry import Geometry
 from ..model.units import angstrom
-from ..packages import install_command
-from ..readers._any_series import open_series
+from ..readers.series import open_series
 from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob

@@ -10,12 +10,12 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from ..errors import Cancelled, DeviceError
+from ..base.errors import Cancelled, DeviceError
+from ..base.watch import checkpoint, watched
 from ..evaluation.preparation import PREPARING, is_first_use
 from ..model.report import Report
 from ..readers import holds_volumes
 from ..scf.calculation import Calculation
-from ..watch import checkpoint, watched
 from ..workers import WorkerError
 from .analysing import AnalysisOrder, ReportCache, analysed, answer_analysis
 from .calculation import calculation_of_source
@@ -169,10 +169,8 @@ class Computing:
             When `cancel` is called meanwhile; otherwise as the function does.
         """
         if self._uses_worker():
-            waited: _Result = self._waited(self.worker.run(in_worker, function, *arguments))
-            return waited
-        found: _Result = function(self.wavefunctions, *arguments)
-        return found
+            return self._waited(self.worker.run(in_worker, function, *arguments))
+        return function(self.wavefunctions, *arguments)
 
     def read(self, source: Source) -> None:
         """Read what is going to be asked for, so that nobody need wait for it then."""

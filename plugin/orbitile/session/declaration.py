@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import Argument, brief
-from ..errors import OrbitileError, printable
+from ..base.arguments import Argument, brief
+from ..base.errors import OrbitileError, printable
 from ..files.shortage import shortage_explained
 from .syntax import PYMOL, Syntax, read_example
 

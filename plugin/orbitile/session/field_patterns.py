@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..fields._frontier import frontier_order
-from ..localised.localisation import count_of, why_not
-from ..localised.schemes import SCHEMES
+from ..gaussians.localised.localisation import count_of, why_not
+from ..gaussians.localised.schemes import SCHEMES
 from ..model.wavefunction import Wavefunction
 
 

@@ -15,11 +15,11 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..errors import FileChanged, OrbitileError
+from ..base.errors import FileChanged, OrbitileError
 from ..files.hdf5 import MAGIC
 from ..files.zarr import kind_of_store
 from ..readers import files_of
-from ..readers._any_series import open_series
+from ..readers.series import open_series
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""

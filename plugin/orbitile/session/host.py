@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
-from ..films.writing import Pixels
+from ..base.errors import OrbitileError
 from ..model.geometry import Molecule
 from ..model.report import Drawing
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
+from ..pictures.writing import Pixels
 from .look import Look
 from .syntax import PYTHON
 from .viewpoint import Viewpoint

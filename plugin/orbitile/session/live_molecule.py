@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Cancelled, OrbitileError
+from ..base.errors import Cancelled, OrbitileError
 from .calculation import check_calculation
 from .computing import Computing
 from .host import Viewer

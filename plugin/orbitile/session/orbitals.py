@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..analysis.information import formula
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..fields._frontier import frontier_name, frontier_order
 from ..fields.localised import localised_name
 from ..fields.orbital import orbital_name, orbital_of
-from ..localised.schemes import SCHEMES
+from ..gaussians.localised.schemes import SCHEMES
+from ..model.geometry import formula
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.information import formula
 from ..fields import as_drawn
+from ..model.geometry import formula
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..renderer import default_camera
 from ..scenes import PALETTES, scene_of
-from ..scenes.palette import ColourPair, colours_of_fields
-from ..web import Choice, Document, Slide, legend_of
+from ..scenes.scene import ColourPair, colours_of_fields
+from ..scenes.web import Choice, Document, Slide, legend_of
 from .orbitals import Level, field_of, level_of, levels_of
 from .words import unit_in_print
 

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Cancelled, OrbitileError
+from ..base.errors import Cancelled, OrbitileError
+from ..base.watch import checkpoint, stage, tell
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.colouring import coloured
 from ..evaluation.surfaces import compute_surface
-from ..films.writing import Pixels, write_film, write_folder
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED
+from ..pictures.writing import Pixels, write_film, write_folder
 from ..renderer import (
     Camera,
     LegendPart,
@@ -36,7 +37,6 @@ from ..renderer import (
 )
 from ..scenes import Mesh, Molecule, Scene, dots, wires
 from ..surfaces.colour_maps import RGB
-from ..watch import checkpoint, stage, tell
 from .look import Look
 from .sampling import WavefunctionCache, sample
 from .shown import Shown, surface_of
@@ -345,7 +345,7 @@ def save_film(picture: Picture, moments: list[Moment], rate: float, target: Path
     rate : float
         Pictures a second.
     target : Path
-        As `orbitile.films.writing.checked_film` gave it.
+        As `orbitile.pictures.writing.checked_film` gave it.
 
     Raises
     ------

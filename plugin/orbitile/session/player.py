@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from ..errors import Cancelled, OrbitileError
+from ..base.errors import Cancelled, OrbitileError
 from ..workers import WorkerError
 from .computing import Computing
 from .film import Film, Prepared

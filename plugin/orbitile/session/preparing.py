@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..evaluation.preparation import FIRST, PREPARING, STEPS, is_prepared, keep, take_step
 from .advance import Advance
 from .sampling import rehearse

@@ -9,11 +9,11 @@ import shutil
 from pathlib import Path
 from tempfile import mkdtemp
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.temporary import own_folder
 from ..files.writing import written_atomically
 from ..model.geometry import Geometry
 from ..readers.promolecule import write_promolecule
-from ..temporary import own_folder
 from .source import OneFile, files_of
 
 _SUFFIX = ".promolecule"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
 from .look import Look

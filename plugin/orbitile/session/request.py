@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Cancelled, OrbitileError
+from ..base.errors import Cancelled, OrbitileError
+from ..base.watch import checkpoint
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..surfaces.isosurface import isosurface
-from ..watch import checkpoint
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""

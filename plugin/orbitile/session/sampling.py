@@ -12,7 +12,8 @@ from functools import partial
 from importlib.resources import as_file, files
 from typing import Any, TypeVar
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
+from ..base.watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
@@ -30,7 +31,6 @@ from ..readers import load
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
-from ..watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..workers import afterwards
 from .fingerprint import require_unchanged
 from .request import Request, Sample, lattice_of, shared_lattice, surface_within

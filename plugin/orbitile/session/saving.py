@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..workers import Worker
 from .background import BackgroundJob
 from .computing import Computing
@@ -36,7 +36,7 @@ class RunningFilm(BackgroundJob):
     rate : float
         Pictures a second.
     target : Path
-        As `orbitile.films.writing.checked_film` gave it.
+        As `orbitile.pictures.writing.checked_film` gave it.
     """
 
     def __init__(self, picture: Picture, moments: list[Moment], rate: float, target: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 from ..readers import load_atoms

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..arguments import Argument
-from ..errors import OrbitileError
+from ..base.arguments import Argument
+from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction

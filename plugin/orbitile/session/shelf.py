@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ..arguments import brief
-from ..errors import OrbitileError
+from ..base.arguments import brief
+from ..base.errors import OrbitileError
 from ..model.surface import Colouring
 from ..model.volume import Volume
 from .host import Viewer, trajectory_viewer

@@ -8,8 +8,8 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import count
 from typing import Any
 
-from ..arguments import brief
-from ..errors import OrbitileError
+from ..base.arguments import brief
+from ..base.errors import OrbitileError
 from ..model.lattice import QUALITIES
 from ..model.surface import Surface
 from ..surfaces.colour_maps import MAPS

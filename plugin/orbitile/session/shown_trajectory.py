@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.requests import field_of
@@ -24,9 +24,7 @@ from ..model.wavefunction import Wavefunction
 from ..readers import load
 from ..readers._series import SeriesFrames
 from ..readers.cclib_frames import LogFrames
-from ..trajectories.interpolation import interpolate
-from ..trajectories.localised import LocalisedFrames, localisation_for
-from ..trajectories.paths import AlignedFrames, FollowedFrames
+from ..trajectories.paths import AlignedFrames, FollowedFrames, LocalisedFrames, interpolate, localisation_for
 from ..trajectories.tracking import pinned
 from .request import Corners
 from .source import Source, UnchangedFrames

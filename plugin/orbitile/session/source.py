@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers import is_there, load_trajectory, natural_order, series_in
@@ -180,8 +180,7 @@ class _UnchangedSeries(UnchangedFrames):
     def geometries(self) -> NDArray[np.float64]:
         """Positions of the atoms in all frames."""
         self.require_unchanged(0)
-        known: NDArray[np.float64] = self.frames.geometries()  # type: ignore[attr-defined]  # it was looked for
-        return known
+        return self.frames.geometries()  # type: ignore[attr-defined]  # it was looked for
 
 
 def is_trajectory(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NoSurface
+from ..base.errors import NoSurface
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
@@ -25,9 +25,9 @@ from ..model.lattice import Lattice, spacing_of
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..renderer import Camera, cell_spacing, round_lattice, round_spacing
-from ..scenes.palette import colours_of_fields
+from ..scenes.scene import colours_of_fields
+from ..scenes.web import Slide
 from ..surfaces.isovalue import CUT
-from ..web import Slide
 from .request import MOST_FACES, surface_within
 
 _PAGE = 900

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..errors import printable
+from ..base.errors import printable
 
 
 @dataclass(frozen=True)

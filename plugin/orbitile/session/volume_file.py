@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
-from ..memory import available_memory
+from ..base.errors import OrbitileError
+from ..base.memory import available_memory
 from ..model.volume import Volume
 from ..readers import holds_volumes, load_atoms, load_volumes, open_volume
 from .source import OneFile, is_trajectory

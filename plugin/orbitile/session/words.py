@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..arguments import alternatives
-from ..errors import OrbitileError
+from ..base.arguments import alternatives
+from ..base.errors import OrbitileError
 from ..fields import field_names
 from ..model.lattice import QUALITIES
 from ..model.units import angstrom

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume

@@ -164,8 +164,7 @@ def _distribution(values: NDArray[np.floating], inner: NDArray[np.intp]) -> tupl
 
 def _normal(level: float, centre: Reals, sigma: Reals) -> Reals:
     """Normal distribution of values in cells at a level, times the standard deviation."""
-    result: Reals = np.exp(-0.5 * ((level - centre) / sigma) ** 2) / np.sqrt(2 * np.pi)
-    return result
+    return np.exp(-0.5 * ((level - centre) / sigma) ** 2) / np.sqrt(2 * np.pi)
 
 
 def _below(level: float, centre: Reals, sigma: Reals) -> Reals:
@@ -173,8 +172,7 @@ def _below(level: float, centre: Reals, sigma: Reals) -> Reals:
     from scipy.special import ndtr
 
     shape = _normal(level, centre, sigma)
-    result: Reals = (centre**2 + sigma**2) * ndtr((level - centre) / sigma) - sigma * (centre + level) * shape
-    return result
+    return (centre**2 + sigma**2) * ndtr((level - centre) / sigma) - sigma * (centre + level) * shape
 
 
 def enclosure_along_rays(zones: Sequence[tuple[Reals, Reals]], share: float, norm: float) -> float:

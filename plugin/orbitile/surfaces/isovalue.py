@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import IsovalueError, LatticeError, NoSurface
+from ..base.errors import IsovalueError, LatticeError, NoSurface
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.units import angstrom

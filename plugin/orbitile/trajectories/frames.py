@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Cancelled, OrbitileError
+from ..base.errors import Cancelled, OrbitileError
 from ..files.reading import user_path
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OrbitileError
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
 from ..gaussians.alignment import rotation_onto, turned_functions
+from ..gaussians.localised.localisation import shares_on_atoms
 from ..gaussians.overlap import inverse_root, overlap_matrix, own_overlap
-from ..localised.localisation import shares_on_atoms
-from ..model.basis import same_basis
-from ..model.wavefunction import Orbitals, Spin, Wavefunction
+from ..model.wavefunction import Orbitals, Spin, Wavefunction, same_basis
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Floats = NDArray[np.float64]
 
 DEGENERACY = 1e-3
 """Orbitals are one set within this many hartree: about kT at room temperature, and above the digits of any log."""
@@ -63,9 +62,9 @@ class Match:
 
     order: NDArray[np.intp]
     rotation: csr_matrix
-    confidence: Floats
-    energies: Floats
-    occupations: Floats
+    confidence: Reals
+    energies: Reals
+    occupations: Reals
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +84,8 @@ class Reference:
     """What is kept of a frame to compare the next one with: the wavefunction, and its coefficients as followed."""
 
     wavefunction: Wavefunction
-    coefficients: dict[Spin, Floats]
-    occupations: dict[Spin, Floats]
+    coefficients: dict[Spin, Reals]
+    occupations: dict[Spin, Reals]
 
     @property
     def n_followed(self) -> dict[Spin, int]:
@@ -127,12 +126,16 @@ def step_to(before: Reference | None, index: int, wavefunction: Wavefunction, de
             if wavefunction.localised:
                 match = matches[spin] = _without_turned_energies(match)
             mixed += _noted(index, spin, overlaps[spin] @ match.rotation, match.energies)
+    return _step(wavefunction, matches, mixed)
+
+
+def _step(wavefunction: Wavefunction, matches: dict[Spin, Match], mixings: list[Mixing]) -> Step:
     reference = Reference(
         wavefunction,
         {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
         {spin: match.occupations for spin, match in matches.items()},
     )
-    return Step(FrameMatch(matches["alpha"], matches.get("beta")), mixed, reference)
+    return Step(FrameMatch(matches["alpha"], matches.get("beta")), mixings, reference)
 
 
 def first_step(index: int, first: Wavefunction, later: Iterable[Wavefunction], degeneracy: float) -> Step:
@@ -194,18 +197,17 @@ def _is_of_valence(wavefunction: Wavefunction, spin: Spin, members: NDArray[np.i
     return bool(wavefunction.orbitals(spin).energies[members].min() > _CORE)
 
 
-def _nearest_to_one(turn: Floats) -> Floats:
+def _nearest_to_one(turn: Reals) -> Reals:
     """The same columns in the order, and with the signs, that are nearest to those of the unit matrix."""
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(-np.abs(turn))
     ordered = np.empty_like(turn)
     ordered[:, rows] = turn[:, columns]
-    signed: Floats = ordered * np.where(np.diag(ordered) < 0, -1.0, 1.0)
-    return signed
+    return ordered * np.where(np.diag(ordered) < 0, -1.0, 1.0)
 
 
-def _turned(step: Step, wavefunction: Wavefunction, turns: Mapping[Spin, Floats]) -> Step:
+def _turned(step: Step, wavefunction: Wavefunction, turns: Mapping[Spin, Reals]) -> Step:
     """A first step whose orbitals are turned among each other."""
     from scipy.sparse import csr_matrix
 
@@ -217,12 +219,7 @@ def _turned(step: Step, wavefunction: Wavefunction, turns: Mapping[Spin, Floats]
         n = len(orbitals)
         match = Match(np.arange(n), rotation, np.ones(n), energies, squares @ orbitals.occupations)
         matches[spin] = _without_turned_energies(match) if wavefunction.localised else match
-    reference = Reference(
-        wavefunction,
-        {spin: orbitals.coefficients @ matches[spin].rotation for spin, orbitals in _sets(wavefunction)},
-        {spin: match.occupations for spin, match in matches.items()},
-    )
-    return Step(FrameMatch(matches["alpha"], matches.get("beta")), step.mixings, reference)
+    return _step(wavefunction, matches, step.mixings)
 
 
 def with_phases_of(like: Wavefunction, wavefunction: Wavefunction) -> Wavefunction:
@@ -258,8 +255,7 @@ def with_phases_of(like: Wavefunction, wavefunction: Wavefunction) -> Wavefuncti
 
 
 def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
-    beta: list[tuple[Spin, Orbitals]] = [] if wavefunction.beta is None else [("beta", wavefunction.beta)]
-    return [("alpha", wavefunction.alpha), *beta]
+    return list(zip(wavefunction.spins, wavefunction.sets, strict=True))
 
 
 def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, int] | None = None) -> str:
@@ -283,11 +279,11 @@ def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, 
     return ""
 
 
-def _overlaps(before: Reference, now: Wavefunction) -> dict[Spin, Floats]:
+def _overlaps(before: Reference, now: Wavefunction) -> dict[Spin, Reals]:
     """Overlaps of the orbitals before, carried along and made orthonormal, with those now: (n_followed, n_in_file)."""
     turn = turned_functions(now, rotation_onto(before.wavefunction, now.positions))
     matrix = own_overlap(now)
-    found: dict[Spin, Floats] = {}
+    found: dict[Spin, Reals] = {}
     for spin, orbitals in _sets(now):
         carried = turn @ before.coefficients[spin]
         image = matrix @ carried
@@ -310,7 +306,7 @@ def _as_it_is(orbitals: Orbitals) -> Match:
     return Match(np.arange(n), identity(n, format="csr"), np.ones(n), orbitals.energies, orbitals.occupations)
 
 
-def _matched(orbitals: Orbitals, overlaps: Floats, sets: list[NDArray[np.intp]]) -> Match:
+def _matched(orbitals: Orbitals, overlaps: Reals, sets: list[NDArray[np.intp]]) -> Match:
     """Assignment and rotation of the orbitals of a frame.
 
     Parameters
@@ -377,7 +373,7 @@ def _of_one_atom(wavefunction: Wavefunction, spin: Spin) -> list[NDArray[np.intp
 
 
 def _indifferent(
-    wavefunction: Wavefunction, spin: Spin, shares: Floats, among: NDArray[np.intp]
+    wavefunction: Wavefunction, spin: Spin, shares: Reals, among: NDArray[np.intp]
 ) -> list[tuple[int, int]]:
     """Pairs of localised orbitals that would be as well localised however they were turned: pi pairs along an axis.
 
@@ -448,7 +444,7 @@ class Mixing:
 # Crossings --------------------------------------------------------------------------------------------------------
 
 
-def _noted(frame: int, spin: Spin, overlaps: Floats, energies: Floats) -> list[Mixing]:
+def _noted(frame: int, spin: Spin, overlaps: Reals, energies: Reals) -> list[Mixing]:
     """Pairs that have turned into each other since the frame before: the antisymmetric part of their overlaps."""
     turned = np.triu(overlaps - overlaps.T, 1) / 2
     one, other = np.nonzero(np.abs(turned) > _MIXING)

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FieldError, FileError, OrbitileError
+from ..base.errors import FieldError, FileError, OrbitileError
+from ..base.watch import Cancel, Progress, checkpoint, stage, tell, watched
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.devices import dtype_of
 from ..evaluation.lattices import compute
@@ -26,7 +27,6 @@ from ..model.trajectory import Trajectory
 from ..model.volume import VolumeHeader
 from ..model.wavefunction import Wavefunction
 from ..readers._volume_series import StoredVolumes, open_volumes
-from ..watch import Cancel, Progress, checkpoint, stage, tell, watched
 from ..workers import in_order
 from .frames import ChosenFrames, Frame, FrameOfFiles, Source
 from .tracking import Tracking
@@ -210,7 +210,7 @@ def _read(frame: Frame | str, atomic_numbers: NDArray[np.int64]) -> Wavefunction
         raise FileError(frame)
     wavefunction = frame.read() if isinstance(frame, FrameOfFiles) else frame
     if not np.array_equal(wavefunction.atomic_numbers, atomic_numbers):
-        raise FileError("its atoms are others than those of the first frame, or in another order")
+        raise FileError("its atoms differ from the first frame's, or are in another order")
     return wavefunction
 
 

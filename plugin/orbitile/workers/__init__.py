@@ -1,7 +1,7 @@
 """Work in other processes: the one border between processes of Orbitile.
 
 `Worker` is a process that runs functions for this one. `worker.call(function, *arguments)` runs one there as if it ran
-here: it is under the watch of the caller (`orbitile.watch`), which is told how far it has come and may withdraw it, an
+here: it is under the watch of the caller (`base.watch`), which is told how far it has come and may withdraw it, an
 error of Orbitile that it raises arrives as the same class with the same message, and arrays go through shared memory.
 `Workers` puts one or several behind the interface of `concurrent.futures.Executor`: `workers.submit(function,
 *arguments)` returns a future at once. What is run is always a function of a module with arguments that can be pickled,
@@ -13,24 +13,19 @@ read and thrown away but for the last lines, which explain its end. A process th
 workers of its own. None outlives this process, however that ends: a worker notices that nobody holds the other end of
 its standard input, and a guard, a process without any work, kills it where it cannot notice.
 
-    child_process   another program: its start, its output, its standstill, its end
+    child_process   another program: with which Python it runs, its start, output, standstill and end
     transport       pickles, and arrays in shared memory
     failures        errors
-    serving         the worker from inside, and its guard
-    worker          the worker from outside: `Worker`. The two talk by a `multiprocessing.connection`
-    executor        `Workers`; how the futures of any executor are waited for
-    local           `local_workers`: as many as are asked for, which share the cores of this machine
-    dask            the workers of a Dask cluster as an executor: `dask_executor`. Not imported here
-    dask_cluster    which cluster is meant; its package, its errors
+    serving         the worker process itself, and its guard
+    worker          its client side: `Worker`. The two talk by a `multiprocessing.connection`
+    executor        `Workers`; `local_workers`, which share the cores of this machine; how any futures are waited for
+    dask            the workers of a Dask cluster as an executor: `dask_executor`; which cluster. Not imported here
     dask_task       what is sent to its workers, and what they do with it
-    processes       with which Python workers run, and how this process ends when it is told to by a signal
 """
 
-from .child_process import ChildProcess, ProcessError
-from .executor import Job, Workers, ahead, awaited, first_done, in_order
+from .child_process import ChildProcess, ProcessError, environment, interpreter, n_cores
+from .executor import Job, Workers, ahead, awaited, first_done, in_order, local_workers
 from .failures import WorkerEnded, WorkerError, WorkerNotStarted
-from .local import local_workers
-from .processes import environment, interpreter, n_cores
 from .serving import afterwards, retire
 from .transport import pack, shared_array, unpack
 from .worker import Worker

@@ -10,18 +10,46 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from weakref import WeakSet
 
-from ..errors import OrbitileError
-from ..imports import program
-from .processes import environment
+from ..base.errors import OrbitileError
+from ..base.imports import OWN_FOLDERS, program, safe_environment
+
+
+def interpreter() -> str:
+    """The Python of this process, also where a host embeds it and `sys.executable` is the host."""
+    if Path(sys.executable or "").name.lower().startswith("python"):
+        return sys.executable
+    for name in ("python3", "python", "python.exe"):
+        candidate = Path(sys.prefix) / ("" if name.endswith(".exe") else "bin") / name
+        if candidate.exists():
+            return str(candidate)
+    return sys.executable or "python3"
+
+
+places: list[str] = []
+"""Folders in which a host with a Python of its own has found what we need; workers of that Python look there too."""
+
+
+def environment() -> dict[str, str]:
+    """Our own packages come first on the path of a process, wherever they were imported from; then `places`."""
+    return safe_environment(*OWN_FOLDERS, *places)
+
+
+def n_cores() -> int:
+    """Cores on which this process may run: fewer than there are, where a queue shares them out."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
 
 _STANDSTILL = 1.0
 """Seconds for which a child may be stopped, by SIGSTOP or a debugger, while something is wanted of it."""
 _KEPT = 1 << 16
 """Bytes of what a child has written to its standard error that are kept."""
 _EVERY = 0.05
-"""Seconds between two looks at a child that is waited for."""
+"""Polling interval in seconds: a child that is waited for."""
 
 if sys.platform == "win32":
     _BY_ITSELF = subprocess.CREATE_NO_WINDOW  # a console of its own, which is not shown and hears no Ctrl-C of ours

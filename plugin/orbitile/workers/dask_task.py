@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import __version__
-from ..errors import OrbitileError
-from ..watch import Watch, checkpoint
+from ..base.errors import OrbitileError
+from ..base.watch import Watch, checkpoint
 from .failures import Failure
 
 Versions = tuple[tuple[str, str], ...]
@@ -25,7 +25,7 @@ VERSIONS: Versions = (("Orbitile", __version__), ("Python", f"{sys.version_info.
 """What has to be the same in both processes."""
 
 _EVERY = 0.02
-"""Seconds between two looks at whether a task that waits for its turn is still wanted."""
+"""Polling interval in seconds: whether a task that waits for its turn is still wanted."""
 
 _turn = threading.Lock()
 """Held by the task that computes: a process has one device, whose tables and memory are used by one at a time. Dask
@@ -95,7 +95,7 @@ def hold(item: object) -> object:
 def carry_out(versions: Versions, data: bytes, *kept: object) -> object:
     """The task of a call: the result of its function, or the `Failure` to have one, as data.
 
-    It ends at the next checkpoint (`orbitile.watch`) when nobody wants it any more, or its worker is being closed.
+    It ends at the next checkpoint (`orbitile.base.watch`) when nobody wants it any more, or its worker is being closed.
     """
     try:
         if versions != VERSIONS:

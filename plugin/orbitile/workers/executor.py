@@ -7,21 +7,23 @@ import os
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
 from contextvars import Context
+from functools import partial
 from itertools import islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from ..watch import Progress, checkpoint, stage, tell, watched
+from ..base.errors import OrbitileError
+from ..base.watch import Progress, checkpoint, stage, tell, watched
+from .child_process import environment, n_cores
 from .failures import WorkerEnded, WorkerNotStarted
-from .processes import n_cores
 from .worker import Worker, end_all
 
 _EVERY = 0.01
-"""Seconds between two looks at whether the result of a job is still wanted."""
+"""Polling interval in seconds: whether the result of a job is still wanted."""
 
 _Result = TypeVar("_Result")
 
@@ -255,3 +257,43 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+_MOST = 1024
+"""Workers of one machine: larger numbers are taken for typing errors; each takes some hundred megabytes."""
+
+_ATTEMPTS = 3
+"""Processes that one function may end: the first may have ended for another reason, such as another's use of memory."""
+
+
+def local_workers(n: int | None = None) -> Workers:
+    """Workers of this machine, an executor: `with local_workers(4) as workers: ...` ends them in order.
+
+    Parameters
+    ----------
+    n
+        How many; by default as many as there are cores for this process.
+
+    Raises
+    ------
+    OrbitileError
+        When the number is none.
+
+    Notes
+    -----
+    Linear algebra (`OMP_NUM_THREADS`, `OPENBLAS_NUM_THREADS`, `MKL_NUM_THREADS`) has one thread in each, so that what
+    they compute does not depend on their number; kernels and drawing, whose results do not depend on threads, have
+    their share of the cores (`ORBITILE_THREADS`, `LP_NUM_THREADS`). What the environment says about these remains.
+    """
+    n = n_cores() if n is None else n
+    if not 1 <= n <= _MOST:
+        raise OrbitileError(f"workers: expected 1 to {_MOST}, got {n}")
+    settings = partial(_settings, max(1, n_cores() // n))
+    return Workers([Worker(f"worker {number}", settings=settings) for number in range(1, n + 1)], _ATTEMPTS)
+
+
+def _settings(share: int) -> Mapping[str, str]:
+    """Environment of a worker that has so many cores."""
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    several = dict.fromkeys(("ORBITILE_THREADS", "LP_NUM_THREADS"), str(share))
+    return {**one, **several, **environment()}

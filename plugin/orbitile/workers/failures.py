@@ -1,4 +1,4 @@
-"""Errors from one process to another: our own arrive as they are, any other as a defect of the worker."""
+"""Errors from one process to another: our own arrive as they are, any other as an internal error of the worker."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NamedTuple
 
-from ..errors import OrbitileError
+from ..base.errors import OrbitileError
 
 
 class WorkerError(OrbitileError):
-    """A worker failed, not what it was asked for."""
+    """A worker failed, rather than the function that it ran."""
 
 
 class WorkerNotStarted(WorkerError):
@@ -20,7 +20,7 @@ class WorkerNotStarted(WorkerError):
 
 
 class WorkerEnded(WorkerError):
-    """A worker died, or stood still and was ended.
+    """A worker died, or hung and was ended.
 
     Attributes
     ----------
@@ -65,6 +65,6 @@ class Failure(NamedTuple):
                 error = found.__new__(found)
                 OrbitileError.__init__(error, self.message)
                 return error
-        error = WorkerError(f"defect in {name}: {self.message[:300]}")
+        error = WorkerError(f"internal error in {name} (please report): {self.message[:300]}")
         error.__cause__ = _InWorker("\n".join([self.traceback, *said]))
         return error

@@ -1,6 +1,6 @@
-"""A worker from inside.
+"""The worker process itself.
 
-It runs one function after the other, under a watch (`orbitile.watch`) that tells the other side how far it has come and
+It runs one function after the other, under a watch (`base.watch`) that tells the other side how far it has come and
 asks it whether the result is still wanted. It ends in good order when the other side says so, on SIGTERM, and when
 nothing has come for some time; and within two seconds, whatever it does, when the other side is gone.
 """
@@ -20,8 +20,8 @@ from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 
-from ..temporary import remove, use_folder
-from ..watch import Watch
+from ..base.temporary import remove, use_folder
+from ..base.watch import Watch
 from . import transport
 from .failures import Failure
 
@@ -30,7 +30,7 @@ _FAREWELL = 1.5
 _COMPLETION = 30.0
 """Seconds that it has when it was asked to end: Taichi writes what it has compiled, which takes long at times."""
 _EVERY = 0.01
-"""Seconds between two looks at whether what is computed is still wanted."""
+"""Polling interval in seconds: whether what is computed is still wanted."""
 
 _afterwards: list[Callable[[], object]] = []
 

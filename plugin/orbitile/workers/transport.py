@@ -125,8 +125,7 @@ def send(connection: Channel, kind: str, content: Any = None) -> None:
 
 def receive(connection: Channel) -> tuple[str, Any]:
     """Wait for a message."""
-    message: tuple[str, Any] = pickle.loads(connection.recv_bytes())
-    return message
+    return pickle.loads(connection.recv_bytes())
 
 
 @contextmanager

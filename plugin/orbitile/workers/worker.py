@@ -1,4 +1,4 @@
-"""A worker from outside: a process that runs functions for this one, and is replaced when it dies or stands still."""
+"""The client side of a worker: a process that runs functions for this one, restarted when it dies or hangs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from ..errors import OrbitileError
-from ..imports import isolated
-from ..temporary import own_folder, remove
-from ..watch import checkpoint, tell
+from ..base.errors import OrbitileError
+from ..base.imports import isolated
+from ..base.temporary import own_folder, remove
+from ..base.watch import checkpoint, tell
 from . import transport
-from .child_process import ChildProcess, ProcessError
+from .child_process import ChildProcess, ProcessError, environment, interpreter
 from .failures import Failure, WorkerEnded, WorkerNotStarted
-from .processes import environment, interpreter
 
 _START = 60.0
 """Seconds that a worker may take to start and connect."""
 _EVERY = 0.01
-"""Seconds between two looks at whether an answer is still wanted, and a worker goes on."""
+"""Polling interval in seconds: whether an answer is still wanted, and a worker goes on."""
 _FAREWELL = 2.0
 """Seconds for which the end of a worker is waited for; it may take longer, to keep what Taichi has compiled."""
 _COMPLETION = 60.0
@@ -86,7 +85,7 @@ class Worker:
     def call(self, function: Callable[..., _Result], /, *arguments: Any, **keywords: Any) -> _Result:
         """What a function returns, run in the worker.
 
-        It is under the watch of the caller (`orbitile.watch`), as if it ran here. When the worker was stopped, or had
+        It is under the watch of the caller (`base.watch`), as if it ran here. When the worker was stopped, or had
         ended before it began, another one runs the function.
 
         Parameters
@@ -105,7 +104,7 @@ class Worker:
         WorkerNotStarted
             When it cannot be started.
         WorkerError
-            When the function raised anything else: a defect.
+            When the function raised anything else: an internal error.
         Cancelled
             When the watch says that the result is not wanted any more.
         """
@@ -113,8 +112,7 @@ class Worker:
             process, answer = self._asked((function, arguments, keywords))
         if isinstance(answer, Failure):
             raise answer.error(self.name, process.said[-_LINES:])
-        result: _Result = transport.unpack(answer)
-        return result
+        return transport.unpack(answer)
 
     def _asked(self, call: object) -> tuple[_Process, transport.Packed | Failure]:
         for last in (False, True):
@@ -275,8 +273,7 @@ class _Process(ChildProcess):
                 kind, answer = self._next()
                 if kind in ("done", "failed"):
                     self.is_in_order = True
-                    result: transport.Packed | Failure = answer
-                    return result
+                    return answer
                 try:
                     if kind == "progress":
                         tell(answer)

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from orbitile.analysis.basins.ascent import Spheres, attractors_of
-from orbitile.analysis.basins.cells import EMPTY, MIXED, cells_of
-from orbitile.analysis.basins.integration import directions_of
-from orbitile.analysis.basins.partition import SHARED, Partition, maxima, partition
-from orbitile.analysis.basins.rays import rays_of
+from orbitile.analysis.basins.integration import directions_of, rays_of
+from orbitile.analysis.basins.partition import EMPTY, MIXED, SHARED, Partition, cells_of, maxima, partition
 from orbitile.model.lattice import Lattice
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])

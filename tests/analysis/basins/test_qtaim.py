@@ -11,7 +11,7 @@ from orbitile.analysis.basins.integration import AtomicBasins
 from orbitile.analysis.basins.partition import lattice_about
 from orbitile.analysis.basins.qtaim import qtaim_basins, qtaim_charges
 from orbitile.analysis.reports import analysis_named
-from orbitile.errors import Cancelled
+from orbitile.base.errors import Cancelled
 
 from ...molecules import computed
 from ...oracle import basis_functions

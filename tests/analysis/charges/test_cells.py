@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.charges.cells import hirshfeld_populations, sampled_density
-from orbitile.analysis.charges.cm5 import cm5_corrections
+from orbitile.analysis import reports
+from orbitile.analysis.charges.cells import cm5_corrections, hirshfeld_populations, sampled_density
 from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
 from orbitile.analysis.reports import charges as charges_report
 from orbitile.gaussians.promolecule import promolecule
@@ -176,8 +176,8 @@ def test_the_report_on_a_radical():
 def test_what_takes_long_says_so_and_is_left_out_of_all(monkeypatch):
     wavefunction = solved(*CASES["water"])[1]
     assert charges_report.warning(wavefunction, scheme="all") == ""
-    monkeypatch.setattr(charges_report, "_LONG", 0.01)
-    assert "hirshfeld charges of 3 atoms take some" in charges_report.warning(wavefunction, scheme="hirshfeld")
+    monkeypatch.setattr(reports, "QUICK", 0.01)
+    assert "hirshfeld charges of 3 atoms take about" in charges_report.warning(wavefunction, scheme="hirshfeld")
     report = ob.charges(wavefunction, scheme="all", device="cpu")
     assert [column.name for column in report.table("atoms").columns[2:]] == ["mulliken", "loewdin", "iao"]
     assert "hirshfeld is left out, since it takes" in report.remarks[0]
@@ -187,7 +187,7 @@ def test_promolecules_have_none():
     positions = np.array([[0.0, 0, 0], [0, 0, 1.4]])
     atoms = promolecule(Geometry(np.array([1, 1]), positions))
     for name in ("charges", "bonds"):
-        with pytest.raises(ob.errors.OrbitileError, match="side by side"):
+        with pytest.raises(ob.errors.OrbitileError, match="promolecule"):
             ob.analyse(atoms, name)
 
 

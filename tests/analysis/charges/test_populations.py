@@ -7,9 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 import orbitile as ob
-from orbitile.analysis.charges.bond_orders import bond_orders
-from orbitile.analysis.charges.bond_schemes import bonds_of
-from orbitile.analysis.charges.overlap_populations import mulliken_orbitals
+from orbitile.analysis.charges.overlap_populations import bond_orders, bonds_of, mulliken_orbitals
 from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
 
 from .samples import FORMATE, METHYL, WATER, by_atoms, density_matrices, gto, solved
@@ -67,7 +65,7 @@ def test_bond_orders(case):
 def test_pieces_of_the_matrices_do_not_matter(monkeypatch):
     _, wavefunction = solved(*CASES["radical"])
     whole = bond_orders(mulliken_orbitals(wavefunction)).orders
-    monkeypatch.setattr("orbitile.analysis.charges.bond_orders._ELEMENTS", 7 * wavefunction.n_basis)
+    monkeypatch.setattr("orbitile.analysis.charges.overlap_populations._ELEMENTS", 7 * wavefunction.n_basis)
     assert bond_orders(mulliken_orbitals(wavefunction)).orders == pytest.approx(whole, abs=1e-12)
 
 

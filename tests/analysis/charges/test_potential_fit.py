@@ -9,10 +9,18 @@ from scipy.optimize import minimize
 
 import orbitile as ob
 from orbitile.analysis.charges import potential_fit
-from orbitile.analysis.charges.equivalence import equal_atoms, equivalent_atoms, in_methyl_or_methylene
-from orbitile.analysis.charges.potential_fit import chelpg_charges, merz_kollman_charges, resp_charges
-from orbitile.analysis.charges.potential_points import POINTS_AN_AREA, chelpg_points, merz_kollman_points
-from orbitile.errors import OrbitileError
+from orbitile.analysis.charges.potential_fit import (
+    POINTS_AN_AREA,
+    chelpg_charges,
+    chelpg_points,
+    equal_atoms,
+    equivalent_atoms,
+    in_methyl_or_methylene,
+    merz_kollman_charges,
+    merz_kollman_points,
+    resp_charges,
+)
+from orbitile.base.errors import OrbitileError
 from orbitile.model.units import angstrom
 
 from .samples import ETHANOL, FORMATE, METHYL, WATER, density_matrices, solved

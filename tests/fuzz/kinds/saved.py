@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import orbitile as ob
-from orbitile.batch.running import run_batch
 from orbitile.hosts.server.requests import restore, state
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.hosts.server.window import ServedWindow
+from orbitile.jobs.running import run_batch
 from orbitile.session.commands import orb_field, orb_info, orb_load, orb_mo
 from orbitile.session.recipe import calls, render_line
 from orbitile.session.session import Session
@@ -214,7 +214,7 @@ class Subject:
                 assert type(compiled.note_use(target)) is bool
                 try:
                     assert molecule_specific._written(text).read_bytes() == text.encode()
-                except OSError:  # told as it is, see orbitile.kernels.molecule_specific
+                except OSError:  # told as it is, see orbitile.gaussians.kernels.molecule_specific
                     return False
         finally:
             os.environ["XDG_CACHE_HOME"] = before or ""

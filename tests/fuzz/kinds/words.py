@@ -13,10 +13,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 import orbitile as ob
-from orbitile import arguments
 from orbitile.analysis.reports import analyses, values_of
-from orbitile.batch.files import files_in
-from orbitile.batch.request import is_item, request_of
+from orbitile.base import arguments
 from orbitile.commandline._arguments import read_atoms, read_size
 from orbitile.commandline._frames import read_frames
 from orbitile.evaluation.devices import one_device
@@ -25,6 +23,8 @@ from orbitile.exporters import kind_of
 from orbitile.fields import field_names
 from orbitile.hosts.server.requests import read_request
 from orbitile.integrals.functionals import functional
+from orbitile.jobs.files import files_in
+from orbitile.jobs.request import is_item, request_of
 from orbitile.session.field_patterns import parts_of
 from orbitile.session.orbital_filter import conditions_of, passes
 from orbitile.session.orbitals import ENERGY_UNITS, levels_of

@@ -117,7 +117,7 @@ def localised(steps: AnalysisTour) -> None:
         cell = f"box({view}.viewport(), {view}.visualRect({view}.model().index({rows.index(title)}, 0)))"
         window.screen.click(window.at(cell))
 
-    ready = "panel().browser.scheme == {!r} and at_rest()"
+    ready = "panel().browser.showing.scheme == {!r} and at_rest()"
     steps.step("30-ibo", lambda: choose("IBO"), ready.format("ibo"))
     steps.step("31-a-bond", lambda: window.screen.click(window.at("cell(20, 1)")), "'threonine_ibo_21' in objects()")
     steps.step("32-walk", lambda: window.screen.key("Down", "Down"), "'threonine_ibo_23' in objects() and at_rest()")
@@ -129,10 +129,11 @@ def every(steps: AnalysisTour) -> None:
     """All analyses that there are, one after the other, as the menu has them, at what they begin with."""
     window = steps.window
     names = window.ask(
-        "[[one.name, one.module.TITLE] for _, those in panel().browser.analyses('threonine') for one in "
+        "[[one.name, one.module.TITLE] for _, those in panel().browser.analysing.offered('threonine') for one in "
         "those if not one.reason and not one.module.GROUP == 'Tests']"
     )
-    done = f"{WINDOW}.browser.finding is not None and not {WINDOW}.browser.finding.is_running and at_rest()"
+    finding = f"{WINDOW}.analysing.finding"
+    done = f"{finding} is not None and not {finding}.is_running and at_rest()"
     for name, title in names:
         steps.step(
             f"40-{name}",
@@ -175,7 +176,7 @@ def structure(steps: AnalysisTour) -> None:
 def mishaps(steps: AnalysisTour) -> None:
     """What users do while something is computed: delete, rename, go to another frame, save a session, quit."""
     window = steps.window
-    finding = f"{WINDOW}.browser.finding"
+    finding = f"{WINDOW}.analysing.finding"
 
     def begin(n_steps: int) -> None:
         steps.choose("Everything")

@@ -13,7 +13,7 @@ def test_charges_are_drawn_and_atoms_selected_by_their_rows(window, samples, tmp
     window.wait("'object:cgo' in [kind for kind, _ in objects().values()] and at_rest()")
     hand = AnalysisTour(window, samples.root, tmp_path)
     hand.choose("Charges")
-    window.wait(f"{WINDOW} is not None and {WINDOW}.browser.finding is not None and at_rest()")
+    window.wait(f"{WINDOW} is not None and {WINDOW}.analysing.finding is not None and at_rest()")
     assert window.ask(f"{WINDOW}.status.text()").endswith("benzene")
     assert window.ask("'benzene_charges' in objects()")
     hand.row(3)
@@ -23,6 +23,6 @@ def test_charges_are_drawn_and_atoms_selected_by_their_rows(window, samples, tmp
     hand.press("drawings_button")
     window.wait("'benzene_charges' not in objects()", 5)
     hand.choose("Topology")
-    window.wait(f"{WINDOW}.browser.finding.order.name == 'topology'", 5)
+    window.wait(f"{WINDOW}.analysing.finding.order.name == 'topology'", 5)
     assert window.quit() == []  # while it computes
     assert trouble_in(window.log()) == []

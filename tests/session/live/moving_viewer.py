@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import numpy as np
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.elements import SYMBOLS
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation

@@ -6,7 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from orbitile.errors import Cancelled, OrbitileError
+from orbitile.base.errors import Cancelled, OrbitileError
+from orbitile.base.watch import watched
 from orbitile.gaussians.overlap import overlap_matrix
 from orbitile.model.geometry import Geometry
 from orbitile.readers import load
@@ -16,7 +17,6 @@ from orbitile.session.live.calculating import converged
 from orbitile.session.live.order import Level, Order
 from orbitile.session.request import Request
 from orbitile.session.source import OneFile
-from orbitile.watch import watched
 from tests.molecules import lib
 from tests.session.live.moving_viewer import atoms_of
 

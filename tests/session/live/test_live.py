@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation

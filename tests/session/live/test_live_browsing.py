@@ -9,7 +9,6 @@ import pytest
 
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.wavefunction import Orbitals
-from orbitile.session.browser import Browser
 from orbitile.session.live.order import Converged
 from orbitile.session.live.status import LiveStatus
 from orbitile.session.request import Request
@@ -17,6 +16,7 @@ from orbitile.session.session import Session
 from orbitile.session.shown import Shown
 from orbitile.session.source import OneFile
 from orbitile.session.volume_viewer import VolumeDrawing
+from orbitile.session.window.browser import Browser
 from tests.session.test_browser import BENZENE, Window, wait
 
 
@@ -38,7 +38,7 @@ class LiveWindow(Window):
         self.told.append(status)
 
     def chosen(self):
-        return None if self.selected is None else self.browser.levels[0][self.selected]
+        return None if self.selected is None else self.browser.showing.levels[0][self.selected]
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def browser(tmp_path, monkeypatch):
     window = LiveWindow()
     one = Browser(Session(ServedViewer(lambda event: None, tmp_path)), window)
     window.browser, one.window = one, window
-    one.open(BENZENE)
-    wait(one, lambda: one.molecule == "benzene" and one.at_rest())
+    one.molecules.open(BENZENE)
+    wait(one, lambda: one.showing.molecule == "benzene" and one.at_rest())
     yield one
     one.session.live = None
     one.close()
@@ -83,7 +83,7 @@ def reached(browser, places, name):
         molecule="benzene", found=found, status=status, following=browser.followed, close=lambda: None
     )
     session.host.adopt("benzene", source)
-    wait(browser, lambda: browser.wavefunction is found.wavefunction, 10)
+    wait(browser, lambda: browser.showing.wavefunction is found.wavefunction, 10)
     return source
 
 
@@ -98,8 +98,8 @@ def test_the_orbital_that_is_shown_stays_selected(browser):
     for number, places in enumerate(PLACES):
         reached(browser, places, f"at{number}")
         assert window.selected == places.get(19, 19)  # the surface is still that of the file
-        browser.follow()
-    assert browser.levels[0][3].energy == pytest.approx(browser.first.alpha.energies[3] + 0.001)
+        browser.molecules.follow()
+    assert browser.showing.levels[0][3].energy == pytest.approx(browser.first.alpha.energies[3] + 0.001)
     source = reached(browser, {19: 20, 20: 19}, "after")
     shelf.turn_to("surface", replace(shown, request=replace(shown.request, path=source, field="mo:21")))
     reached(browser, {}, "back")  # before the surface
@@ -110,7 +110,7 @@ def test_the_orbital_that_is_shown_stays_selected(browser):
 
 def test_the_orbital_that_is_asked_for_stays_selected(browser):
     window = browser.window
-    window.selected, browser.asking.wanted = 19, SimpleNamespace(future=Future())
+    window.selected, browser.showing.asking.wanted = 19, SimpleNamespace(future=Future())
     for number, places in enumerate(PLACES):
         reached(browser, places, f"at{number}")
         assert window.selected == places.get(19, 19)
@@ -122,11 +122,11 @@ def test_nothing_is_selected_that_was_not(browser):
 
 
 def test_what_is_in_the_way_is_given(browser):
-    assert "no molecule" in browser.start_live("nothing", "sto-3g", "pbe", 0, 0)
-    assert browser.settings["live"] == {"basis": "sto-3g", "method": "pbe"}
-    for refused in (browser.relax(0.5), browser.undo(), browser.scan()):
+    assert "no molecule" in browser.live.start("nothing", "sto-3g", "pbe", 0, 0)
+    assert browser.showing.settings["live"] == {"basis": "sto-3g", "method": "pbe"}
+    for refused in (browser.live.relax(0.5), browser.live.undo(), browser.live.scan()):
         assert "no molecule is live" in refused
-    assert browser.end_live() == ""
+    assert browser.live.end() == ""
     assert browser.window.told == []
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.scf.calculation import Calculation
 from orbitile.session.commands import orb_iso, orb_live, orb_mo
 from orbitile.session.live import live
@@ -186,7 +186,7 @@ def test_the_same_molecule_at_another_level_goes_on_and_at_the_same_ends(water):
 
 def test_without_a_folder_nothing_changes(water, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-    monkeypatch.setattr("orbitile.temporary._own", None)
+    monkeypatch.setattr("orbitile.base.temporary._own", None)
     before = water.live
     with pytest.raises(OrbitileError, match="TMPDIR"):
         water.begin_live("m", Level(Calculation("hf", "3-21g"), device="cpu"))

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 import orbitile as ob
-from orbitile.errors import FileError, OrbitileError
+from orbitile.base.errors import FileError, OrbitileError
 from orbitile.exporters._series import SeriesWriter
 from orbitile.session.live import path as live_path
 from orbitile.session.live.order import Converged

@@ -12,7 +12,7 @@ pytest.importorskip("ase", reason="ASE (extra optimisation) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 import orbitile as ob
-from orbitile.errors import OrbitileError
+from orbitile.base.errors import OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.optimisation import LARGEST_FORCE

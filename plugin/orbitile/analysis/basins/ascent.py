@@ -16,24 +16,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from taichi_kernels.target import Target
+
+from ...base.arrays import Indices, Reals
+from ...base.watch import checkpoint
 from ...integrals.grids import Grid
 from ...integrals.hermite_map import to_hermite
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
-from ...watch import checkpoint
+from ...model.wavefunction import Wavefunction
 from .._quadrature import density_matrix
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
 
-    from taichi_kernels.target import Target
-
-    from ...model.wavefunction import Wavefunction
-
-Reals = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Gradient = Callable[[Reals], tuple[Reals, Reals]]
 """Takes points, shape (n, 3), to values and gradients there, shapes (n,) and (n, 3)."""
 
@@ -184,5 +181,4 @@ def attractors_of(
 
 def _directions(gradient: Gradient, points: Reals) -> Reals:
     slopes = gradient(points)[1]
-    directions: Reals = slopes / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)[:, None]
-    return directions
+    return slopes / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)[:, None]

@@ -13,24 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
+from ...base.watch import checkpoint, stage
+from ...evaluation.devices import device_session, first_device
+from ...evaluation.lattices import compute
+from ...evaluation.points import evaluate
 from ...model.cell import molecules_only
 from ...model.derived import Derived
 from ...model.elements import SYMBOLS
 from ...model.lattice import Lattice
-from ...watch import checkpoint, stage
+from ...model.wavefunction import Wavefunction
 from .._quadrature import quadrature_with_density
-from .ascent import Reals, Spheres
+from .ascent import Spheres
 from .integration import MOLECULE, directions_of
 from .partition import Partition, lattice_about, maxima, partition
-
-if TYPE_CHECKING:
-    from ...model.wavefunction import Wavefunction
 
 SPACINGS = {"quick": 0.22, "normal": 0.16, "fine": 0.11}
 """Spacing of the lattice in bohr."""
@@ -108,9 +109,6 @@ def elf_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: str
 
 
 def _found(wavefunction: Wavefunction, spacing: float, device: str | None) -> ElfBasins:
-    from ...evaluation.devices import device_session, first_device
-    from ...evaluation.lattices import compute
-
     device = first_device(device)
     lattice = lattice_about(wavefunction, MOLECULE, spacing)
     with stage(0.0, 0.5):
@@ -133,8 +131,6 @@ def _found(wavefunction: Wavefunction, spacing: float, device: str | None) -> El
 
 def core_spheres(wavefunction: Wavefunction, device: str | None = None) -> Spheres:
     """Spheres that hold the cores of the atoms, of radius 0 for atoms without one."""
-    from ...evaluation.points import evaluate
-
     radius = np.zeros(wavefunction.n_atoms)
     directions, weights = directions_of(9)
     for atom, (number, charge) in enumerate(
@@ -245,8 +241,7 @@ def _populations(points: Reals, electrons: Reals, cores: Spheres, shares: Partit
         share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-30)
         amount = share * weight[:, None]
         population += np.bincount(np.maximum(basin, 0).reshape(-1), amount.reshape(-1), n_basins)
-    result: Reals = population
-    return result
+    return population
 
 
 def _named(

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arguments import alternatives
-from ...errors import Cancelled, OrbitileError
-from ...fields.density import unavailable
-from ...watch import stage
-from .overlap_populations import SharedOrbitals, intrinsic_orbitals, loewdin_orbitals, mulliken_orbitals
-
-if TYPE_CHECKING:
-    from ...model.wavefunction import Spin, Wavefunction
-    from .cells import SampledDensity
-    from .potential_fit import PotentialFit
-
-Reals = NDArray[np.float64]
+from ...base.arguments import alternatives
+from ...base.arrays import Reals
+from ...base.errors import Cancelled, OrbitileError
+from ...base.watch import stage
+from ...model.wavefunction import Wavefunction
+from .cells import SampledDensity, becke_populations, cm5_corrections, hirshfeld_populations, sampled_density
+from .overlap_populations import BOTH, intrinsic_orbitals, loewdin_orbitals, mulliken_orbitals, spins_unavailable
+from .potential_fit import PotentialFit, chelpg_charges, merz_kollman_charges, resp_charges
 
 
 def _nothing() -> Reals:
@@ -97,11 +91,6 @@ def charges_by_schemes(
     return found, missing
 
 
-def spins_unavailable(wavefunction: Wavefunction) -> str:
-    """Why there are no spin populations, empty where there are."""
-    return unavailable(wavefunction).get("spin", "")
-
-
 class _Work:
     """A molecule, and what several schemes need of it."""
 
@@ -114,14 +103,10 @@ class _Work:
 
     @cached_property
     def sampled(self) -> SampledDensity:
-        from .cells import sampled_density
-
         return sampled_density(self.wavefunction, spin=len(self.densities) > 1, device=self.device)
 
     @cached_property
     def by_free_atoms(self) -> Reals:
-        from .cells import hirshfeld_populations
-
         share = 0.0 if "sampled" in vars(self) else _share_of_sampling(self.wavefunction)
         with stage(0.0, share):
             sampled = self.sampled
@@ -141,24 +126,17 @@ def _share_of_sampling(wavefunction: Wavefunction) -> float:
     return sampling / (sampling + free_atoms)
 
 
-def _by_functions(of: Callable[[Wavefunction, str], SharedOrbitals]) -> Callable[[_Work, str], AtomicCharges]:
-    def charges(work: _Work, scheme: str) -> AtomicCharges:
-        return work.charges(scheme, np.stack([of(work.wavefunction, which).populations for which in work.densities]))
-
-    return charges
-
-
-_SPINS: tuple[Spin, Spin] = ("alpha", "beta")
+def _by_functions(work: _Work, scheme: str) -> AtomicCharges:
+    of = {"mulliken": mulliken_orbitals, "loewdin": loewdin_orbitals}[scheme]
+    return work.charges(scheme, np.stack([of(work.wavefunction, which).populations for which in work.densities]))
 
 
 def _iao(work: _Work, scheme: str) -> AtomicCharges:
-    alpha, beta = (intrinsic_orbitals(work.wavefunction, spin).populations for spin in _SPINS)
+    alpha, beta = (intrinsic_orbitals(work.wavefunction, spin).populations for spin in BOTH)
     return work.charges(scheme, np.stack([alpha + beta, alpha - beta][: len(work.densities)]))
 
 
 def _becke(work: _Work, scheme: str) -> AtomicCharges:
-    from .cells import becke_populations
-
     return work.charges(scheme, becke_populations(work.wavefunction, work.sampled))
 
 
@@ -167,52 +145,39 @@ def _hirshfeld(work: _Work, scheme: str) -> AtomicCharges:
 
 
 def _cm5(work: _Work, scheme: str) -> AtomicCharges:
-    from .cm5 import cm5_corrections
-
     wavefunction = work.wavefunction
     corrections = cm5_corrections(wavefunction.atomic_numbers, wavefunction.positions)
     return AtomicCharges(scheme, wavefunction.core_charges - work.by_free_atoms[0] + corrections)
 
 
-def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
-    from ..basins.qtaim import qtaim_charges, qtaim_errors
-
-    charges, errors = (of(work.wavefunction, work.device) for of in (qtaim_charges, qtaim_errors))
-    return AtomicCharges(scheme, charges, errors=errors)
-
-
-def _chelpg(work: _Work, scheme: str) -> AtomicCharges:
-    from .potential_fit import chelpg_charges
-
-    return _fitted(scheme, chelpg_charges(work.wavefunction, dipole=work.dipole, device=work.device))
-
-
-def _merz_kollman(work: _Work, scheme: str) -> AtomicCharges:
-    from .potential_fit import merz_kollman_charges
-
-    return _fitted(scheme, merz_kollman_charges(work.wavefunction, dipole=work.dipole, device=work.device))
-
-
-def _resp(work: _Work, scheme: str) -> AtomicCharges:
-    from .potential_fit import resp_charges
-
-    return _fitted(scheme, resp_charges(work.wavefunction, device=work.device))
-
-
-def _fitted(scheme: str, fit: PotentialFit) -> AtomicCharges:
+def _fitted(work: _Work, scheme: str) -> AtomicCharges:
+    if scheme == "resp":
+        fit = resp_charges(work.wavefunction, device=work.device)
+    else:
+        of = {"chelpg": chelpg_charges, "mk": merz_kollman_charges}[scheme]
+        fit = of(work.wavefunction, dipole=work.dipole, device=work.device)
     return AtomicCharges(scheme, fit.charges, fit=fit)
+
+
+def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
+    from ..basins.qtaim import qtaim_basins, qtaim_charges
+
+    wavefunction = work.wavefunction
+    found = qtaim_basins(wavefunction, device=work.device)
+    errors = found.of_atoms(found.error, wavefunction.n_atoms)
+    return AtomicCharges(scheme, qtaim_charges(wavefunction, work.device), errors=errors)
 
 
 SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {
     "hirshfeld": _hirshfeld,
     "cm5": _cm5,
     "becke": _becke,
-    "mulliken": _by_functions(mulliken_orbitals),
-    "loewdin": _by_functions(loewdin_orbitals),
+    "mulliken": _by_functions,
+    "loewdin": _by_functions,
     "iao": _iao,
-    "chelpg": _chelpg,
-    "mk": _merz_kollman,
-    "resp": _resp,
+    "chelpg": _fitted,
+    "mk": _fitted,
+    "resp": _fitted,
     "qtaim": _qtaim,
 }
 """Schemes by name, those first that depend least on the basis set."""

@@ -11,15 +11,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from ...arguments import Argument, alternatives, brief
-from ...errors import OrbitileError
+from ...base.arguments import Argument, alternatives, brief
+from ...base.errors import OrbitileError
+from ...base.registry import modules_of
+from ...base.threads import one_thread_of_blas
+from ...base.watch import Cancel, Progress, watched
 from ...model.geometry import Geometry
 from ...model.report import Report
 from ...model.trajectory import Trajectory
 from ...model.wavefunction import Wavefunction
-from ...registry import modules_of
-from ...threads import one_thread_of_blas
-from ...watch import Cancel, Progress, watched
 
 SUBJECTS: Mapping[str, tuple[type, ...]] = {
     "wavefunction": (Wavefunction,),
@@ -65,7 +65,7 @@ class Analysis(Protocol):
     def report(self, subject: Any, *, device: str | None = None, **parameters: Any) -> Report:
         """Find it.
 
-        Work that takes longer than some tens of milliseconds comes to `orbitile.watch.checkpoint` meanwhile, so that it
+        Work that takes longer than some tens of milliseconds comes to `base.watch.checkpoint` meanwhile, so that it
         can be cancelled.
 
         Raises
@@ -73,6 +73,16 @@ class Analysis(Protocol):
         OrbitileError
             When the molecule does not have it, or a parameter does not fit.
         """
+
+
+def takes_long(what: str, seconds: float) -> str:
+    """A warning, as `bond orders of 900 basis functions take about 20 s`, from 10 s on; "" for what is quick."""
+    time = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    return f"{what} about {time}" if seconds > QUICK else ""
+
+
+QUICK = 10.0
+"""Seconds that no user is warned of."""
 
 
 def analyses() -> Mapping[str, Analysis]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...arguments import Argument, one_of
-from ...errors import OrbitileError
+from ...base.arguments import Argument, one_of
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
 from ...fields.density import occupied
 from ...model.elements import SYMBOLS
 from ...model.report import (
@@ -23,20 +23,20 @@ from ...model.report import (
     atom_columns,
 )
 from ...model.wavefunction import Wavefunction
+from . import takes_long
 
 if TYPE_CHECKING:
     from ..basins.elf import ElfBasins
     from ..basins.integration import AtomicBasins
 
-Reals = NDArray[np.float64]
 
 TITLE = "Basins"
-HELP = "atoms in molecules (QTAIM) by their density, or cores, bonds and lone pairs by ELF, and what is in them"
+HELP = "QTAIM atoms (basins of the density), or ELF basins (cores, bonds, lone pairs): populations and volumes"
 GROUP = "Density"
 PRIORITY = 70
 PARAMETERS = (
-    Argument("of", one_of("density", "elf"), "the field whose basins these are", "density", "density"),
-    Argument("accuracy", one_of("quick", "normal", "fine"), "how finely space is divided", "normal", "normal"),
+    Argument("of", one_of("density", "elf"), "field whose basins are integrated", "density", "density"),
+    Argument("accuracy", one_of("quick", "normal", "fine"), "accuracy of the integration", "normal", "normal"),
 )
 EXAMPLES = ("orb_basins", "orb_basins of=elf", "orb_basins accuracy=quick")
 
@@ -46,26 +46,20 @@ _ELECTRONS, _LAPLACIAN = 1e-3, 1e-3
 _SHARED, _INDICES = 0.005, 0.01
 """Electrons that a pair shares from which on it is listed; error of their sum that may be."""
 
-_SLOW = 10.0
-"""Seconds from which on it is said how long it takes."""
-
 
 def unavailable(wavefunction: Wavefunction) -> str:
-    """Why a molecule has no basins."""
+    """The reason why a molecule has no basins, or ""."""
     try:
         occupied(wavefunction, "total")
     except OrbitileError as error:
         return str(error)
-    return "there are only ghosts, and no atoms" if wavefunction.is_ghost.all() else ""
+    return "there are no nuclei, only ghost atoms" if wavefunction.is_ghost.all() else ""
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it takes long, and how long."""
     seconds = estimated_seconds(wavefunction, parameters["of"], parameters["accuracy"])
-    if seconds < _SLOW:
-        return ""
-    time = f"{seconds:.0f} seconds" if seconds < 100 else f"{seconds / 60:.0f} minutes"
-    return f"Basins of {wavefunction.n_atoms} atoms will take about {time}."
+    return takes_long(f"basins of {wavefunction.n_atoms} atoms take", seconds)
 
 
 def estimated_seconds(wavefunction: Wavefunction, of: str, accuracy: str) -> float:

@@ -7,49 +7,46 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import NUMBER, Argument
+from ...base.arguments import NUMBER, Argument
 from ...model.cell import cell_of
 from ...model.elements import SYMBOLS
 from ...model.orbitals import COMPLEX
 from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
+from . import takes_long
 from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
-    from ..charges.bond_schemes import Bonds
+    from ..charges.overlap_populations import Bonds
 
 TITLE = "Bonds"
-HELP = "bond orders of Mayer and Wiberg, valences and free valences"
+HELP = "bond orders by Mayer and Wiberg, valences and free valences"
 GROUP = "Atoms and bonds"
 PRIORITY = 85
-PARAMETERS = (Argument("threshold", NUMBER, "least bond order, by Mayer, that is listed", 0.1, "0.1"),)
+PARAMETERS = (Argument("threshold", NUMBER, "smallest Mayer bond order that is listed", 0.1, "0.1"),)
 EXAMPLES = ("orb_bonds", "orb_bonds threshold=0.02")
 
 _TOLERANCE = 1e-3
 """How far electrons may be from adding up to all, in e."""
-
-_LONG = 10.0
-"""Seconds that nobody is warned of."""
 
 _BALL = 0.1
 """Radius of what is drawn at the middle of a bond, in bohr."""
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
-    """Why there are no bond orders, or nothing."""
+    """The reason why a molecule has no bond orders, or ""."""
     return COMPLEX if wavefunction.spinors is not None else without_electrons(wavefunction)
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it takes long, for large molecules."""
-    seconds = 2e-10 * wavefunction.n_basis**3
-    return f"bond orders of {wavefunction.n_basis} basis functions take some {seconds:.0f} s" if seconds > _LONG else ""
+    return takes_long(f"bond orders of {wavefunction.n_basis} basis functions take", 2e-10 * wavefunction.n_basis**3)
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Bond orders; parameters as stated, see `orbitile.analysis.charges.bond_orders`."""
-    from ..charges.bond_schemes import bonds_of
+    """Bond orders; parameters as stated, see `orbitile.analysis.charges.overlap_populations`."""
+    from ..charges.overlap_populations import bonds_of
 
     bonds = bonds_of(wavefunction)
     mayer = bonds.orders["mayer"].orders

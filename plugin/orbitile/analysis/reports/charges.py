@@ -6,21 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from numpy import float64
-from numpy.typing import NDArray
-
-from ...arguments import FLAG, Argument, one_of
-from ...errors import OrbitileError
+from ...base.arguments import FLAG, Argument, one_of
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
 from ...model.report import AtomValues, Closure, Column, Report, Table, atom_columns
 from ...model.wavefunction import Wavefunction
+from . import takes_long
 
 if TYPE_CHECKING:
     from ..charges.schemes import AtomicCharges
 
-Reals = NDArray[float64]
 
 TITLE = "Charges of atoms"
-HELP = "charges of the atoms, and spin populations, by any of several schemes"
+HELP = "atomic charges and spin populations, by any of several schemes"
 GROUP = "Atoms and bonds"
 PRIORITY = 90
 EXAMPLES = ("orb_charges", "orb_charges scheme=all", "orb_charges scheme=chelpg, dipole=1")
@@ -36,21 +34,18 @@ _HELD = ("chelpg", "mk")
 """Schemes that can be held to the dipole moment."""
 
 PARAMETERS = (
-    Argument("scheme", one_of(*_NAMES, _ALONE, _ALL), "how electrons are shared out", "hirshfeld", "hirshfeld"),
-    Argument("dipole", FLAG, "whether chelpg and mk have the dipole moment of the molecule", False, "0"),
+    Argument("scheme", one_of(*_NAMES, _ALONE, _ALL), "population scheme", "hirshfeld", "hirshfeld"),
+    Argument("dipole", FLAG, "constrain chelpg and mk charges to the dipole moment of the molecule", False, "0"),
 )
 
 _TOLERANCE, _AN_ATOM = 1e-3, 1e-4
 """How far charges may be from adding up to the molecule's, in e: of few atoms, and for each of many."""
 
-_LONG = 10.0
-"""Seconds that nobody is warned of."""
-
 
 def unavailable(wavefunction: Wavefunction) -> str:
-    """Of free atoms side by side, and without electrons."""
+    """The reason why a molecule has no electrons in orbitals, or ""."""
     if wavefunction.promolecule:
-        return "these are free atoms side by side, without orbitals"
+        return "a promolecule (superposed free atoms) has no orbitals"
     has_electrons = wavefunction.n_electrons > 0 or wavefunction.density_matrix.size
     return "" if has_electrons else "the file gives no occupied orbitals"
 
@@ -60,12 +55,12 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     scheme = parameters["scheme"]
     names = _quick(wavefunction) if scheme == _ALL else (scheme,)
     seconds = sum(_seconds(wavefunction, name) for name in names)
-    return f"{scheme} charges of {wavefunction.n_atoms} atoms take some {seconds:.0f} s" if seconds > _LONG else ""
+    return takes_long(f"{scheme} charges of {wavefunction.n_atoms} atoms take", seconds)
 
 
 def _quick(wavefunction: Wavefunction) -> tuple[str, ...]:
     """Those of all schemes that do not take long."""
-    return tuple(name for name in _NAMES if _seconds(wavefunction, name) <= _LONG)
+    return tuple(name for name in _NAMES if not takes_long(name, _seconds(wavefunction, name)))
 
 
 def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
@@ -80,7 +75,8 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges.schemes`."""
-    from ..charges.schemes import atomic_charges, charges_by_schemes, spins_unavailable
+    from ..charges.overlap_populations import spins_unavailable
+    from ..charges.schemes import atomic_charges, charges_by_schemes
 
     scheme, dipole = parameters["scheme"], parameters["dipole"]
     if dipole and scheme not in (*_HELD, _ALL):
@@ -89,7 +85,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         quick = _quick(wavefunction)
         found, remarks = charges_by_schemes(wavefunction, quick, dipole=dipole, device=device)
         remarks += [
-            f"{name} is left out, since it takes some {_seconds(wavefunction, name):.0f} s; ask for it alone"
+            f"{name} is left out, since it takes about {_seconds(wavefunction, name):.0f} s; ask for it alone"
             for name in _NAMES
             if name not in quick
         ]

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...arguments import FRAGMENTS, SHARE, TEXT, Argument, one_of
+import numpy as np
+
+from ...base.arguments import FRAGMENTS, SHARE, TEXT, Argument, one_of
+from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
+from ...model.elements import SYMBOLS
 from ...model.report import AtomValues, Closure, Column, Isosurface, Report, Table
+from ...model.units import electronvolt
 from ...model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:
     from ..composition import Composition
 
 TITLE = "Composition of orbitals"
-HELP = "shares of atoms, fragments and angular momenta (s, p, d, f) in orbitals"
+HELP = "contributions of atoms, fragments and angular momenta (s, p, d, f) to orbitals"
 GROUP = "Orbitals"
 PRIORITY = 80
 _USUAL = "loewdin; mulliken for large molecules"
 
 PARAMETERS = (
     Argument(
-        "orbitals", TEXT, "such as homo, homo-2..lumo+2 or mo:1-10:beta", "", "those around the gap", completes="fields"
+        "orbitals", TEXT, "such as homo-2..lumo+2 or mo:1-10:beta", "", "those around the gap", completes="fields"
     ),
     Argument("fragments", FRAGMENTS, "atoms to add up, such as ring=1-6; rest=7-12", (), "none"),
-    Argument(
-        "scheme", one_of("mulliken", "loewdin", "iao", "hirshfeld", "becke"), "how orbitals are shared out", "", _USUAL
-    ),
-    Argument("least", SHARE, "shares of atoms below this are not listed; 0 lists all", 0.01, "0.01"),
+    Argument("scheme", one_of("mulliken", "loewdin", "iao", "hirshfeld", "becke"), "population scheme", "", _USUAL),
+    Argument("least", SHARE, "smallest contribution of an atom that is listed; 0 lists all", 0.01, "0.01"),
 )
 EXAMPLES = ("orb_composition orbitals=homo", "orb_composition orbitals=homo-2..lumo+2, fragments=ring=1-6; rest=7-12")
 
@@ -95,9 +98,6 @@ def _closures(found: Composition, scheme: str) -> tuple[Closure, ...]:
 
 def _summary(wavefunction: Wavefunction, found: Composition, closures: tuple[Closure, ...]) -> Table:
     """An orbital a row: what it is, its angular momenta, and its foremost atoms."""
-    from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
-    from ...model.units import electronvolt
-
     levels = [orbital.wavefunction.orbitals(orbital.spin) for orbital in found.orbitals]
     indices = [orbital.index for orbital in found.orbitals]
     names = _names(found)
@@ -137,8 +137,6 @@ def _fragments(wavefunction: Wavefunction, found: Composition, fragments: Any, c
 
 def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closures: tuple[Closure, ...]) -> Table:
     """An atom in an orbital a row, by falling share."""
-    from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
-
     rows = [
         (n, int(atom))
         for n, of_atoms in enumerate(found.atoms.T)
@@ -165,15 +163,11 @@ def _names(found: Composition) -> tuple[str, ...]:
 
 
 def _atom(wavefunction: Wavefunction, atom: int, number: bool = True) -> str:
-    from ...model.elements import SYMBOLS
-
     symbol = SYMBOLS[int(wavefunction.atomic_numbers[atom])]
     return f"{symbol}{atom + 1}" if number else symbol
 
 
 def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> list[str]:
-    import numpy as np
-
     remarks = []
     if found.atoms.min() < _NEGATIVE:
         atom, n = np.unravel_index(int(found.atoms.argmin()), found.atoms.shape)

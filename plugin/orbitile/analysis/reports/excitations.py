@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import COUNT, FRAGMENTS, POSITIVE_NUMBER, Argument, one_of
-from ...errors import OrbitileError
+from ...base.arguments import COUNT, FRAGMENTS, POSITIVE_NUMBER, Argument, one_of
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
 from ...model.elements import SYMBOLS
-from ...model.plot import Curve, Plot
-from ...model.report import AtomValues, Closure, Column, Isosurface, Paths, Report, Table
+from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table
 from ...model.units import electronvolt, wavenumber
 from ...model.wavefunction import Excitation, Wavefunction
+from . import takes_long
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..excitations import Densities
 
-    Reals = NDArray[np.float64]
 
 TITLE = "Excited states"
 HELP = "excited states: spectrum, orbitals involved, hole and electron, charge transfer"
@@ -29,9 +27,9 @@ PLOTS = True
 PRIORITY = 60
 _USUAL = "loewdin; mulliken for large molecules"
 PARAMETERS = (
-    Argument("fragments", FRAGMENTS, "between which charge is transferred, such as 1-6; 7-12", (), "atoms"),
-    Argument("state", COUNT, "number of the state that is shared out to atoms and drawn", 0, "the strongest"),
-    Argument("scheme", one_of("loewdin", "mulliken"), "how the excitation is shared out", "", _USUAL),
+    Argument("fragments", FRAGMENTS, "fragments between which charge is transferred, such as 1-6; 7-12", (), "atoms"),
+    Argument("state", COUNT, "number of the state that is analysed by fragments and drawn", 0, "the strongest"),
+    Argument("scheme", one_of("loewdin", "mulliken"), "population scheme", "", _USUAL),
     Argument("fwhm", POSITIVE_NUMBER, "full width at half maximum of a band in eV", 0.4, "0.4"),
 )
 EXAMPLES = ("orb_excitations", "orb_excitations fragments=donor=1-12; acceptor=13-20", "orb_excitations state=3")
@@ -80,7 +78,7 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
     n = len(wavefunction.excitations)
     seconds = _SECONDS * n * wavefunction.n_atoms * wavefunction.n_basis**2
-    slow = f"hole and electron of {n} states take about {seconds:.0f} s" if seconds > 10 else ""
+    slow = takes_long(f"hole and electron of {n} states take", seconds)
     return "; ".join(filter(None, (warning_of_root(wavefunction, parameters["scheme"]), slow)))
 
 

@@ -6,29 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import SHARE, Argument, atom_list, one_of
-from ...model.plot import Curve, Plot
-from ...model.report import AtomValues, Closure, Column, Isosurface, Paths, Report, Table
+from ...base.arguments import SHARE, Argument, atom_list, one_of
+from ...base.arrays import Reals
+from ...model.geometry import formula
+from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table, atom_columns
 from ...model.trajectory import Trajectory
+from . import takes_long
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..flow import Flow, FlowOfSpin
 
-    Reals = NDArray[np.float64]
     Orbital = tuple[FlowOfSpin, int]
 
 TITLE = "Electron flow"
-HELP = "localised orbitals along a path: which becomes which bond, and how far each moves"
+HELP = "localised orbitals along a path: which bond each becomes, and how far it moves"
 GROUP = "Orbitals"
 PLOTS = True
 KIND = "trajectory"
 PRIORITY = 70
 PARAMETERS = (
-    Argument("scheme", one_of("ibo", "pm_iao"), "by what orbitals are localised", "ibo", "intrinsic bond orbitals"),
+    Argument("scheme", one_of("ibo", "pm_iao"), "localisation scheme", "ibo", "intrinsic bond orbitals"),
     Argument(
-        "least", SHARE, "change in e from which on an orbital takes part that is of no bond made or broken", 0.3, "0.3"
+        "least",
+        SHARE,
+        "smallest change, in e, of an orbital that takes part and is no bond made or broken",
+        0.3,
+        "0.3",
     ),
 )
 EXAMPLES = ("orb_flow", "orb_flow least=0.1")
@@ -67,13 +70,12 @@ def warning(trajectory: Trajectory, **parameters: Any) -> str:
     """That a long path takes long."""
     first = next(iter(trajectory), None)
     seconds = 0.0 if first is None else len(trajectory) * first.n_basis**2 / (1e3 * _SLOW)
-    return f"following orbitals through {len(trajectory)} frames takes about {seconds:.0f} s" if seconds > 10 else ""
+    return takes_long(f"following orbitals through {len(trajectory)} frames takes", seconds)
 
 
 def report(trajectory: Trajectory, *, device: str | None = None, **parameters: Any) -> Report:
     """Electron flow; parameters as stated, see `orbitile.analysis.flow`."""
     from ..flow import flow
-    from ..information import formula
 
     found = flow(trajectory, parameters["scheme"])
     orbitals = [(spin, n) for spin in found.spins for n in range(spin.electrons.shape[2])]
@@ -108,7 +110,7 @@ def _field(found: Flow, scheme: str, one: Orbital) -> str:
 
 
 def _orbitals(found: Flow, orbitals: list[Orbital], fields: tuple[str, ...]) -> Table:
-    from ...localised.names import main_atoms
+    from ...gaussians.localised.names import main_atoms
 
     change = [spin.change[:, n] for spin, n in orbitals]
     moved = [spin.electrons[-1, :, n] - spin.electrons[0, :, n] for spin, n in orbitals]
@@ -144,7 +146,7 @@ def _orbitals(found: Flow, orbitals: list[Orbital], fields: tuple[str, ...]) -> 
 
 def _told(found: Flow, gain: Reals) -> str:
     """Atoms that gain, with the electrons: C1 0.64 H3 0.10."""
-    from ...localised.names import atom_name
+    from ...gaussians.localised.names import atom_name
 
     order = np.argsort(-gain, kind="stable")[:_ATOMS]
     return " ".join(f"{atom_name(found.first, int(atom))} {gain[atom]:.2f}" for atom in order if gain[atom] > _GAIN)
@@ -152,8 +154,6 @@ def _told(found: Flow, gain: Reals) -> str:
 
 def _atoms(found: Flow) -> Table:
     """Charges of the atoms at the ends of the path."""
-    from ...model.report import atom_columns
-
     first, last = found.charges[[0, -1]]
     n = len(first)
     columns = (
@@ -191,7 +191,7 @@ def _by_reason(problems: dict[int, str]) -> dict[str, str]:
 
 
 def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, ...]:
-    from ...localised.names import atom_name
+    from ...gaussians.localised.names import atom_name
 
     remarks = []
     for pairs, what in zip(found.bonds, ("made", "broken"), strict=True):

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...arguments import ATOMS, POSITIVE_NUMBER, Argument, atom_list, one_of
-from ...errors import OrbitileError
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.arguments import ATOMS, POSITIVE_NUMBER, Argument, atom_list, one_of
+from ...base.errors import OrbitileError
+from ...base.watch import stage
+from ...gaussians.promolecule import promolecule
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
-from ...model.plot import Curve, Plot
-from ...model.report import AtomValues, Closure, Column, Drawing, Isosurface, Report, Table
+from ...model.report import AtomValues, Closure, Column, Curve, Drawing, Isosurface, Plot, Report, Table
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
+from . import takes_long
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..interactions import InteractionIndices, Region, SampledInteractions
 
 TITLE = "Weak interactions"
@@ -26,9 +28,9 @@ GROUP = "Density"
 PLOTS = True
 PRIORITY = 70
 PARAMETERS = (
-    Argument("atoms", ATOMS, "what is between these atoms and the rest", (), "all, or between two molecules"),
-    Argument("model", one_of("nci", "igm", "igmh"), "whose surfaces are shown", "nci", "nci"),
-    Argument("isovalue", POSITIVE_NUMBER, "of these surfaces, in atomic units", None, "the usual one"),
+    Argument("atoms", ATOMS, "atoms of one fragment; the rest is the other", (), "all, or between two molecules"),
+    Argument("model", one_of("nci", "igm", "igmh"), "model whose isosurfaces are shown", "nci", "nci"),
+    Argument("isovalue", POSITIVE_NUMBER, "isovalue of these surfaces in atomic units", None, "the model's default"),
 )
 EXAMPLES = ("orb_interactions", "orb_interactions atoms=1-12", "orb_interactions complex, resn LIG, igm")
 
@@ -52,8 +54,8 @@ _PAIRS = 100
 _MANY = 120
 """Atoms near the other fragment from which on a coarser quadrature does: it is exact to a thousandth."""
 
-_SECONDS_AN_ATOM, _LONG = 0.15, 10.0
-"""On two cores, for large structures; and from when on one is told."""
+_SECONDS_AN_ATOM = 0.15
+"""On two cores, for large structures."""
 
 
 def unavailable(subject: Wavefunction | Geometry) -> str:
@@ -64,14 +66,12 @@ def unavailable(subject: Wavefunction | Geometry) -> str:
 
 def warning(subject: Wavefunction | Geometry, **parameters: Any) -> str:
     """That a large structure takes long."""
-    seconds = _SECONDS_AN_ATOM * len(subject.atomic_numbers)
-    return f"interactions of {len(subject.atomic_numbers)} atoms take about {seconds:.0f} s" if seconds > _LONG else ""
+    n = len(subject.atomic_numbers)
+    return takes_long(f"interactions of {n} atoms take", _SECONDS_AN_ATOM * n)
 
 
 def report(subject: Wavefunction | Geometry, *, device: str | None = None, **parameters: Any) -> Report:
     """Weak interactions; parameters as stated, see `orbitile.analysis.interactions`."""
-    from ...gaussians.promolecule import promolecule
-    from ...watch import stage
     from ..interactions import regions_of, sampled_interactions
 
     wavefunction = promolecule(subject) if isinstance(subject, Geometry) else subject
@@ -132,8 +132,6 @@ def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) ->
 
 
 def _indices(wavefunction: Wavefunction, atoms: tuple[int, ...], model: str, device: str | None) -> InteractionIndices:
-    import numpy as np
-
     from ..interactions import interaction_indices
 
     level = 3 if wavefunction.n_atoms < _MANY else 1
@@ -155,8 +153,6 @@ def _regions(regions: tuple[Region, ...], isovalue: float) -> Table:
 
 def _of_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> list[Table]:
     """Indices of pairs, the largest first, and of atoms."""
-    import numpy as np
-
     numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
     total = float(indices.pairs.sum())
     largest = np.argsort(-indices.pairs, axis=None)[:_PAIRS]
@@ -208,8 +204,6 @@ def _symbols(numbers: NDArray[np.int64]) -> tuple[str, ...]:
 
 def _at_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> tuple[float, ...]:
     """Index of each atom; NaN for those that are not near the other fragment."""
-    import numpy as np
-
     values = np.full(wavefunction.n_atoms, np.nan)
     values[indices.one] = indices.pairs.sum(axis=1)
     values[indices.other] = indices.pairs.sum(axis=0)
@@ -218,8 +212,6 @@ def _at_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> tuple[
 
 def _scatter(sampled: SampledInteractions) -> Plot:
     """The diagram in which interactions are spikes."""
-    import numpy as np
-
     shown = np.flatnonzero((sampled.gradient < 2) & (np.abs(sampled.signed_density) < _RANGE))
     if len(shown) > _SHOWN:
         shown = np.sort(np.random.default_rng(0).choice(shown, _SHOWN, replace=False))

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from ...arguments import FRAGMENTS, NUMBER, POSITIVE_NUMBER, Argument, one_of
-from ...model.plot import Curve, Plot
-from ...model.report import Closure, Column, Report, Table
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.arguments import FRAGMENTS, NUMBER, POSITIVE_NUMBER, Argument, one_of
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
+from ...fields.orbital import orbital_name
+from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
+from ...model.elements import SYMBOLS
+from ...model.report import Closure, Column, Curve, Plot, Report, Table
 from ...model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..levels import DensityOfStates, Pair
 
-    Reals = NDArray[np.float64]
     Labels = NDArray[np.intp]
 
 TITLE = "Levels and density of states"
-HELP = "energies of orbitals, their density of states, whole and in parts, and overlap populations"
+HELP = "orbital energies, total and partial densities of states, and overlap populations (COOP)"
 GROUP = "Orbitals"
 PLOTS = True
 PRIORITY = 75
@@ -31,16 +35,16 @@ PARAMETERS = (
     Argument(
         "by",
         one_of("elements", "angular_momenta", "fragments"),
-        "what the density of states is shared out to",
+        "groups of the partial densities of states",
         "",
         "fragments where they are given, else elements",
     ),
     Argument("fragments", FRAGMENTS, "atoms that go together, such as metal=1; ligand=2-13", (), "none"),
-    Argument("scheme", one_of("mulliken", "loewdin"), "how orbitals are shared out", "", _USUAL),
+    Argument("scheme", one_of("mulliken", "loewdin"), "population scheme", "", _USUAL),
     Argument("fwhm", POSITIVE_NUMBER, "full width at half maximum of a level in eV", 0.5, "0.5"),
     Argument("line", one_of("gaussian", "lorentzian"), "shape of a level", "gaussian", "gaussian"),
-    Argument("lowest", NUMBER, "energy in eV from which on levels are shown", None, "20 below the HOMO"),
-    Argument("highest", NUMBER, "energy in eV up to which levels are shown", None, "10 above the LUMO"),
+    Argument("lowest", NUMBER, "lowest energy shown, in eV", None, "20 below the HOMO"),
+    Argument("highest", NUMBER, "highest energy shown, in eV", None, "10 above the LUMO"),
 )
 EXAMPLES = ("orb_levels", "orb_levels by=angular_momenta, fwhm=0.3", "orb_levels fragments=metal=1; ligand=2-13")
 
@@ -81,11 +85,11 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Levels, densities of states and overlap populations; parameters as stated, see `orbitile.analysis.levels`."""
-    from ..composition import spins_of, usual_scheme
+    from ..composition import usual_scheme
     from ..levels import default_range, density_of_states, energies_of_curve, levels_of
 
     width, shape, scheme = parameters["fwhm"], parameters["line"], parameters["scheme"] or usual_scheme(wavefunction)
-    spins = spins_of(wavefunction)
+    spins = wavefunction.spins
     low, high = default_range([levels_of(wavefunction, spin) for spin in spins], width)
     low = low if parameters["lowest"] is None else parameters["lowest"]
     high = high if parameters["highest"] is None else parameters["highest"]
@@ -117,11 +121,6 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
 def _groups(wavefunction: Wavefunction, by: str, fragments: Any) -> tuple[tuple[str, ...], Labels]:
     """Names of groups of basis functions, and the group of each basis function."""
-    import numpy as np
-
-    from ...errors import OrbitileError
-    from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
-    from ...model.elements import SYMBOLS
     from ..composition import functions_by, groups_of_atoms
 
     atoms, momenta = functions_by(wavefunction)
@@ -139,9 +138,6 @@ def _groups(wavefunction: Wavefunction, by: str, fragments: Any) -> tuple[tuple[
 
 def _bonds(wavefunction: Wavefunction, fragments: Any) -> dict[str, Sequence[Pair]]:
     """Names of pairs whose overlap populations are wanted: of fragments, or all bonds of two elements."""
-    from itertools import combinations
-
-    from ...model.elements import SYMBOLS
     from ..levels import bonds_by_elements
 
     named: dict[str, Sequence[Pair]] = {}
@@ -157,13 +153,10 @@ def _bonds(wavefunction: Wavefunction, fragments: Any) -> dict[str, Sequence[Pai
 def _shown(states: DensityOfStates) -> NDArray[np.intp]:
     """Which levels are within the range."""
     energies = states.levels.energies
-    within: NDArray[np.intp] = ((energies >= states.at[0]) & (energies <= states.at[-1])).nonzero()[0]
-    return within
+    return ((energies >= states.at[0]) & (energies <= states.at[-1])).nonzero()[0]
 
 
 def _names(wavefunction: Wavefunction, states: DensityOfStates) -> tuple[str, ...]:
-    from ...fields.orbital import orbital_name
-
     levels = states.levels
     return tuple(orbital_name(wavefunction, int(levels.index[n]), levels.spin) for n in _shown(states))
 
@@ -307,8 +300,6 @@ def _sign(states: DensityOfStates) -> float:
 
 def _height(width: float, shape: Any) -> float:
     """How high one level alone makes a curve: its stick is as high."""
-    import numpy as np
-
     from ..levels import line
 
     return float(line(np.zeros(1), width, shape)[0])
@@ -316,8 +307,6 @@ def _height(width: float, shape: Any) -> float:
 
 def _places(energies: Reals) -> Reals:
     """1 for a level by itself; 1, 2, ... for levels of one energy, whose sticks stand on top of each other."""
-    import numpy as np
-
     places = np.ones(len(energies))
     for n in range(1, len(energies)):
         if energies[n] - energies[n - 1] < _DEGENERATE:

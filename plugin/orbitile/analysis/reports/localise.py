@@ -4,38 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...arguments import Argument, one_of
-from ...errors import OrbitileError
-from ...localised.schemes import INTRINSIC, SCHEMES
+import numpy as np
+
+from ...base.arguments import Argument, one_of
+from ...base.errors import OrbitileError
+from ...gaussians.localised.schemes import INTRINSIC, SCHEMES
+from ...model.geometry import formula
 from ...model.report import Closure, Column, Report, Table
 from ...model.units import electronvolt
 from ...model.wavefunction import Spin, Wavefunction
 
 if TYPE_CHECKING:
-    from ...localised.localisation import Localisation
+    from ...gaussians.localised.localisation import Localisation
 
 TITLE = "Localised orbitals"
-HELP = "bonds, lone pairs and cores: localised orbitals, what and where they are"
+HELP = "localised orbitals (bonds, lone pairs, cores): their atoms, energies and spreads"
 GROUP = "Orbitals"
 PRIORITY = 80
 PARAMETERS = (
-    Argument("scheme", one_of(*SCHEMES), "by what orbitals are localised", "ibo", "intrinsic bond orbitals"),
-    Argument("which", one_of("occupied", "virtual"), "which orbitals", "occupied", "occupied"),
-    Argument("spin", one_of("alpha", "beta"), "of which spin", "alpha", "alpha"),
+    Argument("scheme", one_of(*SCHEMES), "localisation scheme", "ibo", "intrinsic bond orbitals"),
+    Argument("which", one_of("occupied", "virtual"), "occupied or virtual orbitals", "occupied", "occupied"),
+    Argument("spin", one_of("alpha", "beta"), "spin of the orbitals", "alpha", "alpha"),
 )
 EXAMPLES = ("orb_localise", "orb_localise scheme=boys")
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
     """Why orbitals cannot be localised by any scheme, in a sentence."""
-    from ...localised.localisation import why_not
+    from ...gaussians.localised.localisation import why_not
 
     return why_not(wavefunction, "boys")
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That it will take long, and how long about."""
-    from ...localised.localisation import seconds_for
+    from ...gaussians.localised.localisation import seconds_for
 
     seconds = seconds_for(
         wavefunction, parameters.get("scheme", "ibo"), "all" if parameters.get("which") == "virtual" else "occupied"
@@ -44,9 +47,8 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Localised orbitals; parameters as stated, see `orbitile.localised.localisation`."""
-    from ...localised.localisation import localisation
-    from ..information import formula
+    """Localised orbitals; parameters as stated, see `orbitile.gaussians.localised.localisation`."""
+    from ...gaussians.localised.localisation import localisation
 
     scheme, spin = parameters["scheme"], parameters["spin"]
     if spin == "beta" and wavefunction.beta is None:
@@ -64,12 +66,10 @@ _VIRTUALS = "unoccupied orbitals of a large basis have many maxima of the functi
 
 
 def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin: Spin, occupied: bool) -> Table:
-    import numpy as np
-
     from ...fields.localised import localised_name
+    from ...gaussians.localised.names import atom_name, main_atoms
     from ...gaussians.overlap import own_overlap
     from ...gaussians.positions import centres_and_spreads
-    from ...localised.names import atom_name, main_atoms
 
     orbitals, shares = found.wavefunction.orbitals(spin), found.shares[spin]
     rows = np.flatnonzero((orbitals.occupations > 0) == occupied)

@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...arguments import FRAGMENTS, POSITIVE_NUMBER, TEXT, Argument
+import numpy as np
+
+from ...base.arguments import FRAGMENTS, POSITIVE_NUMBER, TEXT, Argument
+from ...base.arrays import Reals
+from ...base.watch import stage
+from ...fields import Field
 from ...model.report import Closure, Column, Drawing, Isosurface, Points, Report, Table, atom_columns
 from ...model.units import angstrom, electronvolt, kilocalorie_per_mole
 from ...model.wavefunction import Wavefunction
+from . import takes_long
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
-    from ...fields import Field
-    from ..extrema import Extremum
-    from ..surface_statistics import MeasuredSurface, Statistics
+    from ..surface_statistics import Extremum, MeasuredSurface, Statistics
 
-    Reals = NDArray[np.float64]
 
 TITLE = "Surface of the molecule in numbers"
 HELP = "area, volume, and statistics and extrema of the potential and other fields on an isosurface"
@@ -30,15 +31,15 @@ PARAMETERS = (
     Argument(
         "fields",
         TEXT,
-        "fields on the surface, with commas or semicolons between",
+        "fields on the surface, separated by commas or semicolons",
         "",
         "esp,ionisation",
         completes="fields",
     ),
     Argument("fragments", FRAGMENTS, "atoms that go together, such as ring=1-6; rest=7-12", (), "none"),
-    Argument("surface", TEXT, "field whose isosurface it is", "density", "density", completes="fields"),
-    Argument("isovalue", POSITIVE_NUMBER, "of that surface, in atomic units", None, "0.001 for the density"),
-    Argument("spacing", POSITIVE_NUMBER, "of the lattice in Angstrom", None, "0.25 for the density, else 0.125"),
+    Argument("surface", TEXT, "field whose isosurface is analysed", "density", "density", completes="fields"),
+    Argument("isovalue", POSITIVE_NUMBER, "isovalue of that surface in atomic units", None, "0.001 for the density"),
+    Argument("spacing", POSITIVE_NUMBER, "lattice spacing in Angstrom", None, "0.25 for the density, else 0.125"),
 )
 EXAMPLES = ("orb_surface", "orb_surface fields=esp, isovalue=0.002", "orb_surface fragments=ring=1-6; rest=7-12")
 
@@ -57,8 +58,8 @@ _CLOSES = 2e-3
 _MAXIMUM, _MINIMUM = (0.84, 0.37, 0.0), (0.0, 0.45, 0.7)
 """Colours of extrema, which all eyes tell apart."""
 
-_SECONDS_AN_ATOM, _USUAL_BASIS, _LONG = 0.15, 8, 10.0
-"""On two cores, with so many basis functions an atom or fewer; and from when on one is told."""
+_SECONDS_AN_ATOM, _USUAL_BASIS = 0.15, 8
+"""On two cores, with so many basis functions an atom or fewer."""
 
 _NATURAL = "esp", "ionisation"
 """What is looked at where no fields are named."""
@@ -68,7 +69,7 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That a large molecule takes long."""
     functions = max(1.0, wavefunction.n_basis / wavefunction.n_atoms / _USUAL_BASIS)
     seconds = _SECONDS_AN_ATOM * wavefunction.n_atoms * functions**2 * (0.25 / _spacing(**parameters)) ** 2
-    return f"the surface of {wavefunction.n_atoms} atoms takes about {seconds:.0f} s" if seconds > _LONG else ""
+    return takes_long(f"the surface of {wavefunction.n_atoms} atoms takes", seconds)
 
 
 def _spacing(surface: str, spacing: float | None, **others: Any) -> float:
@@ -98,7 +99,6 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     """A surface in numbers; parameters as stated, see `orbitile.analysis.surface_statistics`."""
     from ...evaluation.default_isovalue import default_isovalue
     from ...evaluation.requests import field_of
-    from ...watch import stage
     from ..surface_statistics import measured_surface, shares_of_atoms
 
     shown = field_of(wavefunction, parameters["surface"])
@@ -139,12 +139,9 @@ def _on_surface(
     device: str | None,
 ) -> _OnSurface:
     """Statistics of a field on both surfaces, and its extrema on the finer one."""
-    import numpy as np
-
     from ...evaluation.points import evaluate
     from ...evaluation.requests import field_of
-    from ..extrema import extrema
-    from ..surface_statistics import sampled_by_sign, statistics_of, with_values
+    from ..surface_statistics import extrema, sampled_by_sign, statistics_of, with_values
 
     field = field_of(wavefunction, name)
     values, less = (evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse))
@@ -294,8 +291,6 @@ def _by_groups(
     atoms: tuple[tuple[int, ...], ...],
 ) -> Table:
     """A group of atoms a row: its part of the surface, and the fields on that."""
-    import numpy as np
-
     from ..surface_statistics import statistics_of
 
     by_atom = shares.tocsc()
@@ -323,8 +318,6 @@ def _by_groups(
 
 def _drawings(one: _OnSurface) -> list[Drawing]:
     """Extrema as balls, each with its value."""
-    import numpy as np
-
     _, factor = one.customary
     drawings: list[Drawing] = []
     for kind, colour in (("maximum", _MAXIMUM), ("minimum", _MINIMUM)):

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import POSITIVE_NUMBER, Argument, one_of
+from ...base.arguments import POSITIVE_NUMBER, Argument, one_of
 from ...model.elements import SYMBOLS
 from ...model.report import Closure, Column, Paths, Points, Report, Table
 from ...model.wavefunction import Wavefunction
+from . import takes_long
+from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
     from ..topology.critical_points import Topology
 
 TITLE = "Topology of the density"
-HELP = "critical points of the density, bond paths, and what the density is like at them"
+HELP = "critical points of the density (QTAIM), their properties, and bond paths"
 GROUP = "Density"
 PRIORITY = 80
 LABELS = ("density", "laplacian", "ellipticity", "atoms", "none")
 PARAMETERS = (
-    Argument("labels", one_of(*LABELS), "what stands at the points", "density", "density"),
-    Argument("cutoff", POSITIVE_NUMBER, "density in e bohr^-3 below which nothing is looked for", 1e-6, "1e-6"),
+    Argument("labels", one_of(*LABELS), "label of each critical point", "density", "density"),
+    Argument("cutoff", POSITIVE_NUMBER, "lowest density that is searched, in e bohr^-3", 1e-6, "1e-6"),
 )
 EXAMPLES = ("orb_topology", "orb_topology labels=ellipticity")
 
@@ -44,28 +46,19 @@ _NOTHING = 1e-9
 _LISTED = 8
 """Atoms that a remark names."""
 
-_SLOW = 10.0
-"""Seconds from which on it is said how long it will take."""
-
 
 def unavailable(wavefunction: Wavefunction) -> str:
-    """Why a molecule has none, or nothing."""
+    """The reason why a molecule has none, or ""."""
     if wavefunction.is_ghost.all():
         return "there are no nuclei, only ghost atoms"
-    if wavefunction.promolecule:
-        return "a promolecule has no orbitals"
-    orbitals = [wavefunction.alpha, *([] if wavefunction.beta is None else [wavefunction.beta])]
-    if not wavefunction.density_matrix.size and not any(np.any(one.occupations) for one in orbitals):
-        return "the file gives no occupied orbitals"
-    return ""
+    return without_electrons(wavefunction)
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """How long it will take, where that is long."""
-    from ..topology.effort import seconds
+    from ..topology.critical_points import seconds_of_search
 
-    expected = seconds(wavefunction)
-    return f"The search for critical points will take some {expected:.0f} s." if expected > _SLOW else ""
+    return takes_long("the search for critical points takes", seconds_of_search(wavefunction))
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:

@@ -6,6 +6,15 @@ Searches begin at the nuclei, between neighbours, and on a grid; the theorem of 
 
 says whether points are missing, and then the grid is made finer (K. Collard, G. G. Hall, Int. J. Quantum Chem. 1977,
 12, 623; R. F. W. Bader, Atoms in Molecules, Oxford 1990, chapter 2).
+
+**Core potentials** leave a hole in the density at the nucleus, and no maximum. The valence density is largest on a
+sphere about such a nucleus, and has critical points of all kinds on it and within,
+which mean nothing. Through a larger sphere on which the density falls outwards everywhere, the theorem of Poincare and
+Hopf holds: what is inside counts as much as one maximum. So one is put there, at the nucleus, in place of all that.
+
+**The sum** of maxima less bonds plus rings less cages, of the region where the density is above a limit, is the Euler
+characteristic of that region (J. Milnor, Morse Theory, Princeton 1963, theorem 5.2): 1 for a molecule without gaps; 2
+for two that are far from each other; 0 for a ring so wide that there is no density within.
 """
 
 from __future__ import annotations
@@ -16,22 +25,127 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
+from ...base.watch import stage
+from ...gaussians.extent import directions
+from ...gaussians.packing import packed_shells
 from ...model.cell import molecules_only
 from ...model.derived import Derived
 from ...model.elements import ATOMIC_RADII
 from ...model.wavefunction import Wavefunction
-from ...watch import stage
-from .balls import Balls
-from .derivatives import DensityDerivatives, density_derivatives
-from .missing_cores import radius_of_hole, with_missing_core
-from .paths import ascents
-from .region import euler_characteristic, has_gaps
-from .rings import atoms_about
-from .search import Found, critical_points_near, nothing_found, promising
-from .seeds import between_atoms, on_grid
+from .derivatives import DensityDerivatives, density_derivatives, shells_of
+from .paths import ascents, atoms_about
+from .search import Balls, Found, between_atoms, critical_points_near, nothing_found, on_grid, promising
 
-Reals = NDArray[np.float64]
+_GAP = 7.0
+"""Distance in bohr between parts of a molecule from which on there may be no density between them."""
+
+_TAILS = 1e-4
+"""Density up to which a limit is one of the tails of atoms, in e bohr^-3."""
+
+_SPACING = {True: 1.1, False: 0.4}
+"""Of the lattice on which the region is looked at, in bohr: in the tails of atoms surfaces are smooth."""
+
+_INSIDE = {True: 2.5, False: 0.2}
+"""Distance from a nucleus in bohr up to which there is more density than that."""
+
+_MARGIN, _WIDEST = 6.0, 40.0
+"""About the nuclei in bohr, at first and at most."""
+
+_FINEST = 1 << 22
+"""Points of the lattice; beyond, it is made coarser."""
+
+
+def has_gaps(positions: Reals) -> bool:
+    """Whether some nuclei are far from all others."""
+    from scipy.sparse.csgraph import minimum_spanning_tree
+    from scipy.spatial.distance import pdist, squareform
+
+    tree = minimum_spanning_tree(squareform(pdist(positions)))
+    return bool(tree.nnz) and float(tree.max()) > _GAP
+
+
+def euler_characteristic(field: DensityDerivatives, positions: Reals, least: float) -> int:
+    """Of the region where the density is above a limit: parts less tunnels plus voids.
+
+    Parameters
+    ----------
+    field
+        The density.
+    positions : ndarray, shape (n, 3)
+        Of the nuclei, in bohr.
+    least
+        The limit in e bohr^-3.
+    """
+    from scipy.spatial import cKDTree
+
+    tree, margin, tails = cKDTree(positions), _MARGIN, least <= _TAILS
+    while True:
+        low, high = positions.min(axis=0) - margin, positions.max(axis=0) + margin
+        spacing = max(_SPACING[tails], float(np.prod(high - low) / _FINEST) ** (1 / 3))
+        axes = [np.arange(a, b + spacing, spacing) for a, b in zip(low, high, strict=True)]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+        distance = tree.query(points.reshape(-1, 3), distance_upper_bound=margin + spacing)[0]
+        inside = distance < _INSIDE[tails]
+        doubtful = np.flatnonzero(~inside & np.isfinite(distance))
+        inside[doubtful] = field.gradient(points.reshape(-1, 3)[doubtful])[0] > least
+        within = inside.reshape(points.shape[:3])
+        outermost = max(float(distance[inside].max(initial=0.0)), 0.0)
+        if outermost < margin - 2 * spacing or margin >= _WIDEST:
+            return _of_lattice(within)
+        margin *= 1.5
+
+
+def _of_lattice(within: NDArray[np.bool_]) -> int:
+    """Points less edges plus squares less cubes, of those with all corners within."""
+    total = 0
+    for axes in np.ndindex(2, 2, 2):
+        cells = within
+        for axis, spans in enumerate(axes):
+            if spans:
+                first, last = [slice(None)] * 3, [slice(None)] * 3
+                first[axis], last[axis] = slice(None, -1), slice(1, None)
+                cells = cells[tuple(first)] & cells[tuple(last)]
+        total += (-1) ** sum(axes) * int(cells.sum())
+    return total
+
+
+_DIRECTIONS = 60
+_RADII = np.arange(0.05, 3.0, 0.05)
+"""Of the spheres that are tried, in bohr."""
+
+_SHARE = 0.7
+"""Of the distance to the nearest nucleus: how large a sphere may be."""
+
+
+def with_missing_core(wavefunction: Wavefunction) -> NDArray[np.intp]:
+    """Atoms of which some electrons are in a core potential, from 0."""
+    missing = wavefunction.core_charges < wavefunction.atomic_numbers - 0.5
+    return np.flatnonzero(missing & ~wavefunction.is_ghost)
+
+
+def radius_of_hole(field: DensityDerivatives, wavefunction: Wavefunction, atom: int) -> float:
+    """Radius of the smallest sphere about a nucleus, outside of the hole, on which the density falls everywhere.
+
+    Returns
+    -------
+    float
+        In bohr; NaN where there is none before the next nucleus is near.
+    """
+    centre = wavefunction.positions[atom]
+    others = wavefunction.positions[~wavefunction.is_ghost & (np.arange(wavefunction.n_atoms) != atom)]
+    nearest = np.sqrt(((others - centre) ** 2).sum(axis=1)).min(initial=np.inf)
+    radii = _RADII[_SHARE * nearest > _RADII]
+    along = directions(_DIRECTIONS)
+    points = centre + radii[:, None, None] * along
+    density, gradient = field.gradient(points.reshape(-1, 3))
+    slope = np.einsum("rdi,di->rd", gradient.reshape(points.shape), along).max(axis=1)
+    highest = int(np.argmax(density.reshape(len(radii), -1).mean(axis=1)))
+    falling = np.flatnonzero(slope[highest:] < 0)
+    return float(radii[highest + falling[0]]) if len(falling) else float("nan")
+
+
 Integers = NDArray[np.int64]
 
 KINDS = ("cage", "ring", "bond", "maximum")
@@ -108,8 +222,7 @@ class Topology:
     @property
     def laplacian(self) -> Reals:
         """The trace of the Hessian, shape (n,), in e bohr^-5."""
-        trace: Reals = self.eigenvalues.sum(axis=1)
-        return trace
+        return self.eigenvalues.sum(axis=1)
 
     @property
     def ellipticity(self) -> Reals:
@@ -127,8 +240,7 @@ class Topology:
 
         In hartree bohr^-3 (R. F. W. Bader, Atoms in Molecules, Oxford 1990, eq. 6.31).
         """
-        result: Reals = self.laplacian / 4 - 2 * self.kinetic
-        return result
+        return self.laplacian / 4 - 2 * self.kinetic
 
     @property
     def energy(self) -> Reals:
@@ -324,3 +436,28 @@ def _bond_paths(
         atoms.append(tuple(owners[pair[which]] for which in (first, second) if pair[which] >= 0))
         lines.append(np.concatenate([paths.lines[2 * n + first][::-1], paths.lines[2 * n + second][1:]]))
     return ends, atoms, lines
+
+
+_POINTS = 550
+"""Points for each atom at which the density is evaluated with its Hessian: the search, the grid, the paths."""
+
+_FUNCTION, _PRODUCT = 1e-7, 2e-10
+"""Seconds for a basis function at a point, and for its product with an orbital."""
+
+
+def seconds_of_search(wavefunction: Wavefunction) -> float:
+    """Estimate of the time that the critical points and bond paths of a molecule take on one core."""
+    shells = shells_of(packed_shells(wavefunction))
+    atoms = np.flatnonzero(~wavefunction.is_ghost)
+    sizes = (shells.angular_momentum + 1) * (shells.angular_momentum + 2) // 2
+    some = wavefunction.positions[atoms[:: max(1, len(atoms) // 20)]]
+    near = 0.0
+    for place in some:
+        away = np.sqrt(((shells.atom_position - place) ** 2).sum(axis=1))
+        near += float(sizes[shells.reach > away[shells.atom] - _CELL].sum()) / len(some)
+    orbitals = wavefunction.n_electrons / 2
+    return _POINTS * len(atoms) * near * (_FUNCTION + _PRODUCT * orbitals)
+
+
+_CELL = 3.0
+"""About how far from the middle of a cell its points are, in bohr."""

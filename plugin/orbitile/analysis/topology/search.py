@@ -1,17 +1,61 @@
-"""Critical points of a density near starting points, all starting points at once."""
+"""Critical points of a density near starting points, all starting points at once.
+
+They start between atoms, and on a grid between all of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...watch import checkpoint
-from .balls import Balls
+from ...base.arrays import Reals
+from ...base.watch import checkpoint
 from .derivatives import DensityDerivatives
 
-Reals = NDArray[np.float64]
+
+@dataclass(frozen=True, eq=False)
+class Balls:
+    """Balls of which no more than two have a point in common.
+
+    Attributes
+    ----------
+    centres : ndarray, shape (n, 3)
+        In bohr.
+    radii : ndarray, shape (n,)
+        In bohr.
+    """
+
+    centres: Reals
+    radii: Reals
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def chosen(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Balls:
+        """Some of them."""
+        return Balls(self.centres[which], self.radii[which])
+
+    def around(self, points: Reals) -> Integers:
+        """The ball in which each point is, the one deepest in where there are two; -1 for none; shape (n_points,)."""
+        from scipy.spatial import cKDTree
+
+        if not len(self) or not len(points):
+            return np.full(len(points), -1)
+        near = cKDTree(self.centres).query(points, k=min(2, len(self)))
+        distances, which = (np.asarray(part).reshape(len(points), -1) for part in near)
+        outside = distances - self.radii[which]
+        best = np.argmin(outside, axis=1)
+        rows = np.arange(len(points))
+        return np.where(outside[rows, best] < 0, which[rows, best], -1)
+
+    def hold(self, points: Reals) -> NDArray[np.bool_]:
+        """Which points are in any of them, shape (n_points,)."""
+        return self.around(points) >= 0
+
+
 Integers = NDArray[np.int64]
 
 CONVERGED = 1e-9
@@ -68,14 +112,12 @@ class Found:
     def degenerate(self) -> NDArray[np.bool_]:
         """Whether a curvature vanishes, shape (n,)."""
         sizes = np.abs(self.eigenvalues)
-        result: NDArray[np.bool_] = sizes.min(axis=1) < DEGENERATE * sizes.max(axis=1)
-        return result
+        return sizes.min(axis=1) < DEGENERATE * sizes.max(axis=1)
 
     @property
     def n_negative(self) -> Integers:
         """Directions in which the density falls: 3 at a maximum, 2 on a bond, 1 in a ring, 0 in a cage; shape (n,)."""
-        count: Integers = (self.eigenvalues < 0).sum(axis=1)
-        return count
+        return (self.eigenvalues < 0).sum(axis=1)
 
     @property
     def index(self) -> int:
@@ -229,5 +271,109 @@ def following_step(gradient: Reals, values: Reals, vectors: Reals, uphill: Integ
     """The step of eigenvector following, shape (n, 3), in bohr."""
     along = np.einsum("nia,ni->na", vectors, gradient)
     sign = np.where(np.arange(3) < uphill[:, None], 1.0, -1.0)
-    step: Reals = np.einsum("nia,na->ni", vectors, sign * along / np.maximum(np.abs(values), 1e-300))
-    return step
+    return np.einsum("nia,na->ni", vectors, sign * along / np.maximum(np.abs(values), 1e-300))
+
+
+_CONTACT = 9.0
+"""Distance in bohr up to which two atoms may have a bond point between them; on a grid it is found farther away too."""
+
+_DECAY = 1.6
+"""How fast densities of atoms fall, in bohr^-1."""
+
+_OPPOSED = 0.85
+"""Share of the slopes of all atoms that is left where they oppose each other, up to which a point of a grid counts."""
+
+_WIDE = 9.0
+"""Distance from the nearest atom in bohr up to which there are points of the grid."""
+
+
+def between_atoms(positions: Reals, radii: Reals) -> tuple[Reals, Integers]:
+    """Seeds on pairs, triples and quadruples of atoms, as the tetrahedra of Delaunay have them.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, 3)
+        Of the nuclei, in bohr.
+    radii : ndarray, shape (n,)
+        By which the line between two atoms is divided.
+
+    Returns
+    -------
+    seeds : ndarray, shape (m, 3)
+    n_negative : ndarray of int, shape (m,)
+        What is looked for from each: 2 for bonds, 1 for rings, 0 for cages.
+    """
+    seeds, wanted = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+    for size, simplices in ((2, _near_pairs(positions)), *((n, _simplices(positions, n)) for n in (3, 4))):
+        if not len(simplices):
+            continue
+        # nearer to the smaller ones
+        weight = 1.0 / radii[simplices]
+        weight /= weight.sum(axis=1)[:, None]
+        seeds.append(np.einsum("mk,mki->mi", weight, positions[simplices]))
+        wanted.append(np.full(len(simplices), 4 - size))
+    return np.concatenate(seeds), np.concatenate(wanted)
+
+
+def _near_pairs(positions: Reals) -> Integers:
+    """Pairs of atoms none of which is farther from the other than contacts are, but for those behind another atom."""
+    from scipy.spatial import cKDTree
+
+    pairs: Integers = cKDTree(positions).query_pairs(_CONTACT, output_type="ndarray").astype(np.int64)
+    if not len(pairs):
+        return pairs
+    middle = positions[pairs].mean(axis=1)
+    half = np.sqrt(((positions[pairs[:, 0]] - positions[pairs[:, 1]]) ** 2).sum(axis=1)) / 2
+    nearest = cKDTree(positions).query(middle)[0]
+    return pairs[nearest > 0.7 * half]
+
+
+def _simplices(positions: Reals, size: int) -> Integers:
+    """Triples or quadruples of neighbours, each once."""
+    from scipy.spatial import Delaunay
+
+    n = len(positions)
+    if n < size:
+        return np.zeros((0, size), np.int64)
+    # corners far away, so that molecules of any shape have tetrahedra
+    corners = positions.mean(axis=0) + 1e3 * np.array([(1, 1, 1), (1, -1, -1.1), (-1.1, 1, -1), (-1, -1.1, 1)])
+    tetrahedra = Delaunay(np.concatenate([positions, corners]), qhull_options="QJ Pp").simplices.astype(np.int64)
+    parts = np.concatenate([tetrahedra[:, list(some)] for some in combinations(range(4), size)])
+    real = np.sort(parts[(parts < n).all(axis=1)], axis=1)
+    return np.unique(real, axis=0)
+
+
+def on_grid(positions: Reals, spacing: float, shift: float, most: int) -> Reals:
+    """Points of a cubic grid where atoms around oppose each other, shape (m, 3).
+
+    Densities of single atoms only fall: where all slopes of :math:`e^{-a r}` point the same way nearly, as outside of
+    the molecule, they do not add up to none.
+
+    Parameters
+    ----------
+    positions : ndarray, shape (n, 3)
+        Of the nuclei, in bohr.
+    spacing, shift
+        In bohr.
+    most
+        Number of points beyond which there are none at all.
+    """
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(positions)
+    low, high = positions.min(axis=0) - 1.5, positions.max(axis=0) + 1.5
+    axes = [np.arange(a + shift, b, spacing) for a, b in zip(low, high, strict=True)]
+    kept, count = [np.zeros((0, 3))], 0
+    many = min(24, len(positions))
+    for x in axes[0]:
+        checkpoint()
+        plane = np.stack(np.meshgrid([x], axes[1], axes[2], indexing="ij"), axis=-1).reshape(-1, 3)
+        distance, which = (np.asarray(part).reshape(len(plane), -1) for part in tree.query(plane, k=many))
+        weight = np.exp(-_DECAY * (distance - distance[:, :1]))
+        away = (plane[:, None] - positions[which]) / np.maximum(distance, 1e-9)[:, :, None]
+        left = np.sqrt((np.einsum("pk,pki->pi", weight, away) ** 2).sum(axis=1)) / weight.sum(axis=1)
+        kept.append(plane[(left < _OPPOSED) & (distance[:, 0] < _WIDE)])
+        count += len(kept[-1])
+        if count > most:
+            return kept[0]
+    return np.concatenate(kept)

@@ -10,9 +10,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.imports import program
 from ...files.writing import replace_settings
-from ...imports import program
 
 OLDEST = (4, 5)
 """The first version of Blender with all that is asked of it."""

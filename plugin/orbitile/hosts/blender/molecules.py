@@ -12,12 +12,11 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.bonds import find_bonds
 from ...model.elements import SYMBOLS
-from ...model.geometry import Geometry, Molecule
+from ...model.geometry import Geometry, Molecule, find_bonds
 from ...model.units import angstrom
 from ...scenes import Molecule as Drawn
-from ...scenes.molecule import STICK_RADIUS
+from ...scenes.scene import STICK_RADIUS
 from ...scenes.solids import Shape, unit_ball, unit_stick
 from . import frames, things
 from .materials import element_material

@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 from bpy_extras.io_utils import ImportHelper
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...readers import patterns
 from ...session.commands import COMMANDS, orb_export, orb_load, orb_mo
 from ...session.declaration import Command
@@ -80,7 +80,7 @@ class OpenFiles(bpy.types.Operator, ImportHelper):  # type: ignore[misc]  # Blen
         names = [file.name for file in self.files if file.name]
         paths = [str(Path(self.directory) / name) for name in names] or [self.filepath]
         if not bpy.app.background:
-            window().browser.open(*paths)
+            window().browser.molecules.open(*paths)
             return _DONE
 
         def load() -> str:
@@ -149,9 +149,9 @@ class Keep(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types he
     def execute(self, context: Any) -> set[str]:
         """Keep it, or let it go."""
         browser = window().browser
-        shown = browser.shown()
+        shown = browser.showing.shown()
         if shown is not None:
-            browser.keep(browser.current(), not shown.kept)
+            browser.showing.keep(browser.showing.current(), not shown.kept)
         return _DONE
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.lattice import QUALITIES
 from ...session.look import STYLES
 from .window import BlenderWindow, is_open, window
@@ -126,7 +126,7 @@ class Panel(bpy.types.Panel):  # type: ignore[misc]  # Blender has no types here
             layout.operator("orbitile.withdraw", icon="CANCEL")
         for line in broken(it.text):
             layout.label(text=line, icon="ERROR" if it.is_error else "NONE")
-        if it.browser.molecule:
+        if it.browser.showing.molecule:
             _draw_molecule(layout, it, controls)
         if it.current:
             _draw_surface(layout, it, controls)

@@ -59,8 +59,8 @@ def add_libraries() -> None:
 
 def tell_workers() -> None:
     """Have worker processes find what was found here outside of Blender's own folders: wheels of extensions."""
-    from ...imports import safe_path
-    from ...workers.processes import places
+    from ...base.imports import safe_path
+    from ...workers.child_process import places
 
     if os.environ.get("ORBITILE_PYTHON"):
         return  # it has its own

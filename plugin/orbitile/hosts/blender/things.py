@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 
 KIND = "orbitile"
 """Property that says what an object is: `MOLECULE`, `ATOM`, `STICK`, `SURFACE`, `FRAME` or `DRAWING`."""

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...files.writing import read_settings, replace_settings
 from ...model.geometry import Molecule
 from ...model.report import Drawing

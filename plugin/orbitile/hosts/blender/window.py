@@ -1,4 +1,4 @@
-"""The panel's other half: what a browser asks of its window, kept until the panel is drawn; see `session.view.View`."""
+"""The panel's other half: what a browser asks of its window, kept until the panel is drawn; see `View`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 import bpy
 
 from ...model.lattice import QUALITIES
-from ...session.browser import Browser
-from ...session.finding import Finding
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.orbitals import ENERGY_UNITS, Level, summary
-from ...session.playback import Playback
 from ...session.shown import Shown
 from ...session.source import files_of
+from ...session.window.browser import Browser
+from ...session.window.view import Finding, Playback
 from .commands import session
 from .keeping import keep
 from .timers import TIMERS
@@ -52,10 +51,10 @@ class BlenderWindow:
         self._filling = False
         self._kept: dict[str, Shown] = {}
         self.browser = Browser(session(), self)
-        self.browser.follow()
+        self.browser.molecules.follow()
         session().panel = self.browser
         session().host.every(_TICK, self.tick)
-        session().host.every(_FOLLOW, self.browser.follow)
+        session().host.every(_FOLLOW, self.browser.molecules.follow)
 
     def tick(self) -> None:
         """Look at what is under way; what has changed can be undone."""
@@ -72,12 +71,12 @@ class BlenderWindow:
 
     def update(self) -> None:
         """Compute what is shown anew; of a file that has changed, load it again first."""
-        name = self.browser.molecule
+        name = self.browser.showing.molecule
         source = session().host.molecules().get(name)
-        if source is not None and self.browser.wavefunction is None:
-            self.browser.open(*files_of(source)[0:1])
+        if source is not None and self.browser.showing.wavefunction is None:
+            self.browser.molecules.open(*files_of(source)[0:1])
             return
-        self.browser.compute_anew()
+        self.browser.showing.compute_anew()
 
     def close(self) -> None:
         """End the timers, the worker process and the threads."""
@@ -91,22 +90,22 @@ class BlenderWindow:
         """Show an orbital of the list."""
         if not self._filling and 0 <= index < len(self._levels):
             self._chosen = self._levels[index]
-            self.browser.ask_for(self._chosen)
+            self.browser.showing.ask_for(self._chosen)
 
     def choose_molecule(self, name: str) -> None:
         """List the orbitals of another molecule."""
         if not self._filling and name:
-            self.browser.choose_molecule(name)
+            self.browser.molecules.choose(name)
 
     def ask_for(self, field: str) -> None:
         """Show a field that was typed."""
         if not self._filling and field.strip():
-            self.browser.ask_for_named(field.strip())
+            self.browser.showing.ask_for_named(field.strip())
 
     def slide_to(self, isovalue: float) -> None:
         """Draw at another isovalue."""
         if not self._filling and self.current and isovalue > 0:
-            self.browser.slide_to(float(f"{isovalue:.6g}"))  # Blender holds seven digits
+            self.browser.showing.slide_to(float(f"{isovalue:.6g}"))  # Blender holds seven digits
 
     def choose(self, **changes: Any) -> None:
         """Take over a control: automatic isovalues, quality, transparency, style or second field."""
@@ -114,14 +113,14 @@ class BlenderWindow:
             return
         browser = self.browser
         if "automatic" in changes:
-            browser.choose_automatic(changes["automatic"])
+            browser.showing.choose_automatic(changes["automatic"])
         elif "quality" in changes:
-            browser.set_quality(changes["quality"])
-            browser.compute_anew()
+            browser.showing.set_quality(changes["quality"])
+            browser.showing.compute_anew()
         elif "second" in changes:
-            browser.ask_again(color_by=changes["second"].strip(), color_range=None)
+            browser.showing.ask_again(color_by=changes["second"].strip(), color_range=None)
         else:
-            browser.change_look(**changes)
+            browser.showing.change_look(**changes)
 
     # ---- what the browser asks of its window
 
@@ -149,8 +148,8 @@ class BlenderWindow:
 
     def _list(self) -> None:
         browser = getattr(self, "browser", None)  # its own first look comes before it is known here
-        self._levels = [] if browser is None else [level for those in browser.levels for level in those]
-        unit = ENERGY_UNITS["eV" if browser is None else browser.choices.unit]
+        self._levels = [] if browser is None else [level for those in browser.showing.levels for level in those]
+        unit = ENERGY_UNITS["eV" if browser is None else browser.showing.choices.unit]
         controls = bpy.context.window_manager.orbitile
         self._filling = True
         controls.orbitals.clear()
@@ -170,30 +169,30 @@ class BlenderWindow:
     @property
     def summary(self) -> str:
         """The molecule in a line; empty for none."""
-        return "" if self.browser.wavefunction is None else summary(self.browser.wavefunction)
+        return "" if self.browser.showing.wavefunction is None else summary(self.browser.showing.wavefunction)
 
     def show_choices(self) -> None:
         """Set the controls to what they act on."""
         browser = getattr(self, "browser", None)
         if browser is None or self._filling:
             return
-        shown = browser.shown()
-        look = browser.choices.look if shown is None else shown.look
+        shown = browser.showing.shown()
+        look = browser.showing.choices.look if shown is None else shown.look
         controls = bpy.context.window_manager.orbitile
         self._filling = True
-        controls.isovalue = browser.isovalue
-        controls.automatic = browser.is_automatic
-        controls.quality = browser.choices.quality if browser.choices.quality in QUALITIES else "medium"
+        controls.isovalue = browser.showing.isovalue
+        controls.automatic = browser.showing.is_automatic
+        controls.quality = browser.showing.choices.quality if browser.showing.choices.quality in QUALITIES else "medium"
         controls.transparency, controls.style = look.transparency, look.style
         controls.second = "" if shown is None else shown.request.color_by
-        controls.molecule = browser.molecule
+        controls.molecule = browser.showing.molecule
         self._filling = False
         redraw()
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
         """List what is shown."""
         self.rows, self.current = rows, current
-        level = self.browser.level_shown()
+        level = self.browser.showing.level_shown()
         if level is not None and level != self._chosen:
             self._chosen = level
             self._filling = True
@@ -211,7 +210,7 @@ class BlenderWindow:
         """Show an orbital of a file that was opened."""
         if first is not None:
             self._chosen = first
-            self.browser.ask_for(first)
+            self.browser.showing.ask_for(first)
 
     def chosen(self) -> Level | None:
         """The orbital that is selected."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ...watch import Progress, watched
+from ...base.watch import Progress, watched
 
 _Result = TypeVar("_Result")
 
@@ -18,7 +18,7 @@ class Newest(Generic[_Result]):
     """Does in a thread what was asked for last, one thing at a time.
 
     What is asked for while something is done withdraws that, which ends at its next checkpoint
-    (`orbitile.watch.checkpoint`); what has waited meanwhile is forgotten. There is no thread while there is nothing to
+    (`base.watch.checkpoint`); what has waited meanwhile is forgotten. There is no thread while there is nothing to
     do. An interrupt of the kernel reaches its main thread alone, and not this one.
     """
 

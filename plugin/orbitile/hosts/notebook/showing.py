@@ -8,17 +8,17 @@ from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.packages import install_command
 from ...model.report import Report, Table
 from ...model.surface import Surface
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...packages import install_command
+from ...scenes.web import Document, iframe
 from ...session.pages import document_of, named_as_listed, slide_of
 from ...session.request import MOST_FACES, surface_within
 from ...surfaces.isovalue import suitable_isovalue
-from ...web import Document, iframe
 from .subject import Subject, Wish
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from os import PathLike
 
-from ...errors import NoSurface, OrbitileError
+from ...base.errors import NoSurface, OrbitileError
 from ...evaluation.boxes import enclosing_lattice
 from ...evaluation.colouring import coloured
 from ...evaluation.default_isovalue import default_isovalue
@@ -20,12 +20,12 @@ from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...readers import load_trajectory
 from ...readers._references import FileReferences
+from ...scenes.web import Slide
 from ...session.isovalue_range import range_about
 from ...session.pages import bare_slide, slide_of
 from ...session.request import MOST_FACES, surface_within
 from ...trajectories.paths import align, follow
 from ...trajectories.tracking import pinned
-from ...web import Slide
 
 
 @dataclass(frozen=True)

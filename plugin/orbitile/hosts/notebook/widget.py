@@ -19,11 +19,11 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...files.writing import refuse_inputs, written_atomically
+from ...scenes.web import Choice, Document, Slide, iframe, packed, page, style, viewer_script
 from ...session.pages import bare_slide, choices_of, document_of, with_others
 from ...session.words import of_error
-from ...web import Choice, Document, Slide, iframe, packed, page, style, viewer_script
 from .newest import Newest
 from .subject import Subject, Wish
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
-from ...session.analysis_browsing import OfferedAnalysis
+from ...session.window.analysing import OfferedAnalysis
 from .widgets import add_entry
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
-from ...arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
+from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
 from ...fields import field_names
 from .widgets import row
 

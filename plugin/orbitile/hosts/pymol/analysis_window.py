@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pymol.Qt import QtCore, QtWidgets
 
 from ...analysis.reports import Analysis, analysis_named
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.report import AtomValues, Paths, Report
-from ...session.finding import Finding
+from ...session.window.analysing import Analysing
+from ...session.window.view import Finding
 from ...session.words import of_error
 from .analysis_form import ParameterForm
 from .help import ANALYSES, add_help, explain, help_button
@@ -40,18 +41,18 @@ class AnalysisWindow(ToolWindow):
 
     Parameters
     ----------
-    browser : Browser
+    analysing : Analysing
         Does what the user wants.
     panel : Panel
         Window that it belongs to.
     """
 
-    def __init__(self, browser: Any, panel: Panel) -> None:
+    def __init__(self, analysing: Analysing, panel: Panel) -> None:
         main = panel.parentWidget()
         super().__init__("Analysis", main)
         self.setObjectName("orbitile_analysis")
         explain(self, ANALYSES)
-        self.browser, self.panel = browser, panel
+        self.analysing, self.panel = analysing, panel
         self.name = ""
         self.form: Any = None
         self._given: dict[str, dict[str, str]] = {}
@@ -79,7 +80,7 @@ class AnalysisWindow(ToolWindow):
         self.run_button.setDefault(True)
         self.run_button.clicked.connect(self.run)
         self.cancel_button = QtWidgets.QPushButton("Cancel")
-        self.cancel_button.clicked.connect(self.browser.withdraw_analysis)
+        self.cancel_button.clicked.connect(self.analysing.cancel)
         self.progress = QtWidgets.QProgressBar()
         self.progress.setRange(0, 100)
         self.follow_box = QtWidgets.QCheckBox("Follow")
@@ -90,8 +91,8 @@ class AnalysisWindow(ToolWindow):
         self.status.setTextInteractionFlags(Qt.TextSelectableByMouse)
         self.form_place = QtWidgets.QVBoxLayout()
         self.view = ReportView()
-        self.view.row_chosen.connect(self.browser.choose_row)
-        self.view.field_chosen.connect(self.browser.show_field_of_finding)
+        self.view.row_chosen.connect(self.analysing.choose_row)
+        self.view.field_chosen.connect(self.analysing.show_field)
         self.view.currentChanged.connect(lambda at: self._enable())
         self.copy_button = _button("Copy", "Copy this tab: a table with tabs between columns, a plot as a picture")
         self.copy_button.clicked.connect(self._copy)
@@ -108,7 +109,7 @@ class AnalysisWindow(ToolWindow):
         self.drawings_button.menu().aboutToShow.connect(self._fill_drawings)
         self.drawings_button.clicked.connect(self._toggle_drawings)
         self.surfaces_button = _button("Surfaces", "Show the surfaces that belong to what was found")
-        self.surfaces_button.clicked.connect(self.browser.show_report_surfaces)
+        self.surfaces_button.clicked.connect(self.analysing.show_surfaces)
         inside = QtWidgets.QWidget(self)
         outer = QtWidgets.QVBoxLayout(inside)
         outer.setContentsMargins(8, 8, 8, 6)
@@ -128,7 +129,7 @@ class AnalysisWindow(ToolWindow):
 
     def _put(self, main: Any) -> None:
         """Where it was left, unless that covers the panel; at first beside both, see `places_with`."""
-        kept = self.browser.settings.get(_KEPT)
+        kept = self.analysing.showing.settings.get(_KEPT)
         kept = kept if isinstance(kept, dict) else {}
         self.setFloating(bool(kept.get("floating", True)))
         if not self.isFloating():
@@ -146,7 +147,7 @@ class AnalysisWindow(ToolWindow):
         self.setGeometry(*place)
 
     def _remember(self) -> None:
-        self.browser.remember(**{_KEPT: self.place})
+        self.analysing.showing.remember(**{_KEPT: self.place})
 
     def _say(self, text: str, kind: str = "") -> None:
         """Tell something: a warning, that something failed, or plain."""
@@ -180,8 +181,8 @@ class AnalysisWindow(ToolWindow):
             self._given[self.name] = self.form.given()
             self.form_place.removeWidget(self.form)
             self.form.deleteLater()
-        if self.browser.finding is not None and self.browser.finding.order.name != name:
-            self.browser.forget_analysis()
+        if self.analysing.finding is not None and self.analysing.finding.order.name != name:
+            self.analysing.forget()
             self.view.show_report(None)
         self.name = name
         self.title.setText(self.module.TITLE)
@@ -196,11 +197,10 @@ class AnalysisWindow(ToolWindow):
         self._enable()
 
     def _selected(self) -> tuple[int, ...]:
-        atoms: tuple[int, ...] = self.browser.session.host.selected(self.molecule_box.currentText())
-        return atoms
+        return self.analysing.session.host.selected(self.molecule_box.currentText())
 
     def _offer_molecules(self, chosen: str = "") -> None:
-        names, before = self.browser.subjects(self.name), self.molecule_box.currentText()
+        names, before = self.analysing.subjects(self.name), self.molecule_box.currentText()
         if names != [self.molecule_box.itemText(at) for at in range(self.molecule_box.count())]:
             self.molecule_box.clear()
             self.molecule_box.addItems(names)
@@ -210,7 +210,7 @@ class AnalysisWindow(ToolWindow):
     def _warning(self) -> str:
         """What there is to say before it begins, which is told; empty for nothing."""
         try:
-            warning: str = self.browser.warning(self.name, self.molecule_box.currentText(), self.form.given())
+            warning: str = self.analysing.warning(self.name, self.molecule_box.currentText(), self.form.given())
         except OrbitileError as error:
             self._say(str(error), "failed")
             return str(error)
@@ -232,13 +232,13 @@ class AnalysisWindow(ToolWindow):
         if missing:
             self._say(f"{missing.replace('_', ' ')} is needed", "failed")
             return
-        problem = self.browser.analyse(self.name, self.molecule_box.currentText(), self.form.given())
+        problem = self.analysing.analyse(self.name, self.molecule_box.currentText(), self.form.given())
         if problem:
             self._say(problem, "failed")
 
     def _set_follows(self, follows: bool) -> None:
-        self.browser.follows = follows
-        if follows and self.browser.finding is not None and self.browser.finding.is_stale:
+        self.analysing.follows = follows
+        if follows and self.analysing.finding is not None and self.analysing.finding.is_stale:
             self.run()
 
     def show_finding(self, finding: Finding) -> None:
@@ -264,13 +264,13 @@ class AnalysisWindow(ToolWindow):
         """Show how far it is, and which molecules there are."""
         if not (self.isVisible() and self.name):
             return
-        if self.follow_box.isChecked() != self.browser.follows:
+        if self.follow_box.isChecked() != self.analysing.follows:
             self.follow_box.blockSignals(True)
-            self.follow_box.setChecked(self.browser.follows)
+            self.follow_box.setChecked(self.analysing.follows)
             self.follow_box.blockSignals(False)
-        running = self.browser.finding is not None and self.browser.finding.is_running
+        running = self.analysing.finding is not None and self.analysing.finding.is_running
         self.progress.setVisible(running)
-        self.progress.setValue(round(100 * self.browser.analysis_share()))
+        self.progress.setValue(round(100 * self.analysing.share))
         self.cancel_button.setEnabled(running)
         self.run_button.setEnabled(self.molecule_box.count() > 0)
         if not self.molecule_box.view().isVisible():
@@ -279,7 +279,7 @@ class AnalysisWindow(ToolWindow):
     # ---- what can be done with what was found
 
     def _report(self) -> Report | None:
-        return None if self.browser.finding is None else self.browser.finding.report
+        return None if self.analysing.finding is None else self.analysing.finding.report
 
     def _enable(self) -> None:
         report = self._report()
@@ -287,7 +287,7 @@ class AnalysisWindow(ToolWindow):
         self.tables_button.setEnabled(report is not None and bool(report.tables))
         self.plot_button.setVisible(isinstance(self.view.currentWidget(), ReportPlot))
         self.drawings_button.setVisible(report is not None and bool(report.drawings))
-        self.drawings_button.setChecked(bool(self.browser.drawings_shown()))
+        self.drawings_button.setChecked(bool(self.analysing.drawings_shown()))
         self.surfaces_button.setVisible(report is not None and bool(report.surfaces))
 
     def _copy(self) -> None:
@@ -295,7 +295,7 @@ class AnalysisWindow(ToolWindow):
         self._say("Copied.")
 
     def _ask(self, title: str, pattern: str, checked: bool = False) -> None:
-        finding = self.browser.finding
+        finding = self.analysing.finding
         if finding is None:
             return
         path = ask_target(self.panel, title, f"{finding.molecule}-{self.name}", pattern)
@@ -314,11 +314,11 @@ class AnalysisWindow(ToolWindow):
             else:
                 self._say(f"Wrote {path}")
             return
-        problem = self.browser.save_report(path)
+        problem = self.analysing.save(path)
         self._say(problem or f"Wrote {path}", "failed" if problem else "")
 
     def _fill_drawings(self) -> None:
-        menu, report, shown = self.drawings_button.menu(), self._report(), self.browser.drawings_shown()
+        menu, report, shown = self.drawings_button.menu(), self._report(), self.analysing.drawings_shown()
         menu.clear()
         for drawing in () if report is None else report.drawings:
             what = "values at atoms" if isinstance(drawing, AtomValues) else _how_many(drawing)
@@ -328,20 +328,20 @@ class AnalysisWindow(ToolWindow):
             action.toggled.connect(partial(self._set_drawing, drawing))
 
     def _set_drawing(self, drawing: Any, shown: bool) -> None:
-        report, now = self._report(), [one for one in self.browser.drawings_shown() if one is not drawing]
+        report, now = self._report(), [one for one in self.analysing.drawings_shown() if one is not drawing]
         if report is not None:
             wanted = [*now, drawing] if shown else now
-            self.browser.show_drawings([one for one in report.drawings if any(one is other for other in wanted)])
+            self.analysing.show_drawings([one for one in report.drawings if any(one is other for other in wanted)])
         self._enable()
 
     def _toggle_drawings(self) -> None:
         report = self._report()
         if report is not None:
-            self.browser.show_drawings(() if self.browser.drawings_shown() else report.drawings)
+            self.analysing.show_drawings(() if self.analysing.drawings_shown() else report.drawings)
         self._enable()
 
     def closeEvent(self, event: Any) -> None:
-        self.browser.withdraw_analysis()
+        self.analysing.cancel()
         self._remember()
         super().closeEvent(event)
 

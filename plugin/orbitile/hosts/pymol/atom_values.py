@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.report import AtomValues
 from ...surfaces.colour_maps import colours_along, rounded_up
 
@@ -173,5 +173,4 @@ def _same(value: Any, other: Any) -> bool:
 
 def _index(cmd: Any, ink: Any) -> int:
     red, green, blue = (round(255 * float(part)) for part in ink)
-    index: int = cmd.get_color_index(f"0x{red:02x}{green:02x}{blue:02x}")
-    return index
+    return cmd.get_color_index(f"0x{red:02x}{green:02x}{blue:02x}")

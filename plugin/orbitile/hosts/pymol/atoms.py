@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.elements import SYMBOLS
 from ...model.units import angstrom
 from ...session.host import TrajectoryViewer

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.bonds import covalent_radius, find_bonds
+from ...model.geometry import covalent_radius, find_bonds
 
 _TORN = 1.5
 """Sums of covalent radii at which a bond is torn; until then it stays, drawn by whomever."""

@@ -15,8 +15,8 @@ from typing import Any, cast
 from pymol import CmdException
 from pymol import cmd as global_cmd
 
-from ...errors import OrbitileError
-from ...packages import install_command
+from ...base.errors import OrbitileError
+from ...base.packages import install_command
 from ...session.commands import COMMANDS
 from ...session.declaration import Answer, Command
 from ...session.session import Session

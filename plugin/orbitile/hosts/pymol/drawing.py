@@ -9,8 +9,8 @@ from ...model.surface import Surface
 from ...model.units import angstrom
 from ...session.look import Look
 from ...surfaces.colour_maps import colours_of
-from ...surfaces.edges import corners_of, edges_of
 from ...surfaces.isosurface import lobe
+from ...surfaces.subdivision import corners_of, edges_of
 
 _PIECE = 5000
 """Triangles, edges or vertices handled at once."""

@@ -108,8 +108,7 @@ class EnergyPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         if event.type() == QtCore.QEvent.ToolTip:
             QtWidgets.QToolTip.showText(event.globalPos(), self._told_of(self._nearest(event.pos())), self)
             return True
-        handled: bool = super().event(event)
-        return handled
+        return super().event(event)
 
     def _nearest(self, point: Any) -> int | None:
         if not len(self._energies):

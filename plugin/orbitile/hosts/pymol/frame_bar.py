@@ -6,7 +6,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.playback import Playback
+from ...session.window.view import Playback
 from .widgets import row
 
 Qt = QtCore.Qt
@@ -70,8 +70,7 @@ class FrameSlider(QtWidgets.QSlider):  # type: ignore[misc]  # Qt has no types h
         """Pixels that the handle takes along the slider."""
         option = QtWidgets.QStyleOptionSlider()
         self.initStyleOption(option)
-        length: int = self.style().pixelMetric(QtWidgets.QStyle.PM_SliderLength, option, self)
-        return length
+        return self.style().pixelMetric(QtWidgets.QStyle.PM_SliderLength, option, self)
 
 
 class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here

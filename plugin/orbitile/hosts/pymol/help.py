@@ -8,7 +8,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...errors import FileError
+from ...base.errors import FileError
 
 Qt = QtCore.Qt
 

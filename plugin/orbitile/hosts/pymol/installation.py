@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ... import __version__
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.imports import isolated, program, safe_environment
+from ...base.packages import install_command
 from ...files.writing import read_settings, replace_settings
-from ...imports import isolated, program, safe_environment
-from ...packages import install_command
 
 STUB = "orbitile_plugin.py"
 STARTUP = ".pymolrc_orbitile.py"

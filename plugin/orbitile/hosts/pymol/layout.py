@@ -9,10 +9,10 @@ from pymol.Qt import QtCore, QtWidgets
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
-from ...session.choices import TWO_COLOURS, Choices
 from ...session.look import STYLES
-from ...session.orbital_browsing import LISTED_ORBITALS
 from ...session.orbital_filter import EXPLANATION
+from ...session.window.choices import TWO_COLOURS, Choices
+from ...session.window.localising import LISTED_ORBITALS
 from ...session.words import device_names, plain_fields, quality_spacings
 from ...surfaces.colour_maps import PAIRS
 from .analyse_menu import AnalyseButton

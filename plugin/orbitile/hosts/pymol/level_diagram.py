@@ -151,8 +151,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
     def _height_of(self, energy: float) -> float:
         low, high = self._range
         inner = self.height() - 2.0 * _MARGIN
-        height: float = _MARGIN + inner * (high - energy) / (high - low)
-        return height
+        return _MARGIN + inner * (high - energy) / (high - low)
 
     def _column(self, at: int) -> tuple[float, float]:
         """Left and right end of the lines of a spin."""
@@ -323,8 +322,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
             level = self._near(event.pos())
             QtWidgets.QToolTip.showText(event.globalPos(), self._told_of(level), self)
             return True
-        handled: bool = super().event(event)
-        return handled
+        return super().event(event)
 
     def _told_of(self, level: Level | None) -> str:
         if level is not None:

@@ -18,24 +18,23 @@ def connect_live(panel: Panel) -> None:
     bar, browser = panel.live_bar, panel.browser
     bar.menu.aboutToShow.connect(lambda: bar.offer(_molecules(panel)))
     bar.begun.connect(partial(_begin, panel))
-    bar.ended.connect(lambda: _tell(panel, browser.end_live()))
-    bar.relaxed.connect(lambda hardness: _tell(panel, browser.relax(hardness)))
-    bar.undo_button.clicked.connect(lambda: _tell(panel, browser.undo()))
-    bar.scan_button.clicked.connect(lambda: _tell(panel, browser.scan()))
-    bar.scanned.connect(lambda index: _tell(panel, browser.scan_to(index)))
+    bar.ended.connect(lambda: _tell(panel, browser.live.end()))
+    bar.relaxed.connect(lambda hardness: _tell(panel, browser.live.relax(hardness)))
+    bar.undo_button.clicked.connect(lambda: _tell(panel, browser.live.undo()))
+    bar.scan_button.clicked.connect(lambda: _tell(panel, browser.live.scan()))
+    bar.scanned.connect(lambda index: _tell(panel, browser.live.scan_to(index)))
     bar.path_button.clicked.connect(lambda: _ask_path(panel))
 
 
 def _molecules(panel: Panel) -> list[str]:
     """Molecules of PyMOL, those without orbitals too."""
-    names: list[str] = panel.session.host.cmd.get_names_of_type("object:molecule")  # type: ignore[attr-defined]  # it is PyMOL's
-    return names
+    return panel.session.host.cmd.get_names_of_type("object:molecule")  # type: ignore[attr-defined]  # it is PyMOL's
 
 
 def _begin(panel: Panel, name: str, *level: Any) -> None:
-    name = name or panel.browser.molecule or next(reversed(_molecules(panel)), "")
+    name = name or panel.browser.showing.molecule or next(reversed(_molecules(panel)), "")
     if name:
-        _tell(panel, panel.browser.start_live(name, *level))
+        _tell(panel, panel.browser.live.start(name, *level))
     else:
         panel.live_bar.refuse("PyMOL has no molecule: load one, or build one (Build > Fragment)")
 
@@ -46,8 +45,8 @@ def _tell(panel: Panel, problem: str) -> None:
 
 
 def _ask_path(panel: Panel) -> None:
-    live = panel.browser.live_status
+    live = panel.browser.live.status
     path = None if live is None else ask_target(panel, "Save path", f"{live.molecule}.h5", SERIES)
     take_keys(panel)
     if path is not None:
-        _tell(panel, panel.browser.save_path(path))
+        _tell(panel, panel.browser.live.save_path(path))

@@ -11,7 +11,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...session.live.scan import ScanStatus
 from ...session.live.status import LiveStatus
-from ...session.playback import Playback
+from ...session.window.view import Playback
 from .energy_plot import EnergyPlot
 from .frame_bar import FrameSlider
 from .tints import stage_colour

@@ -17,7 +17,7 @@ from pymol import CmdException, importing, internal
 from pymol.constants import _loadable
 
 from ... import readers
-from ...errors import FileError
+from ...base.errors import FileError
 from ...files.plain import beginning
 
 _MACROMODEL = re.compile(r"\s*\d+.*\n\s*\d+(\s+\d+){12}(\s+-?\d+\.\d+){3}")

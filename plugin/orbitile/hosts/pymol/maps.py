@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol import commanding
 
+from ...base.temporary import own_folder
 from ...exporters import save
 from ...model.lattice import Lattice
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...temporary import own_folder
 
 
 def nothing_at(corner: NDArray[np.float64]) -> Volume:

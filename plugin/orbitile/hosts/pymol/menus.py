@@ -27,8 +27,8 @@ def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
     """What can be done with a surface, into an empty menu."""
     browser, shown = panel.browser, panel.session.shelf[name]
     is_visible = name in visible(panel.session)
-    menu.addAction("Hide" if is_visible else "Show", lambda: browser.set_visible(name, not is_visible))
-    kept = menu.addAction("Keep", lambda: browser.keep(name, not shown.kept))
+    menu.addAction("Hide" if is_visible else "Show", lambda: browser.showing.set_visible(name, not is_visible))
+    kept = menu.addAction("Keep", lambda: browser.showing.keep(name, not shown.kept))
     kept.setCheckable(True)
     kept.setChecked(shown.kept)
     styles = menu.addMenu("Style")
@@ -44,7 +44,7 @@ def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
     menu.addSeparator()
     _add_copying(menu, panel, [name])
     menu.addSeparator()
-    menu.addAction("Delete", lambda: browser.delete(name))
+    menu.addAction("Delete", lambda: browser.showing.delete(name))
 
 
 def fill_more_menu(menu: Any, panel: Panel) -> None:
@@ -81,8 +81,8 @@ def _copy(panel: Panel, text: str) -> None:
 
 
 def _restyle(panel: Panel, name: str, style: str) -> None:
-    panel.browser.choose_surface(name)
-    panel.browser.change_look(style=style)
+    panel.browser.molecules.choose_surface(name)
+    panel.browser.showing.change_look(style=style)
 
 
 def ask_export(panel: Panel, name: str, pattern: str) -> None:

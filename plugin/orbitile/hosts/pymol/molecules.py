@@ -233,8 +233,7 @@ class Molecules:
 
     def group_name(self, molecule: str) -> str:
         """What the group of a molecule is called, unless that name was taken."""
-        name: str = self.cmd.get_legal_name(f"{molecule}_orb")
-        return name
+        return self.cmd.get_legal_name(f"{molecule}_orb")
 
     def _move_group(self, molecule: str, other: str | None) -> None:
         """The group of a molecule goes with it: renamed, or dissolved."""

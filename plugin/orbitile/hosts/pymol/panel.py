@@ -1,4 +1,4 @@
-"""The window Plugin > Orbitile: widgets, and what they say to `orbitile.session.browser` and it to them."""
+"""The window Plugin > Orbitile: widgets, and what they say to `orbitile.session.window.browser` and it to them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.browser import Browser
-from ...session.choices import TWO_COLOURS, choices_of
-from ...session.finding import Finding
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.orbitals import Level, summary
-from ...session.playback import Playback
 from ...session.session import Session
+from ...session.window.browser import Browser
+from ...session.window.choices import TWO_COLOURS, choices_of
+from ...session.window.view import Finding, Playback
 from ...session.words import unit_in_print
 from .analysis_window import AnalysisWindow
 from .dropping import Dropping
@@ -54,13 +53,14 @@ class Panel(PanelLayout):
         super().__init__(window, choices_of(kept), kept.get("live"))
         self.session = session
         self.browser = Browser(session, self)
+        self.showing = self.browser.showing
         self._defects: set[str] = set()
         self._analysis_window: AnalysisWindow | None = None
         self._connect()
         self.placed.connect(self._remember)
         add_help(self)
         Dropping(self, lambda paths: self.open(*paths))
-        put_beside(self, window, self.browser.settings)
+        put_beside(self, window, self.showing.settings)
         self._timer = QtCore.QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(_LOOK)
@@ -69,7 +69,7 @@ class Panel(PanelLayout):
         self._follow_timer.start(_FOLLOW)
         QtWidgets.QApplication.instance().aboutToQuit.connect(self._leave)
         self.refresh()
-        if not self.browser.molecule:
+        if not self.showing.molecule:
             self.say(_WELCOME)
 
     def _connect(self) -> None:
@@ -77,49 +77,49 @@ class Panel(PanelLayout):
         browser = self.browser
         self.open_button.clicked.connect(self._ask_file)
         menu = self.opening_menu
-        menu.aboutToShow.connect(lambda: menu.fill(browser.settings["recent"], browser.opening_view()))
+        menu.aboutToShow.connect(lambda: menu.fill(self.showing.settings["recent"], browser.molecules.opening_view()))
         menu.file_chosen.connect(lambda path: self.open(path))
-        menu.view_chosen.connect(browser.choose_opening_view)
-        self.molecule_box.activated.connect(lambda at: browser.choose_molecule(self.molecule_box.itemText(at)))
+        menu.view_chosen.connect(browser.molecules.choose_opening_view)
+        self.molecule_box.activated.connect(lambda at: browser.molecules.choose(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
-        self.orbitals_box.activated.connect(lambda at: browser.choose_orbitals(self.orbitals_box.itemData(at)))
+        self.orbitals_box.activated.connect(lambda at: browser.localising.choose(self.orbitals_box.itemData(at)))
         self.table.chosen.connect(self._selected)
         self.table.unit_changed.connect(self.diagram.set_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
-        self.table.unit_changed.connect(browser.choose_unit)
-        self.field_menu.field_chosen.connect(browser.ask_for_named)
+        self.table.unit_changed.connect(self.showing.choose_unit)
+        self.field_menu.field_chosen.connect(self.showing.ask_for_named)
         self.field_menu.preset_chosen.connect(browser.show_preset)
         shown = self.shown_list
-        shown.chosen.connect(browser.choose_surface)
-        shown.visibility_changed.connect(browser.set_visible)
-        shown.kept_changed.connect(browser.keep)
-        shown.deleted.connect(browser.delete)
+        shown.chosen.connect(browser.molecules.choose_surface)
+        shown.visibility_changed.connect(self.showing.set_visible)
+        shown.kept_changed.connect(self.showing.keep)
+        shown.deleted.connect(self.showing.delete)
         shown.colours_asked.connect(self._ask_colours)
         shown.menu_asked.connect(self._open_menu)
         self.more_menu.aboutToShow.connect(lambda: fill_more_menu(self.more_menu, self))
         button = self.analyse_button
-        button.menu().aboutToShow.connect(lambda: button.fill(browser.analyses(self.analysis_subject())))
+        button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self.analysis_subject())))
         button.chosen.connect(self.open_analysis)
-        self.colour_scale.range_changed.connect(browser.choose_range)
-        self.frame_bar.played.connect(browser.play)
-        self.frame_bar.stepped.connect(browser.step)
-        self.frame_bar.moved.connect(browser.go_to)
-        self.frame_bar.rated.connect(browser.choose_rate)
+        self.colour_scale.range_changed.connect(self.showing.choose_range)
+        self.frame_bar.played.connect(browser.playing.play)
+        self.frame_bar.stepped.connect(browser.playing.step)
+        self.frame_bar.moved.connect(browser.playing.go_to)
+        self.frame_bar.rated.connect(browser.playing.choose_rate)
         connect_live(self)
         self.field_edit.returnPressed.connect(self._show_typed)
         self.show_button.clicked.connect(self._show_typed)
         self.iso_slider.valueChanged.connect(self._slid)
-        self.iso_edit.editingFinished.connect(lambda: browser.choose_isovalue(self.iso_edit.text()))
-        self.auto_box.clicked.connect(browser.choose_automatic)
-        self.quality_box.currentTextChanged.connect(browser.set_quality)
-        self.quality_box.activated.connect(lambda: browser.compute_anew())
-        self.device_box.activated.connect(lambda: browser.choose_device(self.device_box.currentText()))
-        self.pair_button.chosen.connect(lambda pair: browser.change_look(colours=pair))
-        self.second_box.activated.connect(lambda at: browser.choose_second(self.second_box.itemText(at)))
-        self.transparency_slider.valueChanged.connect(lambda at: browser.change_look(transparency=at / 100))
-        self.style_box.activated.connect(lambda: browser.change_look(style=self.style_box.currentText()))
+        self.iso_edit.editingFinished.connect(lambda: self.showing.choose_isovalue(self.iso_edit.text()))
+        self.auto_box.clicked.connect(self.showing.choose_automatic)
+        self.quality_box.currentTextChanged.connect(self.showing.set_quality)
+        self.quality_box.activated.connect(lambda: self.showing.compute_anew())
+        self.device_box.activated.connect(lambda: self.showing.choose_device(self.device_box.currentText()))
+        self.pair_button.chosen.connect(lambda pair: self.showing.change_look(colours=pair))
+        self.second_box.activated.connect(lambda at: self.showing.choose_second(self.second_box.itemText(at)))
+        self.transparency_slider.valueChanged.connect(lambda at: self.showing.change_look(transparency=at / 100))
+        self.style_box.activated.connect(lambda: self.showing.change_look(style=self.style_box.currentText()))
         self.picture_button.clicked.connect(lambda: SavePicture.ask(self))
-        self.export_button.clicked.connect(lambda: ask_export(self, self.browser.current(), files_to_export()))
+        self.export_button.clicked.connect(lambda: ask_export(self, self.showing.current(), files_to_export()))
         self.cancel_button.clicked.connect(lambda: self.cancel())
 
     # ---- what the browser asks of its window
@@ -139,33 +139,33 @@ class Panel(PanelLayout):
 
     def show_molecule(self) -> None:
         """Fill table and diagram."""
-        levels, wavefunction = self.browser.levels, self.browser.wavefunction
+        levels, wavefunction = self.showing.levels, self.showing.wavefunction
         self.filter_edit.clear()
         self.table.fill(levels)
         self.diagram.fill(levels)
         self.splitter.setSizes([self.table.sizeHint().width(), self.diagram.sizeHint().width()])
         self.field_menu.show_molecule(wavefunction)
-        self.orbitals_box.setCurrentIndex(self.orbitals_box.findData(self.browser.scheme))
-        offer(self.orbitals_box, self.browser.why_not_localised())
+        self.orbitals_box.setCurrentIndex(self.orbitals_box.findData(self.showing.scheme))
+        offer(self.orbitals_box, self.browser.localising.why_not())
         for label, text in (
             (self.summary, "" if wavefunction is None else summary(wavefunction)),
-            (self.notes, "; ".join(self.browser.notes)),
+            (self.notes, "; ".join(self.browser.molecules.notes)),
         ):
             label.setText(text)
             label.setToolTip(text)
-        self.notes.setVisible(bool(self.browser.notes))
-        self.live_bar.show_electrons(self.browser.electrons())
-        if not self.browser.molecule:
+        self.notes.setVisible(bool(self.browser.molecules.notes))
+        self.live_bar.show_electrons(self.browser.live.electrons())
+        if not self.showing.molecule:
             self.field_edit.clear()
             self.say(_WELCOME)
-        elif self.browser.shown() is None and wavefunction is not None:
-            self.say(f"{self.browser.molecule}: choose an orbital in the table, or a field.")
+        elif self.showing.shown() is None and wavefunction is not None:
+            self.say(f"{self.showing.molecule}: choose an orbital in the table, or a field.")
         self._enable()
 
     def show_levels(self, chosen: Level | None) -> None:
         """Change table and diagram in place."""
-        self.table.follow(self.browser.levels, chosen)
-        self.diagram.follow(self.browser.levels, chosen)
+        self.table.follow(self.showing.levels, chosen)
+        self.diagram.follow(self.showing.levels, chosen)
 
     def show_live(self, status: LiveStatus | None) -> None:
         """Tell how the live molecule is."""
@@ -177,22 +177,25 @@ class Panel(PanelLayout):
 
     def chosen(self) -> Level | None:
         """The orbital that is selected in the table."""
-        chosen: Level | None = self.table.orbitals.chosen
-        return chosen
+        return self.table.orbitals.chosen
 
     def show_choices(self) -> None:
         """Set isovalue, second field, device and rate to what they are."""
-        choices, shown, isovalue = self.browser.choices, self.browser.shown(), self.browser.isovalue
+        choices, shown, isovalue = (
+            self.showing.choices,
+            self.showing.shown(),
+            self.showing.isovalue,
+        )
         look = choices.look if shown is None else shown.look
-        low, high = self.browser.isovalue_range
+        low, high = self.showing.isovalue_range
         at = math.log(max(isovalue, low) / low) / math.log(high / low) if high > low else 0.0
         self.iso_slider.blockSignals(True)
         self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
         self.iso_slider.blockSignals(False)
         self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
         self.iso_unit.setText("" if shown is None else unit_in_print(shown.unit))
-        self.auto_box.setVisible(self.browser.acts_on_orbital())
-        self.auto_box.setChecked(self.browser.is_automatic)
+        self.auto_box.setVisible(self.showing.acts_on_orbital())
+        self.auto_box.setChecked(self.showing.is_automatic)
         self.pair_button.show_pair(look.colours)
         self.style_box.setCurrentText(look.style)
         if not self.transparency_slider.isSliderDown():
@@ -213,12 +216,12 @@ class Panel(PanelLayout):
         scale = next((row.scale for row in rows if row.name == current), None)
         self.colour_scale.setVisible(scale is not None)
         self.pair_button.setEnabled(scale is None)
-        shown = self.browser.shown()
+        shown = self.showing.shown()
         if scale is not None and shown is not None:
             limit = shown.request.color_range
             self.colour_scale.show_scale(scale.colour_map, scale.low, scale.high, unit_in_print(scale.unit), limit)
-        level = self.browser.level_shown()
-        if self.browser.asking.wanted is not None:
+        level = self.showing.level_shown()
+        if self.showing.asking.wanted is not None:
             return
         if level is not None:
             self.table.choose(level.spin, level.index)
@@ -253,43 +256,39 @@ class Panel(PanelLayout):
 
     def is_idle(self) -> bool:
         """Whether the window can be seen."""
-        visible: bool = self.isVisible()
-        return visible
+        return self.isVisible()
 
     def is_sliding(self) -> bool:
         """Whether the slider of the isovalue is held."""
-        down: bool = self.iso_slider.isSliderDown()
-        return down
+        return self.iso_slider.isSliderDown()
 
     def is_typing(self) -> bool:
         """Whether the keys go to the isovalue."""
-        focus: bool = self.iso_edit.hasFocus()
-        return focus
+        return self.iso_edit.hasFocus()
 
     def is_scrubbing(self) -> bool:
         """Whether the slider of the frames is held."""
-        down: bool = self.frame_bar.slider.isSliderDown()
-        return down
+        return self.frame_bar.slider.isSliderDown()
 
     # ---- what others ask of it
 
     def open(self, *paths: str | Path) -> None:
         """Read files, in threads, and show their molecules when that is done."""
-        self.browser.open(*paths)
+        self.browser.molecules.open(*paths)
 
     def take_up(self, molecule: str) -> None:
         """Show a molecule that was loaded by PyMOL's own ways."""
-        self.browser.take_up(molecule)
+        self.browser.molecules.take_up(molecule)
 
     def analysis_window(self) -> AnalysisWindow:
         """The window of analyses, which is made when it is first wanted."""
         if self._analysis_window is None:
-            self._analysis_window = AnalysisWindow(self.browser, self)
+            self._analysis_window = AnalysisWindow(self.browser.analysing, self)
         return self._analysis_window
 
     def analysis_subject(self) -> str:
         """Molecule that analyses are offered for: the chosen one, else any object with atoms."""
-        return self.browser.molecule or next(iter(self.session.host.structures()), "")
+        return self.showing.molecule or next(iter(self.session.host.structures()), "")
 
     def open_analysis(self, name: str) -> None:
         """Open the window of analyses at one of them; it begins at once where nothing has to be asked."""
@@ -297,7 +296,7 @@ class Panel(PanelLayout):
 
     def export(self, path: str | Path) -> None:
         """Write what is shown; the suffix of the file decides how."""
-        self.browser.export(path)
+        self.browser.writing.export(path)
 
     def cancel(self) -> bool:
         """Withdraw what is under way; says whether there was anything."""
@@ -315,12 +314,12 @@ class Panel(PanelLayout):
 
     def refresh(self) -> None:
         """Follow what was changed at PyMOL's prompt."""
-        self.browser.follow()
+        self.browser.molecules.follow()
         names = list(self.session.host.molecules())
         if names != [self.molecule_box.itemText(at) for at in range(self.molecule_box.count())]:
             self.molecule_box.clear()
             self.molecule_box.addItems(names)
-        self.molecule_box.setCurrentIndex(names.index(self.browser.molecule) if self.browser.molecule in names else -1)
+        self.molecule_box.setCurrentIndex(names.index(self.showing.molecule) if self.showing.molecule in names else -1)
         if self.device_box.currentText() != self.session.computing.device:
             self.device_box.setCurrentText(self.session.computing.device)
 
@@ -341,22 +340,22 @@ class Panel(PanelLayout):
     def _selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
         self.field_edit.setModified(False)
-        self.browser.ask_for(level)
+        self.showing.ask_for(level)
 
     def _show_typed(self) -> None:
         self.field_edit.completer().popup().hide()
         self.field_edit.setModified(False)
-        self.browser.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
+        self.showing.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
     def _slid(self, at: int) -> None:
-        low, high = self.browser.isovalue_range
+        low, high = self.showing.isovalue_range
         isovalue = min(max(float(f"{low * (high / low) ** (at / STEPS):.3g}"), low), high)
         self.iso_edit.setText(f"{isovalue:.4g}")
-        self.browser.slide_to(isovalue)
-        self.auto_box.setChecked(self.browser.choices.automatic)
+        self.showing.slide_to(isovalue)
+        self.auto_box.setChecked(self.showing.choices.automatic)
 
     def _ask_file(self) -> None:
-        recent = self.browser.settings["recent"]
+        recent = self.showing.settings["recent"]
         paths, _ = QtWidgets.QFileDialog.getOpenFileNames(
             self,
             "Open the output of quantum-chemistry programs",
@@ -368,7 +367,7 @@ class Panel(PanelLayout):
 
     def _ask_colours(self, name: str) -> None:
         """Let the user change what the colours of a surface in the list come from: two colours, or a scale."""
-        self.browser.choose_surface(name)
+        self.browser.molecules.choose_surface(name)
         if self.colour_scale.isVisible():
             self.colour_scale.edit_range()
         else:
@@ -382,14 +381,14 @@ class Panel(PanelLayout):
 
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
-            widget.setEnabled(self.browser.wavefunction is not None)
+            widget.setEnabled(self.showing.wavefunction is not None)
         for widget in (self.iso_slider, self.iso_edit, self.second_box, self.export_button):
-            widget.setEnabled(bool(self.browser.current()))
+            widget.setEnabled(bool(self.showing.current()))
 
     # ---- where it is
 
     def _remember(self) -> None:
-        self.browser.remember(**self.place)
+        self.showing.remember(**self.place)
 
     def closeEvent(self, event: Any) -> None:
         self.browser.cancel(saving=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.plot import Curve, Plot
+from ...model.report import Curve, Plot
 
 _MARGIN = 0.04
 """Of a range that is left free beyond the values."""

@@ -17,7 +17,7 @@ _menu_added = False
 
 def command() -> list[str]:
     """What installs what is missing: an interpreter and its arguments."""
-    from ...workers.processes import interpreter
+    from ...workers.child_process import interpreter
 
     return [interpreter(), "-m", "pip", "install", *absent()]
 
@@ -93,7 +93,7 @@ def _open() -> None:
 
         Completing(_open).show()
         return
-    from ...errors import OrbitileError
+    from ...base.errors import OrbitileError
 
     register_commands()
     try:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...films.writing import Pixels
+from ...base.temporary import own_folder
+from ...pictures.writing import Pixels
 from ...session.picture import Pane
 from ...surfaces.colour_maps import RGB
-from ...temporary import own_folder
 from .drawing import drawing_of
 from .drawings import SAVED as DRAWINGS
 from .molecules import SAVED

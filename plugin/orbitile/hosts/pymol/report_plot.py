@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...errors import FileError
-from ...model.plot import Curve, Plot
+from ...base.errors import FileError
+from ...model.report import Curve, Plot
 from ...session.words import unit_in_print
 from ...surfaces.colour_maps import colours_along
 from .plot_axes import Axes, ticks, whole

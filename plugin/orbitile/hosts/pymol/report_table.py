@@ -145,8 +145,7 @@ class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
     @property
     def table(self) -> Table:
         """What it shows."""
-        table: Table = self.model.table
-        return table
+        return self.model.table
 
     def fits(self, table: Table) -> bool:
         """Whether another table has the same columns, so that it can be shown in place."""

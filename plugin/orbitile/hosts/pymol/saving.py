@@ -97,7 +97,8 @@ class _Save(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
         """Ask how, then where, and save."""
         dialog = cls(panel)
         if dialog.exec_() == QtWidgets.QDialog.Accepted:
-            start = f"{panel.browser.current() or panel.browser.molecule or 'orbitile'}.{suffix_of(cls.pattern)}"
+            showing = panel.browser.showing
+            start = f"{showing.current() or showing.molecule or 'orbitile'}.{suffix_of(cls.pattern)}"
             path = ask_target(panel, cls.title, start, cls.pattern)
             if path is not None:
                 dialog.save(path)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from pymol import editing
 
-from ...errors import FileError, OrbitileError
-from ...films.writing import Pixels
+from ...base.errors import FileError, OrbitileError
 from ...model.geometry import Molecule
 from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...pictures.writing import Pixels
 from ...session.host import Colour
 from ...session.look import Look
 from ...session.syntax import PYMOL
@@ -84,8 +84,7 @@ class PyMOLViewer(PyMOLAtoms):
         return set(self.cmd.get_names("all"))  # selections too: in commands they go before objects of their name
 
     def legal_name(self, name: str) -> str:
-        legal: str = self.cmd.get_legal_name(name)
-        return legal
+        return self.cmd.get_legal_name(name)
 
     def parts(self, name: str) -> set[str]:
         return {name, f"{name}_map", f"{name}_scale", f"{name}_title"}

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...analysis.presenting import as_text
-from ...arguments import FLAG, Argument
+from ...base.arguments import FLAG, Argument
 from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.units import angstrom
-from ...session.analysis_browsing import OfferedAnalysis
-from ...session.finding import Finding
+from ...session.window.analysing import OfferedAnalysis
+from ...session.window.view import Finding
 from ...surfaces.colour_maps import colours_along, rounded_up
 
 _ROWS = 500
@@ -97,8 +97,7 @@ def drawings_message(drawings: Sequence[Drawing]) -> dict[str, Any]:
 
 
 def _in_angstrom(places: Any) -> list[list[float]]:
-    rows: list[list[float]] = np.round(np.asarray(places) / angstrom, _DIGITS).tolist()
-    return rows
+    return np.round(np.asarray(places) / angstrom, _DIGITS).tolist()
 
 
 def _atom_labels(drawing: AtomValues) -> list[dict[str, Any]]:

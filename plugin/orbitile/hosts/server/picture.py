@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...renderer import annotate, check_path, write_png
 from ...session.picture import legend_parts
 from ...session.seen import shown_surfaces

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import brief
-from ...errors import OrbitileError
+from ...base.arguments import brief
+from ...base.errors import OrbitileError
 from ...model.geometry import check_atoms
 from ...model.units import angstrom
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
-from ...arguments import NUMBER, alternatives, brief
-from ...errors import FileChanged, OrbitileError
+from ...base.arguments import NUMBER, alternatives, brief
+from ...base.errors import FileChanged, OrbitileError
 from ...fields import field_groups
 from ...files.shortage import shortage_explained
 from ...model.elements import SYMBOLS
@@ -24,7 +24,6 @@ from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
 from ...session.declaration import Command
 from ...session.field_patterns import parts_of, takes_several_files
-from ...session.orbital_browsing import levels_at
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import ENERGY_UNITS
 from ...session.presets import PRESETS
@@ -32,6 +31,7 @@ from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.syntax import TCL
+from ...session.window.localising import levels_at
 from ...session.words import plain_fields
 from .table import energy_unit, table_of
 from .viewer import ServedViewer

@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.temporary import own_folder
 from ...session.commands import orb_cancel
 from ...session.session import Session
-from ...temporary import own_folder
 from .live import LiveNews
 from .requests import BadRequest, answer, done, greeting, read_request, take_places
 from .viewer import ServedViewer, Tell

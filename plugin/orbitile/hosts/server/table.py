@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...arguments import alternatives
-from ...errors import OrbitileError
+from ...base.arguments import alternatives
+from ...base.errors import OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...session.orbital_filter import conditions_of
 from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, field_of

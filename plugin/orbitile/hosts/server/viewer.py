@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import brief
-from ...errors import OrbitileError
+from ...base.arguments import brief
+from ...base.errors import OrbitileError
 from ...exporters import plt
 from ...exporters.xyz import xyz_text
 from ...files.writing import written_atomically

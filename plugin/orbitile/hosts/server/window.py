@@ -8,22 +8,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...arguments import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
-from ...errors import OrbitileError
+from ...base.arguments import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
+from ...base.errors import OrbitileError
 from ...fields import unavailable
 from ...model.lattice import QUALITIES
-from ...session.browser import Browser
-from ...session.choices import TWO_COLOURS
-from ...session.finding import Finding
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.look import STYLES, Scale
 from ...session.orbitals import ENERGY_UNITS, Level, field_of, summary
-from ...session.playback import Playback
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
 from ...session.seen import visible
 from ...session.session import Session
+from ...session.window.browser import Browser
+from ...session.window.choices import TWO_COLOURS
+from ...session.window.view import Finding, Playback
 from ...session.words import unit_in_print
 from .analyses import finding_message, offered_message
 from .picture import with_legend
@@ -39,7 +38,7 @@ _FOLLOW = 500
 
 
 class ServedWindow:
-    """A window at the other end of the pipe, as the browser sees it; see `orbitile.session.view.View`.
+    """A window at the other end of the pipe, as the browser sees it; see `orbitile.session.window.view.View`.
 
     Parameters
     ----------
@@ -58,6 +57,7 @@ class ServedWindow:
         self._molecules: list[str] | None = None
         self._told: dict[str, Any] = {}
         self.browser = Browser(session, self)
+        self.showing = self.browser.showing
         self._verbs = self._done_by_verbs()
         self.show_molecule()
         self.show_choices()
@@ -91,37 +91,37 @@ class ServedWindow:
             "show": (lambda: self._set_open(True),),
             "hide": (lambda: self._set_open(False),),
             "follow": (self.follow,),
-            "open": (browser.open, PATH, ...),
-            "molecule": (browser.choose_molecule, TEXT),
+            "open": (browser.molecules.open, PATH, ...),
+            "molecule": (browser.molecules.choose, TEXT),
             "orbital": (self._choose, TEXT),
-            "field": (browser.ask_for_named, TEXT),
+            "field": (self.showing.ask_for_named, TEXT),
             "preset": (browser.show_preset, TEXT, TEXT),
             "filter": (self._filter, TEXT),
             "unit": (self._choose_unit, TEXT),
-            "orbitals": (browser.choose_orbitals, TEXT),
-            "isovalue": (browser.choose_isovalue, TEXT),
-            "automatic": (browser.choose_automatic, FLAG),
+            "orbitals": (browser.localising.choose, TEXT),
+            "isovalue": (self.showing.choose_isovalue, TEXT),
+            "automatic": (self.showing.choose_automatic, FLAG),
             "quality": (self._choose_quality, one_of(*QUALITIES)),
-            "device": (browser.choose_device, TEXT),
-            "second": (browser.choose_second, TEXT),
-            "range": (browser.choose_range, _OR_NOTHING),
+            "device": (self.showing.choose_device, TEXT),
+            "second": (self.showing.choose_second, TEXT),
+            "range": (self.showing.choose_range, _OR_NOTHING),
             "colours": (self._choose_colours, TEXT, TEXT),
-            "transparency": (lambda share: browser.change_look(transparency=share), SHARE),
-            "style": (lambda style: browser.change_look(style=style), one_of(*STYLES)),
-            "surface": (browser.choose_surface, TEXT),
-            "visible": (browser.set_visible, TEXT, FLAG),
-            "keep": (browser.keep, TEXT, FLAG),
-            "delete": (browser.delete, TEXT),
-            "play": (browser.play, FLAG),
-            "rate": (browser.choose_rate, COUNT),
-            "frame": (browser.go_to, COUNT),
-            "step": (lambda forward: browser.step(1 if forward else -1), FLAG),
-            "export": (browser.export, PATH),
+            "transparency": (lambda share: self.showing.change_look(transparency=share), SHARE),
+            "style": (lambda style: self.showing.change_look(style=style), one_of(*STYLES)),
+            "surface": (browser.molecules.choose_surface, TEXT),
+            "visible": (self.showing.set_visible, TEXT, FLAG),
+            "keep": (self.showing.keep, TEXT, FLAG),
+            "delete": (self.showing.delete, TEXT),
+            "play": (browser.playing.play, FLAG),
+            "rate": (browser.playing.choose_rate, COUNT),
+            "frame": (browser.playing.go_to, COUNT),
+            "step": (lambda forward: browser.playing.step(1 if forward else -1), FLAG),
+            "export": (browser.writing.export, PATH),
             "picture": (self._picture, PATH, PATH),
             "recipe": (self._recipe,),
             "analyse": (self._analyse, TEXT, ...),
-            "withdraw": (browser.withdraw_analysis,),
-            "found_surfaces": (browser.show_report_surfaces,),
+            "withdraw": (browser.analysing.cancel,),
+            "found_surfaces": (browser.analysing.show_surfaces,),
             "save_found": (self._save_found, PATH),
         }
 
@@ -130,34 +130,34 @@ class ServedWindow:
         self.follow()
 
     def _choose(self, field: str) -> None:
-        wavefunction = self.browser.wavefunction
-        levels = [level for those in self.browser.levels for level in those]
+        wavefunction = self.showing.wavefunction
+        levels = [level for those in self.showing.levels for level in those]
         found = [level for level in levels if wavefunction is not None and field_of(wavefunction, level) == field]
         if not found:
             raise OrbitileError(f"window orbital: expected an orbital of the table, got {brief(field)}")
         self._chosen = found[0]
-        self.browser.ask_for(found[0])
+        self.showing.ask_for(found[0])
 
     def _filter(self, words: str) -> None:
         self._words = words
-        wavefunction = self.browser.wavefunction
+        wavefunction = self.showing.wavefunction
         if wavefunction is not None:
             rows = [field_of(wavefunction, level) for level in self._passing()]
             self._host.tell({"event": "filtered", "rows": rows})
 
     def _passing(self) -> list[Level]:
-        return passing(self.browser.levels, ENERGY_UNITS[self.browser.choices.unit], self._words)
+        return passing(self.showing.levels, ENERGY_UNITS[self.showing.choices.unit], self._words)
 
     def _choose_unit(self, unit: str) -> None:
-        self.browser.choose_unit(energy_unit(unit).name)
+        self.showing.choose_unit(energy_unit(unit).name)
         self._tell_table()
 
     def _choose_quality(self, quality: str) -> None:
-        self.browser.set_quality(quality)
-        self.browser.compute_anew()
+        self.showing.set_quality(quality)
+        self.showing.compute_anew()
 
     def _choose_colours(self, positive: str, negative: str) -> None:
-        self.browser.change_look(colours=(self._host.colour(positive), self._host.colour(negative)))
+        self.showing.change_look(colours=(self._host.colour(positive), self._host.colour(negative)))
 
     def _picture(self, taken: Path, target: Path) -> None:
         with_legend(self.browser.session, taken, target)
@@ -170,11 +170,11 @@ class ServedWindow:
     def _analyse(self, name: str, molecule: str = "", *given: str) -> None:
         """Do an analysis; parameters are given as name=text."""
         parameters = dict(one.partition("=")[::2] for one in given)
-        if problem := self.browser.analyse(name, molecule or self.browser.molecule, parameters):
+        if problem := self.browser.analysing.analyse(name, molecule or self.showing.molecule, parameters):
             raise OrbitileError(problem)
 
     def _save_found(self, path: Path) -> None:
-        if problem := self.browser.save_report(path):
+        if problem := self.browser.analysing.save(path):
             raise OrbitileError(problem)
 
     def cancel(self) -> bool:
@@ -184,11 +184,11 @@ class ServedWindow:
 
     def follow(self) -> None:
         """Follow what was changed by commands, and in the viewer."""
-        self.browser.follow()
+        self.browser.molecules.follow()
         molecules = list(self._host.molecules())
         if molecules != self._molecules:
             self._molecules = molecules
-            self._host.tell({"event": "molecules", "names": molecules, "chosen": self.browser.molecule})
+            self._host.tell({"event": "molecules", "names": molecules, "chosen": self.showing.molecule})
 
     def _tick(self) -> None:
         if self._cancelled.is_set():
@@ -213,21 +213,26 @@ class ServedWindow:
         """Tell the table of orbitals, without what was filtered of another one."""
         self._words, self._chosen = "", None
         self._tell_table()
-        self._tell_changes("analyses", offered_message(self.browser.analyses(self.browser.molecule)))
+        self._tell_changes("analyses", offered_message(self.browser.analysing.offered(self.showing.molecule)))
 
     def _tell_table(self) -> None:
         browser = self.browser
-        wavefunction, unit = browser.wavefunction, ENERGY_UNITS[browser.choices.unit]
-        message: dict[str, Any] = {"event": "table", "molecule": browser.molecule, "unit": unit.name}
-        message |= {"filter": self._words, "orbitals": browser.scheme}
+        wavefunction, unit = self.showing.wavefunction, ENERGY_UNITS[self.showing.choices.unit]
+        message: dict[str, Any] = {"event": "table", "molecule": self.showing.molecule, "unit": unit.name}
+        message |= {"filter": self._words, "orbitals": self.showing.scheme}
         if wavefunction is None:
             nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
             self._host.tell({**message, **nothing})
             return
         missing = {preset.name: why for preset in PRESETS if (why := why_not(preset, wavefunction))}
-        table = table_of(wavefunction, browser.levels, unit)
+        table = table_of(wavefunction, self.showing.levels, unit)
         rows = table.pop("rows")
-        message |= {"summary": summary(wavefunction), "notes": list(browser.notes), **table, "rows": rows[:_PIECE]}
+        message |= {
+            "summary": summary(wavefunction),
+            "notes": list(browser.molecules.notes),
+            **table,
+            "rows": rows[:_PIECE],
+        }
         self._host.tell({**message, "unavailable": {**unavailable(wavefunction), **missing}})
         for begin in range(_PIECE, len(rows), _PIECE):
             self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
@@ -253,16 +258,16 @@ class ServedWindow:
 
     def show_choices(self) -> None:
         """Tell what the controls stand at: the surface that they act on, or what comes next."""
-        choices, shown = self.browser.choices, self.browser.shown()
-        is_orbital = self.browser.acts_on_orbital()
+        choices, shown = self.showing.choices, self.showing.shown()
+        is_orbital = self.showing.acts_on_orbital()
         self._tell_changes(
             "choices",
             {
-                "isovalue": self.browser.isovalue if shown is not None else None,
-                "isovalue_range": self.browser.isovalue_range,
+                "isovalue": self.showing.isovalue if shown is not None else None,
+                "isovalue_range": self.showing.isovalue_range,
                 "unit": "" if shown is None else unit_in_print(shown.unit),
                 "is_orbital": is_orbital,
-                "automatic": self.browser.is_automatic and is_orbital,
+                "automatic": self.showing.is_automatic and is_orbital,
                 "quality": choices.quality,
                 "device": self.browser.session.computing.device,
                 "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,
@@ -274,7 +279,7 @@ class ServedWindow:
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
         """Tell what is shown, and which row of the table it is that the window acts on."""
-        level, wavefunction = self.browser.level_shown(), self.browser.wavefunction
+        level, wavefunction = self.showing.level_shown(), self.showing.wavefunction
         row = "" if level is None or wavefunction is None else field_of(wavefunction, level)
         surfaces = [
             {**asdict(listed), "unit": unit_in_print(listed.unit), "scale": _scale(listed.scale)} for listed in rows
@@ -295,9 +300,9 @@ class ServedWindow:
     def opened(self, first: Level | None) -> None:
         """Show an orbital of a file that was opened, and have its row selected."""
         self.follow()
-        wavefunction = self.browser.wavefunction
+        wavefunction = self.showing.wavefunction
         row = field_of(wavefunction, first) if wavefunction is not None and first is not None else ""
-        self._host.tell({"event": "opened", "molecule": self.browser.molecule, "row": row})
+        self._host.tell({"event": "opened", "molecule": self.showing.molecule, "row": row})
         if row:
             self._choose(row)
 

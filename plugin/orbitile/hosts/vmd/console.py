@@ -31,8 +31,7 @@ def _evaltcl_of_vmd() -> Callable[[str], str]:
         module = import_module("vmd")
     except ImportError:
         module = import_module("VMD")  # its name in the Python that VMD embeds
-    run: Callable[[str], str] = module.evaltcl
-    return run
+    return module.evaltcl
 
 
 def _command(evaltcl: Callable[[str], str], name: str) -> Callable[..., str]:

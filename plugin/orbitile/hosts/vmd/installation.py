@@ -6,9 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.imports import isolated, program
 from ...files.writing import read_settings, replace_settings
-from ...imports import isolated, program
 from ...session.commands import COMMANDS
 from ...session.syntax import tcl_word
 

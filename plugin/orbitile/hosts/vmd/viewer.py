@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.temporary import own_folder
 from ...exporters.xyz import xyz_of
-from ...files.characters import plain
+from ...files.encodings import plain
 from ...model.elements import GHOST
 from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
@@ -28,7 +29,6 @@ from ...model.volume import Volume
 from ...session.host import Colour
 from ...session.look import Look
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer
-from ...temporary import own_folder
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 

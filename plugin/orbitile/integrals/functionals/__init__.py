@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from taichi_kernels.expressions import Expression, above
 from taichi_kernels.target import Target
 
-from ...errors import OrbitileError
-from ...registry import modules_of
-from ...watch import watcher
+from ...base.errors import OrbitileError
+from ...base.registry import modules_of
+from ...base.watch import watcher
 from ..method_names import check_name
 from . import _libxc
 from ._density import SpinDensity, of_equal_spins, of_spins

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
-from ...imports import with_settings_of_the_user
-from ...packages import install_command
-from ...watch import checkpoint
+from ...base.errors import OrbitileError
+from ...base.imports import with_settings_of_the_user
+from ...base.packages import install_command
+from ...base.watch import checkpoint
 
 Reals = NDArray[np.float64]
 

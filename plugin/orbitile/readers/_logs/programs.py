@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import FileError
+from ...base.errors import FileError
 from ...model.conventions import component_names
 
 LOG_PATTERNS = ("*.log", "*.out", "*.output")

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileError
+from ...base.errors import FileError
 from ...gaussians.overlap import shell_overlap
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names, radial_normalization
 from ...model.geometry import FARTHEST
 from ...model.wavefunction import EXPONENTS, Shell
+from .._contractions import norm_of
 
 Reals = NDArray[np.float64]
 
@@ -225,20 +226,13 @@ def _normalised(name: str, made: list[tuple[int, int, bool, Reals, Reals]]) -> t
     contracted = [n for n, (_, l, _, zeta, _) in enumerate(made) if l < 2 and len(zeta) > 1]
 
     def mistake(found: list[Reals]) -> float:
-        return sum(abs(_norm(made[n][3], found[n], made[n][1]) - 1) for n in contracted)
+        return sum(abs(norm_of(made[n][3], found[n], made[n][1]) - 1) for n in contracted)
 
     chosen = with_norms if mistake(with_norms) <= mistake(without) else without
     shells = []
     for (atom, l, pure, zeta, _), coefficients in zip(made, chosen, strict=True):
-        norm = _norm(zeta, coefficients, l)
+        norm = norm_of(zeta, coefficients, l)
         if not (np.isfinite(norm) and norm > 0):
             raise FileError(f"{name}: the contraction coefficients of a function on atom {atom + 1} are damaged")
         shells.append(Shell(atom, l, pure, zeta, coefficients / np.sqrt(norm)))
     return tuple(shells)
-
-
-def _norm(exponents: Reals, coefficients: Reals, l: int) -> float:
-    """Square of a contraction of normalised primitives with itself."""
-    mean = 0.5 * (exponents[:, None] + exponents)
-    overlap = (np.sqrt(np.outer(exponents, exponents)) / mean) ** (l + 1.5)
-    return float(coefficients @ overlap @ coefficients)

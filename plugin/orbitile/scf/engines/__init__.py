@@ -24,10 +24,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.registry import modules_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
-from ...registry import modules_of
 from ..calculation import Calculation, Solution
 from ..diis import Response
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
 from ... import __version__
-from ...errors import OrbitileError
+from ...base.arrays import Reals
+from ...base.errors import OrbitileError
+from ...base.memory import require_memory
 from ...evaluation.devices import device_session
 from ...gaussians.orthonormality import checked
 from ...integrals.forces import kohn_sham_gradient
@@ -19,19 +20,14 @@ from ...integrals.functionals import functional
 from ...integrals.grids import grid_of
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
-from ...memory import require_memory
-from ...model.basis import Basis
 from ...model.geometry import Geometry
-from ...model.wavefunction import Orbitals, Wavefunction
+from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..atomic_densities import superposed_densities
-from ..basis_sets import core_electrons, shells_of
 from ..calculation import Calculation, Solution, check_electrons, check_room, method_of
 from ..diis import Response
 from ..extrapolation import extrapolated_densities
-from ..hamiltonian import LEVEL, Hamiltonian
-from ..kohn_sham import Criteria, Field, self_consistent_field
-
-Reals = NDArray[np.float64]
+from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
+from ..level_of_theory import core_electrons, shells_of
 
 PRIORITY = 20
 PROGRAM = "Orbitile"
@@ -140,8 +136,9 @@ def gradient(
         As for `solve`.
     """
     _, name = method_of(calculation, _known) or ("", "")
-    sets = [orbitals for orbitals in (wavefunction.alpha, wavefunction.beta) if orbitals is not None]
-    occupied = [(o.coefficients[:, o.occupations > 0], o.occupations[o.occupations > 0], o.energies) for o in sets]
+    occupied = [
+        (o.coefficients[:, o.occupations > 0], o.occupations[o.occupations > 0], o.energies) for o in wavefunction.sets
+    ]
     densities = [(c * n) @ c.T for c, n, _ in occupied]
     weighted = sum(((c * n * energies[: len(n)]) @ c.T for c, n, energies in occupied), np.zeros_like(densities[0]))
     with device_session(device, precision) as target:

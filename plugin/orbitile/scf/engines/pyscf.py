@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Cancelled, OrbitileError
+from ...base.errors import Cancelled, OrbitileError
+from ...base.packages import install_command
+from ...base.watch import checkpoint, patiently
 from ...gaussians.orthonormality import checked
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.libcint import functions_of
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
-from ...packages import install_command
-from ...watch import checkpoint, patiently
 from ..calculation import Calculation, NotConverged, Solution
 from ..diis import Response
 from ..extrapolation import extrapolated_densities
@@ -138,8 +138,7 @@ def gradient_of(
     """
     molecule = molecule_of(Geometry(wavefunction.atomic_numbers, wavefunction.positions), calculation)
     field = mean_field(molecule, calculation)
-    sets = [orbitals for orbitals in (wavefunction.alpha, wavefunction.beta) if orbitals is not None]
-    parts = [(_in_pyscf(molecule, o.coefficients), o.occupations, o.energies) for o in sets]
+    parts = [(_in_pyscf(molecule, o.coefficients), o.occupations, o.energies) for o in wavefunction.sets]
     field.mo_coeff, field.mo_occ, field.mo_energy = parts[0] if len(parts) == 1 else zip(*parts, strict=True)
     field.converged = True
     checkpoint()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...arguments import TEXT, Argument, one_of
+from ...base.arguments import TEXT, Argument, one_of
 from ...model.lattice import QUALITIES
 from ..words import quality_spacings
 

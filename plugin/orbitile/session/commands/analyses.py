@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from ...analysis.figures import FORMATS
-from ...analysis.plots import draw_plots
+from ...analysis.plots import FORMATS, draw_plots
 from ...analysis.presenting import as_text, check_tables, write_tables
 from ...analysis.reports import Analysis, analyses
-from ...arguments import FLAG, PATH, TEXT, Argument
-from ...errors import OrbitileError
+from ...base.arguments import FLAG, PATH, TEXT, Argument
+from ...base.errors import OrbitileError
 from ...files.writing import checked_target
 from ..analysing import order_of
 from ..declaration import Answer, Command
 from ..session import Session
 from ._arguments import OBJECT
+
+TOPIC, PRIORITY = "analyses", 20
 
 _ROWS = 30
 """Rows of a table that are told at a prompt."""
@@ -70,5 +71,5 @@ def _all() -> tuple[Command, ...]:
         return ()
 
 
-ANALYSES: tuple[Command, ...] = _all()
+MADE: tuple[Command, ...] = _all()
 """The commands of all analyses."""

@@ -1,15 +1,19 @@
-"""The command that lists all commands."""
+"""Commands that list and explain all commands, say what computes, and stop it."""
 
 from __future__ import annotations
 
 import re
 from difflib import get_close_matches
 
-from ...arguments import TEXT, Argument
-from ...errors import OrbitileError
+from ...base.arguments import TEXT, Argument, one_of
+from ...base.errors import OrbitileError
+from ...evaluation.devices import one_device
 from ..declaration import Answer, command
 from ..session import Session
 from ..syntax import Call
+from ..words import device_names
+
+TOPIC, PRIORITY = "help and what computes", -10
 
 
 @command(
@@ -48,3 +52,30 @@ def orb_help(session: Session, name: str) -> Answer:
 def _briefly(summary: str) -> str:
     """The first part of a summary."""
     return re.split(r"[.:;] |\.$", summary)[0]
+
+
+@command(
+    "Choose the device that computes, or say which one does.",
+    Argument("device", one_of(*device_names()), "what is to compute from now on", otherwise="no change"),
+    related=("orb_mo",),
+    told=True,
+)
+def orb_device(session: Session, device: str) -> Answer:
+    from taichi_kernels.devices import probe
+
+    if device:
+        found = None if device == "auto" else probe(device)
+        if found is not None and not found.available:
+            raise OrbitileError(f"device: {device} cannot be used here: {found.detail}")
+        session.computing.device = device
+    chosen = one_device(session.computing.device)
+    return Answer(chosen, f"computing on {chosen} ({probe(chosen).detail})")
+
+
+@command(
+    "Stop what is being computed; the orbital shown before stays.",
+    related=("orb_mo",),
+    told=True,
+)
+def orb_cancel(session: Session) -> Answer:
+    return Answer(None, "cancelled" if session.cancel() else "nothing is being computed")

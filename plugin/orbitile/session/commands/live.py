@@ -1,19 +1,62 @@
-"""Commands for molecules whose electrons follow their atoms."""
+"""Commands that compute orbitals, once and for molecules whose electrons follow their atoms."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from ...arguments import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Argument, one_of
-from ...errors import OrbitileError
+from ...base.arguments import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Argument, one_of
+from ...base.errors import OrbitileError
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO, engine_names
+from ..calculation import RunningCalculation, check_calculation
 from ..declaration import Answer, command
+from ..host import trajectory_viewer
 from ..live.live import Live
 from ..live.order import Level
 from ..live.scan import RunningScan
 from ..session import Session
+
+TOPIC, PRIORITY = "calculations and live molecules", 30
+
+
+@command(
+    "Compute the orbitals of an object, at all its states, in the background.",
+    Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
+    Argument("basis", TEXT, "basis set, by its name", None, "that of the file, else def2-svp"),
+    Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", None, "that of the file, else hf"),
+    Argument("charge", WHOLE_NUMBER, "of the molecule", None, "that of the file, else of the formal charges"),
+    Argument("spin", COUNT, "unpaired electrons", None, "those of the file, else 0"),
+    Argument(
+        "filename", PATH, "series file; what it has is not computed again", None, "name of the object, in this folder"
+    ),
+    Argument(
+        "cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", None, "as in the file, else 0"
+    ),
+    examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
+    related=("orb_load", "orb_mo", "orb_cancel"),
+)
+def orb_scf(
+    session: Session,
+    name: str,
+    basis: str | None,
+    method: str | None,
+    charge: int | None,
+    spin: int | None,
+    filename: Path | None,
+    cartesian: bool | None,
+) -> Answer:
+    if session.calculation is not None:
+        raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
+    numbers, geometries = trajectory_viewer(session.host).geometries(name)
+    parts = {"basis": basis, "method": method, "charge": charge, "unpaired": spin, "cartesian": cartesian}
+    given = {part: value for part, value in parts.items() if value is not None}
+    level, remarks = session.level_of(name, given, Level(Calculation()))
+    calculation = level.calculation
+    target = (filename or Path(f"{name}.series.h5")).absolute()
+    check_calculation(name, numbers, calculation)
+    session.calculate(RunningCalculation(name, numbers, geometries, calculation, target))
+    return Answer(str(target), "; ".join([f"{calculation} of {len(geometries)} frames: {target}", *remarks]))
 
 
 @command(

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from ...analysis.information import as_text
 from ...analysis.notes import notes
-from ...arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
-from ...errors import Cancelled, OrbitileError
+from ...base.arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
+from ...base.errors import Cancelled, OrbitileError
 from ...files.compression import SUFFIXES
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
 from ...readers import ACCEPTED, MEMBER, descriptions, is_place
-from ...scenes.molecule import EDGE_COLOUR, EDGE_RADIUS
+from ...scenes.scene import EDGE_COLOUR, EDGE_RADIUS
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..sampling import WavefunctionCache
@@ -27,6 +27,8 @@ from ..source import OneFile, Source, files_of
 from ..syntax import Call
 from ..volume_file import atoms_of, is_volume_file
 from ._arguments import OBJECT
+
+TOPIC, PRIORITY = "files", 80
 
 VIEWS = ("zoom", "orient", "nothing")
 """What a viewer does with a molecule that was opened: zooms to it, looks at it along its axes too, or stays."""

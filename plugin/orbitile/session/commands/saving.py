@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ...arguments import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Argument, one_of
-from ...errors import OrbitileError
+from ...base.arguments import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Argument, one_of
+from ...base.errors import OrbitileError
 from ...exporters import exporter_for, kind_of, save, suffixes
-from ...films.writing import checked_film
+from ...pictures.writing import checked_film
 from ...renderer import check_path
 from ...surfaces.isosurface import isosurface
 from ..declaration import Answer, command
@@ -17,6 +17,8 @@ from ..seen import film_moments, picture_of, visible
 from ..session import Session
 from ..volume_file import is_volume_file
 from ._arguments import SURFACE
+
+TOPIC, PRIORITY = "files", 70
 
 _WIDTH = Argument("width", COUNT, "in pixels", 0, "that of the view, or what follows from the height")
 _HEIGHT = Argument("height", COUNT, "in pixels", 0, "that of the view, or what follows from the width")

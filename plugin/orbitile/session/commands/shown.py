@@ -1,15 +1,68 @@
-"""Commands that act on what is shown: hide it, keep it, delete it, list it, draw it in another style."""
+"""Commands that act on surfaces that are shown: change how they look, list, hide, keep and delete them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ...arguments import FLAG, Argument, one_of
+from ...base.arguments import FLAG, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
+from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ..declaration import Answer, command
 from ..listed import listed
 from ..look import STYLES
 from ..session import Session
 from ._arguments import SURFACE
+
+TOPIC, PRIORITY = "surfaces", 50
+
+
+@command(
+    "Change the isovalue of a surface that is shown.",
+    Argument("isovalue", POSITIVE_NUMBER, "in atomic units", required=True),
+    SURFACE,
+    related=("orb_mo", "orb_color"),
+)
+def orb_iso(session: Session, isovalue: float, name: str) -> Answer:
+    base = session.surface(name)
+    shown = replace(session.now(base), isovalue=isovalue)
+    if shown.request.color_by or shown.request.frame is not None:  # colours, and other frames, are computed for it
+        shown = replace(shown, request=replace(shown.request, isovalue=isovalue))
+    found = session.computing.sampled(shown.request)
+    session.show(shown, found, base)
+    return Answer(None, f'"{base}", isovalue {isovalue:.4g} {found.volume.unit}')
+
+
+@command(
+    "Change colours and transparency of a surface that is shown.",
+    Argument("positive", TEXT, "a colour that the viewer knows", otherwise="blue"),
+    Argument("negative", TEXT, "a colour that the viewer knows", otherwise="orange"),
+    Argument("transparency", SHARE, "0 opaque to 1 invisible", None, "as it is"),
+    SURFACE,
+    examples=("orb_color marine, orange, 0.5",),
+    related=("orb_mo", "orb_iso"),
+)
+def orb_color(session: Session, positive: str, negative: str, transparency: float | None, name: str) -> Answer:
+    base = session.surface(name)
+    shown = session.now(base)
+    colours = (
+        session.host.colour(positive) if positive else POSITIVE,
+        session.host.colour(negative) if negative else NEGATIVE,
+    )
+    transparency = shown.look.transparency if transparency is None else transparency
+    session.redraw(base, replace(shown.look, colours=colours, transparency=transparency))
+    return Answer(None, f'"{base}", transparency {transparency:g}')
+
+
+@command(
+    "Draw a surface in another style.",
+    Argument("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", required=True),
+    SURFACE,
+    examples=("orb_style mesh",),
+    related=("orb_color", "orb_iso"),
+)
+def orb_style(session: Session, style: str, name: str) -> Answer:
+    base = session.surface(name)
+    session.redraw(base, replace(session.shelf[base].look, style=style))
+    return Answer(base, f'"{base}", {style}')
 
 
 @command(
@@ -28,19 +81,6 @@ def orb_surfaces(session: Session) -> Answer:
         text = f"{row.name}: {row.text}, isovalue {row.isovalue:.4g} {row.unit}".rstrip()
         lines.append(", ".join([text, row.look.style, *state]))
     return Answer("\n".join(row.name for row in rows), "\n".join(lines) or "no surface is shown: orb_mo shows one")
-
-
-@command(
-    "Draw a surface in another style.",
-    Argument("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", required=True),
-    SURFACE,
-    examples=("orb_style mesh",),
-    related=("orb_color", "orb_iso"),
-)
-def orb_style(session: Session, style: str, name: str) -> Answer:
-    base = session.surface(name)
-    session.redraw(base, replace(session.shelf[base].look, style=style))
-    return Answer(base, f'"{base}", {style}')
 
 
 @command("Hide a surface; it stays in the list.", SURFACE, related=("orb_unhide", "orb_delete"))

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...arguments import COUNT, Argument
-from ...errors import OrbitileError
+from ...base.arguments import COUNT, Argument
+from ...base.errors import OrbitileError
 from ..declaration import Answer, command
 from ..player import TICK
 from ..session import Session
 from ._arguments import SURFACE
+
+TOPIC, PRIORITY = "trajectories", 40
+
+
+@command(
+    "Play a trajectory no faster than its surfaces are there; 0 stops.",
+    Argument("rate", COUNT, "frames a second, at most", 10, "10"),
+    replace(SURFACE, help="a surface of the trajectory"),
+    examples=("orb_play", "orb_play 0"),
+    related=("orb_frames", "orb_load"),
+)
+def orb_play(session: Session, rate: int, name: str) -> Answer:
+    if not rate:
+        session.player.play(0)
+        return Answer("0", "stopped")
+    of_films = [base for base in session.shelf.present() if session.shelf[base].request.frame is not None]
+    if not of_films:
+        raise OrbitileError("no orbital of a trajectory is shown: orb_load loads one, orb_mo shows it")
+    base = session.surface(name) if name else of_films[-1]
+    if base not in of_films:
+        raise OrbitileError(f"{base} is no surface of a trajectory: it has one frame")
+    if not session.host.every(TICK, session.player.tick):
+        raise OrbitileError("playing needs a window; in a script orb_frames computes all frames, and mpng writes them")
+    _take_up(session, base)
+    session.player.play(rate, session.shelf[base].molecule)
+    return Answer(str(rate), f"playing {rate} frames a second at most")
 
 
 @command(
@@ -40,30 +66,6 @@ def _take_up(session: Session, base: str) -> None:
     if not session.player.drawn(base):
         shown = session.now(base)
         session.show(shown, session.computing.sampled(shown.request), base)
-
-
-@command(
-    "Play a trajectory no faster than its surfaces are there; 0 stops.",
-    Argument("rate", COUNT, "frames a second, at most", 10, "10"),
-    replace(SURFACE, help="a surface of the trajectory"),
-    examples=("orb_play", "orb_play 0"),
-    related=("orb_frames", "orb_load"),
-)
-def orb_play(session: Session, rate: int, name: str) -> Answer:
-    if not rate:
-        session.player.play(0)
-        return Answer("0", "stopped")
-    of_films = [base for base in session.shelf.present() if session.shelf[base].request.frame is not None]
-    if not of_films:
-        raise OrbitileError("no orbital of a trajectory is shown: orb_load loads one, orb_mo shows it")
-    base = session.surface(name) if name else of_films[-1]
-    if base not in of_films:
-        raise OrbitileError(f"{base} is no surface of a trajectory: it has one frame")
-    if not session.host.every(TICK, session.player.tick):
-        raise OrbitileError("playing needs a window; in a script orb_frames computes all frames, and mpng writes them")
-    _take_up(session, base)
-    session.player.play(rate, session.shelf[base].molecule)
-    return Answer(str(rate), f"playing {rate} frames a second at most")
 
 
 @command(

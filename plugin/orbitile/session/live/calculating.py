@@ -13,15 +13,14 @@ from secrets import token_hex
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Cancelled, FieldError, OrbitileError
+from ...base.errors import Cancelled, FieldError, OrbitileError
 from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
-from ...scf.calculation import Calculation, NotConverged, Solution
+from ...scf.calculation import HISTORY, Calculation, NotConverged, Solution, sound
 from ...scf.diis import Response
 from ...scf.engines import engine_of
-from ...scf.frames import HISTORY, sound
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to, with_phases_of
 from ...trajectories.tracking import followed
 from ..request import Request, Sample

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.surface import Surface
 from ...model.volume import Volume
 from ..computing import Computing

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ...errors import OrbitileError
-from ...model.bonds import find_bonds
+from ...base.errors import OrbitileError
+from ...model.geometry import find_bonds
 
 Positions = NDArray[np.float64]
 Values = float | NDArray[np.float64]
@@ -157,10 +157,7 @@ def _fragments(numbers: _Numbers, positions: Positions, bond: tuple[int, int]) -
     bonds = [pair for pair in find_bonds(numbers, positions).tolist() if set(pair) != set(bond)]
     one, other = np.array(bonds, np.int64).reshape(-1, 2).T
     n = len(positions)
-    numbered: NDArray[np.int32] = connected_components(
-        coo_array((np.ones(len(one)), (one, other)), (n, n)), directed=False
-    )[1]
-    return numbered
+    return connected_components(coo_array((np.ones(len(one)), (one, other)), (n, n)), directed=False)[1]
 
 
 def _turned(

@@ -18,7 +18,7 @@ from secrets import token_hex
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Cancelled, OrbitileError
+from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded

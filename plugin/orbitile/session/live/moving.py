@@ -86,8 +86,7 @@ def _moved(points: NDArray[np.floating], atoms: NDArray[np.float64], steps: NDAr
     distances, nearest = cKDTree(atoms).query(points, k=list(range(1, k + 1)))
     shares = 1 / np.maximum(distances, 1e-3) ** 4
     shares /= shares.sum(axis=1, keepdims=True)
-    moved: NDArray[np.float64] = np.einsum("va,vax->vx", shares, steps[nearest])
-    return moved
+    return np.einsum("va,vax->vx", shares, steps[nearest])
 
 
 def _with_room_for(lattice: Lattice, steps: NDArray[np.float64]) -> Lattice:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO

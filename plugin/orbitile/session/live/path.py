@@ -16,12 +16,12 @@ from tempfile import mkdtemp
 
 import numpy as np
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
+from ...base.temporary import own_folder
+from ...base.watch import checkpoint
 from ...exporters._series import SeriesWriter, require_series
 from ...files.writing import written_atomically
 from ...readers import load
-from ...temporary import own_folder
-from ...watch import checkpoint
 from ..source import OneFile
 from .order import Converged, Positions
 from .relaxing import SAME

@@ -7,9 +7,8 @@ import time
 
 import numpy as np
 
-from ...errors import OrbitileError
-from ...scf.calculation import Calculation
-from ...scf.forces import require_ase
+from ...base.errors import OrbitileError
+from ...scf.calculation import Calculation, require_ase
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
 from ..host import Viewer
 from .order import Converged, Order, Positions, Relaxation

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ...model.units import angstrom, kilocalorie_per_mole
 from ..request import Request
 from .geometry_change import angle, dihedral, distance, with_angle, with_dihedral, with_distance
@@ -274,8 +274,7 @@ class RunningScan:
         if not 0 <= index < len(self.scan):
             raise OrbitileError(f"scan: expected a value from 1 to {len(self.scan)}, got {index + 1}")
         self.index = index
-        geometry: Positions = self.scan.geometries[index]
-        return geometry
+        return self.scan.geometries[index]
 
     def index_at(self, positions: Positions) -> int:
         """Of the value where the atoms are: the first and the last of a dihedral may be one place."""

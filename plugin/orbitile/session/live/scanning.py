@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...errors import OrbitileError
+from ...base.errors import OrbitileError
 from ..request import Request
 from ..samples import SampleCache
 from .asking import Asked

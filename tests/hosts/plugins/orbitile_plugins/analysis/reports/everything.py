@@ -5,10 +5,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from orbitile.arguments import ATOMS, COUNT, FLAG, FRAGMENTS, NUMBER, TEXT, Argument, atom_list, one_of
-from orbitile.model.plot import Curve, Plot
-from orbitile.model.report import AtomValues, Closure, Column, Isosurface, Paths, Points, Report, Table, atom_columns
-from orbitile.watch import checkpoint
+from orbitile.base.arguments import ATOMS, COUNT, FLAG, FRAGMENTS, NUMBER, TEXT, Argument, atom_list, one_of
+from orbitile.base.watch import checkpoint
+from orbitile.model.report import (
+    AtomValues,
+    Closure,
+    Column,
+    Curve,
+    Isosurface,
+    Paths,
+    Plot,
+    Points,
+    Report,
+    Table,
+    atom_columns,
+)
 
 TITLE = "Everything at once"
 HELP = "every kind of table, plot and drawing"

@@ -1,0 +1,159 @@
+"""Commands that show orbitals and other fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...base.arguments import POSITIVE_NUMBER, TEXT, Argument, one_of
+from ...base.errors import OrbitileError
+from ...fields import as_drawn
+from ...surfaces.isovalue import CUT, reaches_faces
+from ..declaration import Answer, command
+from ..presets import PRESETS, preset_named, surfaces_of
+from ..session import Session
+from ..shown import Shown
+from ..volume_file import is_volume_file
+from ._arguments import OBJECT, QUALITY, SURFACE
+
+TOPIC, PRIORITY = "orbitals and other fields", 60
+
+
+def show_field(
+    session: Session,
+    molecule: str,
+    field: str,
+    isovalue: float | None,
+    quality: str,
+    color_by: str = "",
+    color_range: float | None = None,
+) -> Answer:
+    """Show a field of a molecule, and wait until it is there; the answer has the name of its surface.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such field, it has no such surface, or the molecule is gone.
+    """
+    source = session.source(molecule)
+    names = [name for name in (field, *as_drawn(field, color_by)) if name]
+    session.computing.aside(lambda: session.computing.wavefunctions.require(source, names))
+    known = None if is_volume_file(source) else session.computing.wavefunctions.get(source)
+    drawn, coloured_by = as_drawn(field, color_by, known)
+    request = session.request(
+        molecule, drawn, quality=quality, isovalue=isovalue, color_by=coloured_by, color_range=color_range
+    )
+    found = session.computing.sampled(request)
+    if request.frame is not None and found.surface.colouring is not None and color_range is None:
+        scale = found.surface.colouring  # all frames are to have this one's
+        request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
+        found = session.computing.sampled(request)
+    molecule = session.shelf.molecule_now(molecule)  # a window that waits can be used
+    if not session.is_of(molecule, source):
+        raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
+    base = session.show(Shown(molecule, request, found.isovalue), found)
+    cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""
+    return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}{cut}')
+
+
+@command(
+    "Show a molecular orbital: a map, and a surface of two colours.",
+    OBJECT,
+    Argument(
+        "orbital",
+        TEXT,
+        "homo, lumo, homo-1, lumo+1, or a number counted from 1; with :alpha or :beta",
+        "homo",
+        "homo",
+        completes="fields",
+    ),
+    Argument("isovalue", POSITIVE_NUMBER, "in atomic units", None, "the surface encloses 90 percent of the electron"),
+    QUALITY,
+    examples=("orb_mo benzene, lumo", "orb_mo benzene, 17:beta, 0.03"),
+    related=("orb_load", "orb_next", "orb_prev", "orb_iso", "orb_field"),
+)
+def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:
+    wanted = orbital.lower()
+    wanted = f"mo:{wanted}" if wanted[:1].isdigit() else wanted
+    return show_field(session, session.molecule(name), wanted, isovalue, quality)
+
+
+@command(
+    "Show a field of a molecule: a map, and a surface, in two colours or coloured by a second field.",
+    replace(OBJECT, required=True, otherwise=""),
+    Argument(
+        "field",
+        TEXT,
+        "homo, lumo+1, mo:17:beta, density, spin, laplacian, elf, esp, ...",
+        required=True,
+        completes="fields",
+    ),
+    Argument(
+        "isovalue",
+        POSITIVE_NUMBER,
+        "in atomic units",
+        None,
+        "a customary one; of an orbital, one that encloses 90 percent",
+    ),
+    QUALITY,
+    Argument(
+        "color_by",
+        TEXT,
+        "a second field that colours the surface, such as esp",
+        otherwise="two colours",
+        completes="fields",
+    ),
+    Argument("color_range", POSITIVE_NUMBER, "the colours span minus this to plus this", None, "from the data"),
+    examples=("orb_field benzene, homo-1, 0.03, fine", "orb_field benzene, density, 0.001, color_by=esp"),
+    related=("orb_mo", "orb_iso", "orb_color", "orb_next"),
+)
+def orb_field(
+    session: Session,
+    name: str,
+    field: str,
+    isovalue: float | None,
+    quality: str,
+    color_by: str,
+    color_range: float | None,
+) -> Answer:
+    return show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
+
+
+@command(
+    "Show what is often looked at, with isovalues and colours that suit it: "
+    + "; ".join(f"{preset.name}, {preset.sentence[0].lower()}{preset.sentence[1:]}" for preset in PRESETS),
+    OBJECT,
+    Argument("preset", one_of(*(preset.name for preset in PRESETS)), "what to show", "frontier", "frontier"),
+    Argument("file", TEXT, "for difference, the file to compare with, or several with commas between"),
+    QUALITY,
+    examples=("orb_preset benzene, potential",),
+    related=("orb_field", "orb_mo"),
+)
+def orb_preset(session: Session, name: str, preset: str, file: str, quality: str) -> Answer:
+    molecule = session.molecule(name)
+    chosen = preset_named(preset)
+    wavefunction = session.computing.aside(lambda: session.wavefunction(molecule))
+    names, texts = [], []
+    for surface in surfaces_of(chosen, wavefunction, file):
+        answer = show_field(session, molecule, surface.field, surface.isovalue, quality, surface.color_by)
+        assert answer.value is not None  # the name of the surface
+        names.append(answer.value)
+        texts.append(answer.text)
+        if surface.transparency is not None:
+            session.shelf.set_transparency(answer.value, surface.transparency)
+        molecule = session.shelf[answer.value].molecule  # it may have been renamed meanwhile
+    session.shelf.arrange(names if len(names) > 1 else ())
+    return Answer(names[-1], "; ".join(texts))
+
+
+@command("Show the next orbital in place of the one that is shown.", SURFACE, related=("orb_prev", "orb_mo"), told=True)
+def orb_next(session: Session, name: str) -> Answer:
+    base, found = session.step(session.surface(name), 1)
+    return Answer(base, found.volume.quantity)
+
+
+@command(
+    "Show the previous orbital in place of the one that is shown.", SURFACE, related=("orb_next", "orb_mo"), told=True
+)
+def orb_prev(session: Session, name: str) -> Answer:
+    base, found = session.step(session.surface(name), -1)
+    return Answer(base, found.volume.quantity)

@@ -1,0 +1,310 @@
+"""Analyses in a window: which there are for a molecule, one asked for, what it found, and what its rows show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...analysis.plots import FORMATS, draw_plots
+from ...analysis.presenting import write_tables
+from ...analysis.reports import Analysis, analysis_groups, analysis_named, values_of
+from ...base.errors import Cancelled, OrbitileError
+from ...model.report import Drawing, Report, Table
+from ..advance import Advance
+from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
+from ..asking import Asked
+from ..promolecules import Promolecules
+from ..source import is_trajectory
+from ..words import of_error
+from .activity import Activity
+from .molecules import Molecules
+from .view import Finding
+
+_ROOM, _SECONDS = 0.3, 3.0
+"""As of `Asking`."""
+_LOOK = 0.1
+"""Seconds between two looks at whether the molecule is still as it was analysed."""
+
+
+@dataclass(frozen=True)
+class OfferedAnalysis:
+    """An entry of a menu of analyses.
+
+    Attributes
+    ----------
+    name : str
+    module : Analysis
+    reason : str
+        Why the molecule does not have it; empty where it has.
+    """
+
+    name: str
+    module: Analysis
+    reason: str
+
+
+class Analysing(Activity):
+    """Analyses of the molecules of the viewer, one at a time.
+
+    Attributes
+    ----------
+    finding : Finding or None
+        What was asked for last.
+    follows : bool
+        Whether it is asked for again when the molecule moves on.
+    """
+
+    def __init__(self, molecules: Molecules) -> None:
+        self.molecules, self.showing = molecules, molecules.showing
+        self.session, self.view = self.showing.session, self.showing.view
+        self.finding: Finding | None = None
+        self.follows = False
+        self._analysing: Future[Report] | None = None
+        self._analysed = Advance(_ROOM, _SECONDS)
+        self._promolecules = Promolecules()
+
+    # ---- what there is
+
+    def offered(self, molecule: str) -> list[tuple[str, list[OfferedAnalysis]]]:
+        """All analyses in groups, with the reason for those that a molecule does not have."""
+        subjects: dict[str, Any] = {}
+        return [
+            (title, [OfferedAnalysis(name, module, self._reason(molecule, module, subjects)) for name, module in those])
+            for title, those in analysis_groups()
+        ]
+
+    def _reason(self, molecule: str, module: Analysis, subjects: dict[str, Any]) -> str:
+        """Why a molecule does not have an analysis; subjects are kept from one to the next."""
+        if not molecule:
+            return "no molecule is there" if module.KIND == "atoms" else "no molecule with orbitals is open"
+        source = source_of(self.session.host, molecule)
+        if not source and module.KIND != "atoms":
+            return f"{molecule} has no wavefunction"
+        if module.KIND == "trajectory" and not is_trajectory(source):
+            return f"{molecule} is no path: it has one geometry"
+        try:
+            if module.KIND not in subjects:
+                subjects[module.KIND] = self._subject(molecule, source, module.KIND)
+            return module.unavailable(subjects[module.KIND])
+        except OrbitileError as error:
+            return str(error)
+
+    def _subject(self, molecule: str, source: str, kind: str, frame: int | None = None) -> Any:
+        wavefunctions = self.session.computing.wavefunctions
+        if kind == "trajectory":
+            return wavefunctions.trajectory(source).path
+        return wavefunctions.get(source, frame) if source else geometry_of(self.session.host, molecule)
+
+    def subjects(self, name: str) -> list[str]:
+        """Molecules that an analysis may be of."""
+        host, kind = self.session.host, analysis_named(name).KIND
+        if kind == "atoms":
+            return host.structures()
+        known = [molecule for molecule in host.molecules() if source_of(host, molecule)]
+        return [molecule for molecule in known if kind != "trajectory" or is_trajectory(host.molecules()[molecule])]
+
+    @property
+    def share(self) -> float:
+        """Share of the analysis that is done, while it runs."""
+        return self._analysed.share
+
+    def warning(self, name: str, molecule: str, given: Mapping[str, str]) -> str:
+        """What there is to say before an analysis: that it will take long; empty for nothing.
+
+        Raises
+        ------
+        OrbitileError
+            When it cannot be done.
+        """
+        order, module = self._order(name, molecule, given), analysis_named(name)
+        if self.session.computing.reports.get(order) is not None:
+            return ""
+        subject = self._subject(molecule, order.source, module.KIND)
+        if reason := module.unavailable(subject):
+            raise OrbitileError(reason)
+        return module.warning(subject, **values_of(name, dict(order.parameters)))
+
+    def _order(self, name: str, molecule: str, given: Mapping[str, str]) -> AnalysisOrder:
+        return order_of(self.session.host, name, molecule, given, self.session.computing.device)
+
+    # ---- asking
+
+    def analyse(self, name: str, molecule: str, given: Mapping[str, str]) -> str:
+        """Ask for an analysis in place of the one before; returns the reason why not, or ""."""
+        try:
+            order = self._order(name, molecule, given)
+        except Exception as error:
+            return of_error(error)
+        self.cancel()
+        self.finding = Finding(molecule, order, dict(given))
+        known = self.session.computing.reports.get(order)
+        if known is not None:
+            self._found(known)
+            return ""
+        self._analysed = Advance(_ROOM, _SECONDS)
+        self._analysing = self.session.computing.ask_report(order, self._analysed.tell)
+        self.view.show_analysis(self.finding)
+        return ""
+
+    def cancel(self) -> None:
+        """Ask no more for the analysis that runs."""
+        running, self._analysing = self._analysing, None
+        if running is not None and self.finding is not None:
+            running.cancel()
+            self.follows = False
+            self._tell(replace(self.finding, problem="Cancelled."))
+
+    def forget(self) -> None:
+        """Leave an analysis for another one; what it has drawn makes room."""
+        self.cancel()
+        self.show_drawings(())
+        self.finding = None
+
+    # ---- what is under way
+
+    def tick(self) -> None:
+        """Show a report that has come, and look at the molecule now and then."""
+        if self._analysing is not None and self._analysing.done():
+            self._arrived_report(self._analysing)
+        if self._look_at_molecule not in self.showing.agenda:
+            self.showing.agenda.later(self._look_at_molecule, _LOOK)
+
+    def is_busy(self) -> bool:
+        """Whether an analysis runs."""
+        return self._analysing is not None
+
+    def _arrived_report(self, job: Future[Report]) -> None:
+        self._analysing, finding = None, self.finding
+        if finding is None:
+            return
+        try:
+            report = job.result()
+        except Cancelled:
+            self._tell(replace(finding, problem="Cancelled."))
+        except Exception as error:
+            self._tell(replace(finding, problem=of_error(error) or "Cancelled."))
+        else:
+            self.session.computing.reports.put(finding.order, report)
+            self._found(report)
+
+    def _found(self, report: Report) -> None:
+        """Show what was found, and draw it if its molecule is still there."""
+        finding = self.finding
+        if finding is None:
+            return
+        molecule = self.session.shelf.molecule_now(finding.molecule)
+        is_there = molecule in self.session.host.objects()
+        if is_there:
+            try:
+                self.session.draw(molecule, finding.order, report.drawings)
+                self.session.drawn.follow()
+            except OrbitileError as error:  # the molecule has other atoms by now
+                self.view.say(str(error), error=True)
+        self._tell(replace(finding, molecule=molecule, report=report, is_stale=self._is_stale(molecule, finding.order)))
+
+    def _tell(self, finding: Finding) -> None:
+        self.finding = finding
+        self.view.show_analysis(finding)
+
+    def _is_stale(self, molecule: str, order: AnalysisOrder) -> bool:
+        host = self.session.host
+        return molecule not in host.objects() or not is_as_ordered(host, molecule, order)
+
+    def _look_at_molecule(self) -> None:
+        """Take note of a molecule that moves on, and analyse it again where that is wanted."""
+        finding = self.finding
+        if finding is None or finding.is_running:
+            return
+        molecule = self.session.shelf.molecule_now(finding.molecule)
+        is_stale = self._is_stale(molecule, finding.order)
+        if is_stale and self.follows and molecule in self.session.host.objects():
+            if self.analyse(finding.order.name, molecule, finding.given):
+                self.follows = False  # it cannot be analysed any more, which is told
+        elif (is_stale, molecule) != (finding.is_stale, finding.molecule):
+            self._tell(replace(finding, molecule=molecule, is_stale=is_stale))
+
+    # ---- what the user does with what was found
+
+    def choose_row(self, table: Table, row: int) -> None:
+        """Show what a row of a table is about: its field, else its atoms, and where it is."""
+        finding = self.finding
+        if finding is None or not 0 <= row < len(table):
+            return
+        if table.fields and table.fields[row]:
+            self.show_field(table.fields[row])
+        elif table.atoms:
+            self._select(finding.molecule, table.atoms[row])
+        if table.places and not finding.is_stale:
+            self.session.host.centre(table.places[row])
+
+    def _select(self, molecule: str, atoms: Sequence[int]) -> None:
+        if molecule in self.session.host.objects():
+            self.session.host.select(molecule, atoms)
+
+    def show_field(self, field: str) -> None:
+        """Show a field that belongs to a row, or to a point of a plot, of the molecule that was analysed."""
+        if self.finding is not None and self.choose_subject(self.finding.molecule):
+            self.showing.ask_for_named(field)
+
+    def choose_subject(self, molecule: str) -> bool:
+        """Act on the molecule that was analysed; says whether it is there. One without a wavefunction is free atoms."""
+        host = self.session.host
+        if molecule not in host.objects():
+            self.view.say(f"{molecule} is gone.", error=True)
+            return False
+        if not source_of(host, molecule) and not self._as_free_atoms(molecule):
+            return False
+        self.molecules.choose(molecule)
+        return self.showing.wavefunction is not None
+
+    def _as_free_atoms(self, molecule: str) -> bool:
+        """Have an object without a wavefunction be free atoms, where its atoms are now; says whether it can be."""
+        host = self.session.host
+        try:
+            source = self._promolecules.source_of(molecule, geometry_of(host, molecule))
+        except OrbitileError as error:
+            self.view.say(str(error), error=True)
+            return False
+        if host.molecules().get(molecule) != source:
+            host.adopt(molecule, source)
+            if molecule == self.showing.molecule:
+                self.showing.wavefunction = None  # that of where the atoms were
+        return True
+
+    def show_surfaces(self) -> None:
+        """Show the surfaces that belong to what was found."""
+        finding = self.finding
+        if finding is None or finding.report is None or not self.choose_subject(finding.molecule):
+            return
+        self.showing.ask_for_several(
+            [Asked(one.field, one.isovalue, one.color_by, one.color_range) for one in finding.report.surfaces]
+        )
+
+    def drawings_shown(self) -> tuple[Drawing, ...]:
+        """What is drawn of what was found."""
+        finding = self.finding
+        if finding is None or finding.report is None:
+            return ()
+        return self.session.drawn.drawings(finding.molecule, finding.report)
+
+    def show_drawings(self, drawings: Sequence[Drawing]) -> None:
+        """Draw these of what was found, and none of the others."""
+        finding = self.finding
+        if finding is not None and finding.molecule in self.session.host.objects():
+            self.session.draw(finding.molecule, finding.order, drawings)
+            self.session.drawn.follow()
+
+    def save(self, path: Path) -> str:
+        """Write the tables of what was found, or its plots, as the suffix says; returns the reason why not, or ""."""
+        if self.finding is None or self.finding.report is None:
+            return "nothing was found yet"
+        is_plot = path.suffix.lower() in FORMATS
+        try:
+            written = (draw_plots if is_plot else write_tables)(self.finding.report, path)
+        except Exception as error:
+            return of_error(error)
+        self.view.say(f"Wrote {', '.join(file.name for file in written)}", detail="\n".join(map(str, written)))
+        return ""
