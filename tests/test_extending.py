@@ -7,6 +7,7 @@ import sys
 from importlib import invalidate_caches
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -186,6 +187,36 @@ def test_the_commands_of_viewers(tmp_path):
     assert "PresetSurface(field='toy-field', isovalue=0.4, color_by='density', transparency=0.25)" in said
     assert "toy, how close the atoms are, coloured by the density" in " ".join(said.split())
     assert "  orb_count         Count the surfaces that are shown\n" in said
+
+
+def test_an_activity_of_a_window(tmp_path):
+    """It is tried by itself, without a window, and a window has it."""
+    from orbitile_plugins.hosts.toy import ToyViewer
+    from orbitile_plugins.session.window.activities import many_surfaces
+
+    from orbitile.session.session import Session
+    from orbitile.session.window.browser import Browser
+    from orbitile.session.window.view import View
+
+    class Listening(View):
+        said = ()
+
+        def say(self, text, error=False, detail=""):
+            self.said += (text,)
+
+    session, view = SimpleNamespace(shelf=SimpleNamespace(present=lambda: ["a"] * 10)), Listening()
+    activity = many_surfaces.begin(SimpleNamespace(session=session, view=view))
+    activity.tick()
+    activity.tick()
+    assert view.said == ("10 surfaces are shown: each of them takes memory.",)
+    assert not activity.is_busy()
+    assert activity.at_rest()
+    browser = Browser(Session(ToyViewer()), Listening())
+    try:
+        assert any(isinstance(one, many_surfaces.ManySurfaces) for one in browser.activities)
+        browser.tick()
+    finally:
+        browser.close()
 
 
 def test_an_engine():

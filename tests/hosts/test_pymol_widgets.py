@@ -13,7 +13,7 @@ from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
 from orbitile.session.presets import PRESETS
-from orbitile.session.window.choices import Choices
+from orbitile.session.window.view import Choices
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -14,7 +14,7 @@ from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.shown import Shown
 from ...session.source import files_of
 from ...session.window.browser import Browser
-from ...session.window.view import Finding, Playback
+from ...session.window.view import View
 from .commands import session
 from .keeping import keep
 from .timers import TIMERS
@@ -26,8 +26,11 @@ _FOLLOW = 500
 """Milliseconds between two looks at what was changed by operators, and in Blender."""
 
 
-class BlenderWindow:
+class BlenderWindow(View):
     """The panel as the browser sees it.
+
+    Blender does not tell when a slider is let go: what it was left at is drawn in a moment. Analyses are for operators,
+    which report what they find; the time line shows where a trajectory is.
 
     Attributes
     ----------
@@ -228,21 +231,9 @@ class BlenderWindow:
         if status is not None:
             self.say(status.text, error=status.stage == "failed")
 
-    def show_analysis(self, finding: Finding) -> None:
-        """Nothing: analyses are for the operators, which report what they find."""
-
-    def show_playback(self, playback: Playback | None) -> None:
-        """Nothing: Blender's own time line shows where a trajectory is."""
-
     def is_idle(self) -> bool:
         """Whether computing ahead is worth while."""
         return next(views(), None) is not None
-
-    def is_sliding(self) -> bool:
-        """False: Blender does not tell when a slider is let go; what it was left at is drawn in a moment."""
-        return False
-
-    is_typing = is_scrubbing = is_sliding
 
 
 @cache

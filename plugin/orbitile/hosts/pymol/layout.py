@@ -11,8 +11,8 @@ from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...session.look import STYLES
 from ...session.orbital_filter import EXPLANATION
-from ...session.window.choices import TWO_COLOURS, Choices
 from ...session.window.localising import LISTED_ORBITALS
+from ...session.window.view import TWO_COLOURS, Choices
 from ...session.words import device_names, plain_fields, quality_spacings
 from ...surfaces.colour_maps import PAIRS
 from .analyse_menu import AnalyseButton

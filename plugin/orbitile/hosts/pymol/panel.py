@@ -14,8 +14,7 @@ from ...session.live.status import LiveStatus
 from ...session.orbitals import Level, summary
 from ...session.session import Session
 from ...session.window.browser import Browser
-from ...session.window.choices import TWO_COLOURS, choices_of
-from ...session.window.view import Finding, Playback
+from ...session.window.view import TWO_COLOURS, Finding, Playback, choices_of
 from ...session.words import unit_in_print
 from .analysis_window import AnalysisWindow
 from .dropping import Dropping

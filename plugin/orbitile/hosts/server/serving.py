@@ -9,6 +9,7 @@ import queue
 import signal
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
@@ -16,10 +17,44 @@ from typing import Any, BinaryIO
 from ...base.errors import OrbitileError
 from ...base.temporary import own_folder
 from ...session.commands import orb_cancel
+from ...session.live.status import LiveStatus
 from ...session.session import Session
-from .live import LiveNews
 from .requests import BadRequest, answer, done, greeting, read_request, take_places
 from .viewer import ServedViewer, Tell
+
+_NOTHING: dict[str, Any] = {"event": "live", "molecule": ""}
+
+
+class LiveNews:
+    """Tells how it is with the live molecule whenever that has changed.
+
+    Parameters
+    ----------
+    session : Session
+        Of the viewer.
+    host : ServedViewer
+        The viewer.
+    """
+
+    def __init__(self, session: Session, host: ServedViewer) -> None:
+        self._session, self._host = session, host
+        self._told = _NOTHING
+
+    def tell(self) -> None:
+        """Tell what has changed since this was called last."""
+        live = self._session.live.now
+        message = _NOTHING if live is None else message_of(live.status)
+        if message != self._told:
+            self._told = message
+            self._host.tell(message)
+
+
+def message_of(status: LiveStatus) -> dict[str, Any]:
+    """The event that tells of a live molecule: its status, with the last of the energies alone."""
+    parts = asdict(status)
+    energies = parts.pop("energies")
+    return {"event": "live", **parts, "energy": energies[-1][1] if energies else None}
+
 
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
@@ -84,7 +119,7 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
                 tell(reply)
             host.tick()
             news.tell()
-        session.end_live()
+        session.live.end()
 
 
 def _listen(

@@ -8,27 +8,94 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...base.arguments import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
+import numpy as np
+
+from ...analysis.presenting import as_text
+from ...base.arguments import (
+    COUNT,
+    FLAG,
+    PATH,
+    POSITIVE_NUMBER,
+    SHARE,
+    TEXT,
+    Argument,
+    Kind,
+    alternatives,
+    brief,
+    one_of,
+)
 from ...base.errors import OrbitileError
 from ...fields import unavailable
 from ...model.lattice import QUALITIES
+from ...model.wavefunction import Wavefunction
+from ...renderer import annotate, check_path, write_png
 from ...session.listed import Listed
 from ...session.live.status import LiveStatus
 from ...session.look import STYLES, Scale
-from ...session.orbitals import ENERGY_UNITS, Level, field_of, summary
+from ...session.orbital_filter import conditions_of
+from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, field_of, summary
+from ...session.picture import legend_parts
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
-from ...session.seen import visible
+from ...session.seen import shown_surfaces, visible
 from ...session.session import Session
+from ...session.window.analysing import OfferedAnalysis
 from ...session.window.browser import Browser
-from ...session.window.choices import TWO_COLOURS
-from ...session.window.view import Finding, Playback
+from ...session.window.view import TWO_COLOURS, Finding, Playback, View
 from ...session.words import unit_in_print
-from .analyses import finding_message, offered_message
-from .picture import with_legend
-from .table import energy_unit, passing, table_of
+from .protocol import Request, request_of
 from .viewer import ServedViewer
 
+
+def energy_unit(name: str) -> EnergyUnit:
+    """A unit of energies by its name.
+
+    Raises
+    ------
+    OrbitileError
+        When there is none of this name.
+    """
+    if name not in ENERGY_UNITS:
+        raise OrbitileError(f"unit of energies: expected {alternatives(list(ENERGY_UNITS))}, got {name[:80]!r}")
+    return ENERGY_UNITS[name]
+
+
+def table_of(wavefunction: Wavefunction, levels: Levels, unit: EnergyUnit, words: str = "") -> dict[str, Any]:
+    """Columns and rows, an orbital a row, those of beta spin after those of alpha spin.
+
+    Parameters
+    ----------
+    wavefunction : Wavefunction
+    levels : list
+        Its orbitals.
+    unit : EnergyUnit
+        Of the energies.
+    words : str
+        Of a filter, which the rows pass; see `orbitile.session.orbital_filter`.
+    """
+    every = [level for those in levels for level in those]
+    shown = columns_of([every], unit)
+    columns = [{"what": column.what, "title": column.title, "help": column.tip} for column in shown]
+    if len(levels) > 1:
+        columns.insert(1, {"what": "spin", "title": "spin", "help": "Spin of the orbital"})
+    rows = []
+    for level in passing(levels, unit, words):
+        cells = [column.text(level) for column in shown]
+        if len(levels) > 1:
+            cells.insert(1, level.spin)
+        kind = "frontier" if level.mark else "occupied" if level.occupied else "virtual"
+        rows.append({"field": field_of(wavefunction, level), "kind": kind, "cells": cells})
+    return {"columns": columns, "rows": rows}
+
+
+def passing(levels: Levels, unit: EnergyUnit, words: str) -> list[Level]:
+    """Orbitals that are all that the words of a filter say."""
+    conditions = conditions_of(words, unit)
+    return [level for those in levels for level in those if all(condition(level) for condition in conditions)]
+
+
+_ROWS = 500
+"""Rows of a table that are told at most; files have all."""
 _TICK = 15
 """Milliseconds between two looks at what is under way."""
 _PIECE = 100
@@ -37,8 +104,10 @@ _FOLLOW = 500
 """Milliseconds between two looks at what was changed by commands."""
 
 
-class ServedWindow:
-    """A window at the other end of the pipe, as the browser sees it; see `orbitile.session.window.view.View`.
+class ServedWindow(View):
+    """A window at the other end of the pipe, as the browser sees it.
+
+    It draws what is dragged by itself, and tells where it came to rest: nothing is ever under way for the browser.
 
     Parameters
     ----------
@@ -58,7 +127,6 @@ class ServedWindow:
         self._told: dict[str, Any] = {}
         self.browser = Browser(session, self)
         self.showing = self.browser.showing
-        self._verbs = self._done_by_verbs()
         self.show_molecule()
         self.show_choices()
         host.every(_TICK, self._tick)
@@ -67,69 +135,25 @@ class ServedWindow:
     # ---- what its user does
 
     def do(self, verb: str, words: Sequence[str]) -> None:
-        """Do what the user does in the window.
+        """Do what the user does in the window, one of `VERBS`.
 
         Raises
         ------
         OrbitileError
             When it is none of what can be done there, or cannot be done.
         """
-        if verb not in self._verbs:
-            raise OrbitileError(f"window: expected one of {', '.join(self._verbs)}, got {brief(verb)}")
-        function, *kinds = self._verbs[verb]
-        if kinds[-1:] == [...]:  # one or more of this kind
-            kinds = [kinds[0]] * max(len(words), 1)
-        if len(words) != len(kinds):
-            raise OrbitileError(f"window {verb}: takes {len(kinds)} words, got {len(words)}")
-        function(*(kind.read(verb, word) for kind, word in zip(kinds, words, strict=True)))
+        if verb not in VERBS:
+            raise OrbitileError(f"window: expected one of {', '.join(VERBS)}, got {brief(verb)}")
+        VERBS[verb].do(self, *VERBS[verb].read(words))
         self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
 
-    def _done_by_verbs(self) -> dict[str, tuple[Any, ...]]:
-        """By the verb of a request what it does, and kinds of the words that it takes; ... is more of the last."""
-        browser = self.browser
-        return {
-            "show": (lambda: self._set_open(True),),
-            "hide": (lambda: self._set_open(False),),
-            "follow": (self.follow,),
-            "open": (browser.molecules.open, PATH, ...),
-            "molecule": (browser.molecules.choose, TEXT),
-            "orbital": (self._choose, TEXT),
-            "field": (self.showing.ask_for_named, TEXT),
-            "preset": (browser.show_preset, TEXT, TEXT),
-            "filter": (self._filter, TEXT),
-            "unit": (self._choose_unit, TEXT),
-            "orbitals": (browser.localising.choose, TEXT),
-            "isovalue": (self.showing.choose_isovalue, TEXT),
-            "automatic": (self.showing.choose_automatic, FLAG),
-            "quality": (self._choose_quality, one_of(*QUALITIES)),
-            "device": (self.showing.choose_device, TEXT),
-            "second": (self.showing.choose_second, TEXT),
-            "range": (self.showing.choose_range, _OR_NOTHING),
-            "colours": (self._choose_colours, TEXT, TEXT),
-            "transparency": (lambda share: self.showing.change_look(transparency=share), SHARE),
-            "style": (lambda style: self.showing.change_look(style=style), one_of(*STYLES)),
-            "surface": (browser.molecules.choose_surface, TEXT),
-            "visible": (self.showing.set_visible, TEXT, FLAG),
-            "keep": (self.showing.keep, TEXT, FLAG),
-            "delete": (self.showing.delete, TEXT),
-            "play": (browser.playing.play, FLAG),
-            "rate": (browser.playing.choose_rate, COUNT),
-            "frame": (browser.playing.go_to, COUNT),
-            "step": (lambda forward: browser.playing.step(1 if forward else -1), FLAG),
-            "export": (browser.writing.export, PATH),
-            "picture": (self._picture, PATH, PATH),
-            "recipe": (self._recipe,),
-            "analyse": (self._analyse, TEXT, ...),
-            "withdraw": (browser.analysing.cancel,),
-            "found_surfaces": (browser.analysing.show_surfaces,),
-            "save_found": (self._save_found, PATH),
-        }
-
-    def _set_open(self, is_open: bool) -> None:
+    def set_open(self, is_open: bool) -> None:
+        """Take note of whether it can be seen."""
         self._is_open = is_open
         self.follow()
 
-    def _choose(self, field: str) -> None:
+    def choose_orbital(self, field: str) -> None:
+        """Show an orbital of the table, by the field of its row."""
         wavefunction = self.showing.wavefunction
         levels = [level for those in self.showing.levels for level in those]
         found = [level for level in levels if wavefunction is not None and field_of(wavefunction, level) == field]
@@ -138,7 +162,8 @@ class ServedWindow:
         self._chosen = found[0]
         self.showing.ask_for(found[0])
 
-    def _filter(self, words: str) -> None:
+    def filter(self, words: str) -> None:
+        """Tell the rows that pass a filter."""
         self._words = words
         wavefunction = self.showing.wavefunction
         if wavefunction is not None:
@@ -148,33 +173,39 @@ class ServedWindow:
     def _passing(self) -> list[Level]:
         return passing(self.showing.levels, ENERGY_UNITS[self.showing.choices.unit], self._words)
 
-    def _choose_unit(self, unit: str) -> None:
+    def choose_unit(self, unit: str) -> None:
+        """Tell energies in another unit."""
         self.showing.choose_unit(energy_unit(unit).name)
         self._tell_table()
 
-    def _choose_quality(self, quality: str) -> None:
+    def choose_quality(self, quality: str) -> None:
+        """Compute at another quality."""
         self.showing.set_quality(quality)
         self.showing.compute_anew()
 
-    def _choose_colours(self, positive: str, negative: str) -> None:
+    def choose_colours(self, positive: str, negative: str) -> None:
+        """Draw in other colours, by their names."""
         self.showing.change_look(colours=(self._host.colour(positive), self._host.colour(negative)))
 
-    def _picture(self, taken: Path, target: Path) -> None:
-        with_legend(self.browser.session, taken, target)
-        self.say(f"Wrote {target}")
+    def write_picture(self, taken: Path, file: Path) -> None:
+        """Write a picture that the viewer has taken, with a legend."""
+        with_legend(self.browser.session, taken, file)
+        self.say(f"Wrote {file}")
 
-    def _recipe(self) -> None:
+    def tell_recipe(self) -> None:
+        """Tell the commands that show the same again."""
         commands = [asdict(call) for call in calls(self.browser.session, visible(self.browser.session))]
         self._host.tell({"event": "recipe", "commands": commands})
 
-    def _analyse(self, name: str, molecule: str = "", *given: str) -> None:
+    def analyse(self, name: str, molecule: str = "", *parameters: str) -> None:
         """Do an analysis; parameters are given as name=text."""
-        parameters = dict(one.partition("=")[::2] for one in given)
-        if problem := self.browser.analysing.analyse(name, molecule or self.showing.molecule, parameters):
+        given = dict(one.partition("=")[::2] for one in parameters)
+        if problem := self.browser.analysing.analyse(name, molecule or self.showing.molecule, given):
             raise OrbitileError(problem)
 
-    def _save_found(self, path: Path) -> None:
-        if problem := self.browser.analysing.save(path):
+    def save_found(self, file: Path) -> None:
+        """Write what an analysis has found."""
+        if problem := self.browser.analysing.save(file):
             raise OrbitileError(problem)
 
     def cancel(self) -> bool:
@@ -237,7 +268,7 @@ class ServedWindow:
         for begin in range(_PIECE, len(rows), _PIECE):
             self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
         if self._words:
-            self._filter(self._words)
+            self.filter(self._words)
 
     def show_analysis(self, finding: Finding) -> None:
         """Tell how it is with an analysis."""
@@ -304,7 +335,7 @@ class ServedWindow:
         row = field_of(wavefunction, first) if wavefunction is not None and first is not None else ""
         self._host.tell({"event": "opened", "molecule": self.showing.molecule, "row": row})
         if row:
-            self._choose(row)
+            self.choose_orbital(row)
 
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the one that is chosen."""
@@ -317,12 +348,6 @@ class ServedWindow:
     def is_idle(self) -> bool:
         """Whether it can be seen."""
         return self._is_open
-
-    def is_sliding(self) -> bool:
-        """False: it draws what is dragged by itself, and tells where it came to rest."""
-        return False
-
-    is_typing = is_scrubbing = is_sliding
 
     def _tell_changes(self, event: str, parts: dict[str, Any]) -> None:
         if self._told.get(event) != parts:
@@ -340,3 +365,216 @@ def _number_or_none(what: str, value: Any) -> float | None:
 
 _OR_NOTHING = Kind("float", _number_or_none)
 """A positive number, or nothing."""
+
+
+_VERBS: tuple[Request, ...] = (
+    request_of("show", "opens the window", lambda window: window.set_open(True)),
+    request_of("hide", "closes it", lambda window: window.set_open(False)),
+    request_of("follow", "something was deleted or hidden elsewhere, see `objects` and `hidden`", ServedWindow.follow),
+    request_of(
+        "open",
+        "opens files: the HOMO of the last is shown, and those opened before are hidden",
+        lambda window, file, *files: window.browser.molecules.open(file, *files),
+        PATH,
+        PATH,
+    ),
+    request_of(
+        "molecule",
+        "lists the orbitals of another molecule",
+        lambda window, name: window.browser.molecules.choose(name),
+        TEXT,
+    ),
+    request_of(
+        "orbital",
+        "shows an orbital, by the field of its row, in place of what is shown of the molecule and not kept",
+        ServedWindow.choose_orbital,
+        TEXT,
+    ),
+    request_of("field", "shows a field in the same way", lambda window, name: window.showing.ask_for_named(name), TEXT),
+    request_of(
+        "preset",
+        "shows a preset in the same way, with files to compare with or an empty word",
+        lambda window, name, files: window.browser.show_preset(name, files),
+        TEXT,
+        TEXT,
+    ),
+    request_of("filter", "filters the table", ServedWindow.filter, TEXT),
+    request_of("unit", "has energies in `eV` or `hartree`", ServedWindow.choose_unit, TEXT),
+    request_of(
+        "orbitals",
+        "lists localised orbitals (`ibo`, `pm`, `pm_iao`, `boys`), or with an empty word those of the file",
+        lambda window, scheme: window.browser.localising.choose(scheme),
+        TEXT,
+    ),
+    request_of("isovalue", "sets the isovalue", lambda window, number: window.showing.choose_isovalue(number), TEXT),
+    request_of(
+        "automatic",
+        "has 90 % of each orbital enclosed, or with 0 all at one isovalue",
+        lambda window, automatic: window.showing.choose_automatic(automatic),
+        FLAG,
+    ),
+    request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
+    request_of("device", "computes on another device", lambda window, name: window.showing.choose_device(name), TEXT),
+    request_of(
+        "second",
+        "colours by a second field, or by `two colours`",
+        lambda window, field: window.showing.choose_second(field),
+        TEXT,
+    ),
+    request_of(
+        "range",
+        "sets the range of the colours of a second field; an empty word has it from the data",
+        lambda window, number: window.showing.choose_range(number),
+        _OR_NOTHING,
+    ),
+    request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
+    request_of(
+        "transparency",
+        "sets the transparency, from 0 to 1",
+        lambda window, share: window.showing.change_look(transparency=share),
+        SHARE,
+    ),
+    request_of(
+        "style", "draws in another style", lambda window, name: window.showing.change_look(style=name), one_of(*STYLES)
+    ),
+    request_of(
+        "surface",
+        "chooses the surface that all this acts on",
+        lambda window, name: window.browser.molecules.choose_surface(name),
+        TEXT,
+    ),
+    request_of(
+        "visible",
+        "shows a surface, or with 0 hides it",
+        lambda window, name, visible: window.showing.set_visible(name, visible),
+        TEXT,
+        FLAG,
+    ),
+    request_of(
+        "keep",
+        "has a surface stay when the next is shown, or with 0 no longer",
+        lambda window, name, kept: window.showing.keep(name, kept),
+        TEXT,
+        FLAG,
+    ),
+    request_of("delete", "deletes a surface", lambda window, name: window.showing.delete(name), TEXT),
+    request_of(
+        "play",
+        "plays a trajectory, or with 0 stops",
+        lambda window, playing: window.browser.playing.play(playing),
+        FLAG,
+    ),
+    request_of(
+        "rate",
+        "sets the frames a second, at most",
+        lambda window, number: window.browser.playing.choose_rate(number),
+        COUNT,
+    ),
+    request_of("frame", "shows a frame, from 0", lambda window, number: window.browser.playing.go_to(number), COUNT),
+    request_of(
+        "step",
+        "goes one frame on, or with 0 back",
+        lambda window, on: window.browser.playing.step(1 if on else -1),
+        FLAG,
+    ),
+    request_of(
+        "export", "writes the volume or the surface", lambda window, file: window.browser.writing.export(file), PATH
+    ),
+    request_of(
+        "picture",
+        "makes a png with a legend of a picture that the viewer has taken, which is deleted",
+        ServedWindow.write_picture,
+        PATH,
+        PATH,
+    ),
+    request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
+    request_of(
+        "analyse",
+        "has an analysis of a molecule done, with parameters given as `name=text`",
+        ServedWindow.analyse,
+        TEXT,
+        TEXT,
+        TEXT,
+    ),
+    request_of("withdraw", "wants it no longer", lambda window: window.browser.analysing.cancel()),
+    request_of(
+        "found_surfaces",
+        "shows the surfaces that belong to what was found",
+        lambda window: window.browser.analysing.show_surfaces(),
+    ),
+    request_of("save_found", "writes its tables (.csv, .json) or plots (.svg, .png)", ServedWindow.save_found, PATH),
+)
+
+VERBS = {request.name: request for request in _VERBS}
+"""What a user can do in the window, by the first word of the request."""
+
+
+def with_legend(session: Session, taken: Path, target: Path) -> None:
+    """Write a picture of the viewer as png, with names, isovalues and scales of colours; the one it took is deleted.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be read, or not be written.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    target = check_path(target.absolute())
+    try:
+        with Image.open(taken) as image:
+            pixels = np.array(image.convert("RGBA"))
+    except (OSError, UnidentifiedImageError) as error:
+        raise OrbitileError(f"{taken}: the viewer has written no picture that can be read ({error})") from None
+    finally:
+        taken.unlink(missing_ok=True)
+    drawn = tuple(surface for pane in shown_surfaces(session) for surface in pane)
+    red, green, blue = (float(ink) for ink in pixels[0, 0, :3] / 255)
+    size = pixels.shape[1], pixels.shape[0]
+    write_png(target, annotate(pixels, legend_parts(drawn, size), scale=None, paper=(red, green, blue)))
+
+
+def offered_message(groups: Sequence[tuple[str, Sequence[OfferedAnalysis]]]) -> dict[str, Any]:
+    """Analyses in groups, with their parameters, and the reason for those that the molecule does not have."""
+    return {
+        "groups": [
+            {
+                "title": title,
+                "analyses": [
+                    {
+                        "name": one.name,
+                        "title": one.module.TITLE,
+                        "help": one.module.HELP,
+                        "reason": one.reason,
+                        "parameters": list(map(_parameter, one.module.PARAMETERS)),
+                    }
+                    for one in those
+                ],
+            }
+            for title, those in groups
+        ]
+    }
+
+
+def _parameter(parameter: Argument) -> dict[str, Any]:
+    choices = ["0", "1"] if parameter.kind is FLAG else list(parameter.kind.choices)
+    default = str(int(parameter.default)) if parameter.kind is FLAG else str(parameter.default)
+    return {
+        "name": parameter.name,
+        "kind": parameter.kind.name,
+        "help": parameter.help,
+        "choices": choices,
+        "default": default if choices else parameter.otherwise,
+    }
+
+
+def finding_message(finding: Finding) -> dict[str, Any]:
+    """How it is with an analysis that was asked for, and what it found as text."""
+    return {
+        "name": finding.order.name,
+        "molecule": finding.molecule,
+        "running": finding.is_running,
+        "problem": finding.problem,
+        "stale": finding.is_stale,
+        "text": "" if finding.report is None else as_text(finding.report, _ROWS),
+        "has_surfaces": finding.report is not None and bool(finding.report.surfaces),
+    }
