@@ -171,7 +171,7 @@ def test_a_command(capsys):
 def test_the_commands_of_viewers(tmp_path):
     """Consoles have the command, and help names the formats; all is made at the import, so in a process of its own."""
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from orbitile.session.commands import COMMANDS\n"
-    program += "from orbitile.session.syntax import PYTHON\n"
+    program += "from orbitile.session.declaration import PYTHON\n"
     program += "from orbitile.hosts.server.viewer import ServedViewer\nfrom orbitile.session.session import Session\n"
     program += "named = {command.name: command for command in COMMANDS}\n"
     program += "print(*(named[name].help(PYTHON) for name in ('orb_load', 'orb_export', 'orb_count')))\n"

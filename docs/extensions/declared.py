@@ -69,7 +69,7 @@ class ConsoleCommands(Declared):
     def lines(self):
         """A section a command."""
         from orbitile.session.commands import COMMANDS
-        from orbitile.session.syntax import PYMOL
+        from orbitile.session.declaration import PYMOL
 
         lines = []
         for command in COMMANDS:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .commands import COMMANDS
-from .declaration import Answer, Command
-from .syntax import PYTHON
+from .declaration import PYTHON, Answer, Command
 
 Run = Callable[[Command, Sequence[Any], Mapping[str, Any]], Answer]
 """Does a command of a viewer, with arguments by position and by name."""

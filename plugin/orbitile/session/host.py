@@ -34,8 +34,8 @@ from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..pictures.writing import Pixels
 from ..surfaces.colour_volume import colour_volume
+from .declaration import PYTHON
 from .look import Look
-from .syntax import PYTHON
 from .viewpoint import Viewpoint
 
 Colour = tuple[float, float, float]

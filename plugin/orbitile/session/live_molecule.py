@@ -15,9 +15,8 @@ from .calculation import check_calculation
 from .computing import Computing
 from .host import Viewer
 from .live import live
-from .live.live import AtomsChanged, Live, Origin
+from .live.live import AtomsChanged, Live, LiveStatus, Origin
 from .live.order import Level, Positions
-from .live.status import LiveStatus
 from .promolecules import is_promolecule
 from .shelf import Shelf
 from .volume_file import is_volume_file

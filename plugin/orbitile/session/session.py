@@ -12,10 +12,10 @@ from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
-from .analysing import AnalysisOrder
+from .analysing import AnalysisOrder, DrawnReports
 from .calculation import RunningCalculation
 from .computing import Computing
-from .drawn_reports import DrawnReports
+from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live_molecule import LiveMolecule
 from .look import Look
@@ -26,7 +26,6 @@ from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
-from .syntax import Call
 from .words import plain_fields
 
 _FOLLOW = 500

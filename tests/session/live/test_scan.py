@@ -12,10 +12,9 @@ from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
 from orbitile.session import commands
 from orbitile.session.live.geometry_change import dihedral
-from orbitile.session.live.known_geometries import KnownGeometries
 from orbitile.session.live.order import Converged, Level, Order
 from orbitile.session.live.path import LivePath
-from orbitile.session.live.scan import RunningScan, scan_of
+from orbitile.session.live.scan import KnownGeometries, RunningScan, scan_of
 from orbitile.session.request import Request
 from orbitile.session.session import Session
 from orbitile.trajectories.matching import DEGENERACY, step_to
@@ -211,9 +210,9 @@ def test_known_geometries_are_found_where_they_are(benzene, tmp_path):
 
 
 def test_the_oldest_known_geometries_are_forgotten(benzene, monkeypatch):
-    from orbitile.session.live import known_geometries
+    from orbitile.session.live import scan
 
-    monkeypatch.setattr(known_geometries, "_BYTES", 2 * benzene.alpha.coefficients.nbytes)
+    monkeypatch.setattr(scan, "_BYTES", 2 * benzene.alpha.coefficients.nbytes)
     known = KnownGeometries()
     for n in range(4):
         known.add(_converged(benzene.positions + n, benzene, __file__))

@@ -9,16 +9,14 @@ import bpy
 
 from ...model.lattice import QUALITIES
 from ...session.listed import Listed
-from ...session.live.status import LiveStatus
+from ...session.live.live import LiveStatus
 from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.shown import Shown
 from ...session.source import files_of
 from ...session.window.browser import Browser
 from ...session.window.view import View
-from .commands import session
-from .keeping import keep
-from .timers import TIMERS
-from .view3d import redraw, views
+from .commands import keep, session
+from .viewer import TIMERS, redraw, views
 
 _TICK = 30
 """Milliseconds between two looks at what is under way."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
+from ...session.live.live import LiveStatus
 from ...session.live.scan import ScanStatus
-from ...session.live.status import LiveStatus
 from ...session.window.view import Playback
 from .energy_plot import EnergyPlot
 from .frame_bar import FrameSlider

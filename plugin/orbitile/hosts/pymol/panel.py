@@ -10,7 +10,7 @@ from typing import Any
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.listed import Listed
-from ...session.live.status import LiveStatus
+from ...session.live.live import LiveStatus
 from ...session.orbitals import Level, summary
 from ...session.session import Session
 from ...session.window.browser import Browser

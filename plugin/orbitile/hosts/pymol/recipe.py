@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...session.declaration import PYMOL
 from ...session.recipe import calls
 from ...session.session import Session
-from ...session.syntax import PYMOL
 
 
 def pymol_lines(session: Session, cmd: Any, names: Sequence[str]) -> list[str]:

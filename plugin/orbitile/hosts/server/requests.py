@@ -22,7 +22,7 @@ from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
-from ...session.declaration import Command
+from ...session.declaration import TCL, Command
 from ...session.field_patterns import parts_of, takes_several_files
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import ENERGY_UNITS
@@ -30,7 +30,6 @@ from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
-from ...session.syntax import TCL
 from ...session.window.localising import levels_at
 from ...session.words import plain_fields
 from .protocol import PROTOCOL, Request, check_protocol, request_of

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from ...base.errors import OrbitileError
 from ...base.temporary import own_folder
 from ...session.commands import orb_cancel
-from ...session.live.status import LiveStatus
+from ...session.live.live import LiveStatus
 from ...session.session import Session
 from .requests import BadRequest, answer, done, greeting, read_request, take_places
 from .viewer import ServedViewer, Tell

@@ -23,10 +23,10 @@ from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...session.declaration import TCL
 from ...session.host import VolumeDrawing, VolumeViewer
 from ...session.look import Look
 from ...session.shown import object_name
-from ...session.syntax import TCL
 from ...surfaces.colour_maps import colours_along, rounded_up
 
 _ROUNDING = 2e-5

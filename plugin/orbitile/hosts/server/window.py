@@ -30,7 +30,7 @@ from ...model.lattice import QUALITIES
 from ...model.wavefunction import Wavefunction
 from ...renderer import annotate, check_path, write_png
 from ...session.listed import Listed
-from ...session.live.status import LiveStatus
+from ...session.live.live import LiveStatus
 from ...session.look import STYLES, Scale
 from ...session.orbital_filter import conditions_of
 from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, field_of, summary

@@ -9,11 +9,14 @@ step along the forces after each geometry, by the viewer, as if somebody moved t
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from secrets import token_hex
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +24,190 @@ from numpy.typing import NDArray
 from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...scf.calculation import NotConverged
-from ...workers import WorkerEnded
+from ...workers import Worker, WorkerEnded, Workers
 from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
+from ..sample_worker import one_thread
 from ..shelf import Shelf
 from ..shown import Shown
 from ..source import OneFile
-from .asking import Asking
+from .calculating import converged
 from .following import Following, Show
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
 from .pulling import Pulling
-from .scan import Ahead, RunningScan, Scan, scan_of
-from .scanning import Scanning
-from .status import LiveStatus, Stage, text_of
+from .scan import Ahead, RunningScan, Scan, Scanning, ScanStatus, scan_of
+
+Stage = Literal["starting", "converging", "converged", "failed"]
+
+
+@dataclass(frozen=True)
+class LiveStatus:
+    """What there is to say of a live molecule.
+
+    Attributes
+    ----------
+    molecule : str
+    calculation : str
+        Method and basis set.
+    stage : str
+        "starting" until the first field has converged; "converging" while what is shown is moved along with its atoms;
+        "converged" when what is shown is the field of the geometry that is shown; "failed" when that has none.
+    text : str
+        The same with energy, iterations and time, or the reason, in one line.
+    energies : tuple of (float, float)
+        Seconds since the beginning, and total energy in hartree, of the last converged geometries.
+    relaxes : bool
+        Whether forces move the atoms.
+    hardness : float
+        How hard, from 0 to 1.
+    can_undo : bool
+        Whether there is a geometry to go back to.
+    scan : ScanStatus or None
+        What is scanned.
+    """
+
+    molecule: str
+    calculation: str
+    stage: Stage
+    text: str
+    energies: tuple[tuple[float, float], ...] = ()
+    relaxes: bool = False
+    hardness: float = 0.5
+    can_undo: bool = False
+    scan: ScanStatus | None = None
+
+
+def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, scan: ScanStatus | None) -> str:
+    """What there is to say in one line.
+
+    Parameters
+    ----------
+    stage
+    found
+        The last converged geometry.
+    forces
+        What there is to say of forces there.
+    problem
+        Why there is no field where the atoms are, where there is none.
+    scan
+    """
+    if found is None:
+        text = problem if stage == "failed" else "the first field is computed"
+    elif stage == "failed":
+        text = f"{problem}; what is shown is the last converged geometry"
+    else:
+        text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
+        text = f"moved along, converging; before: {text}" if stage == "converging" else text
+    return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text
+
+
+_TOO_LONG = 1.0
+"""Seconds after which a geometry that is not the newest any more is given up, unless the last one took as long."""
+
+_UNUSUAL = 4.0
+"""Times the seconds of the last self-consistent field that another one may take, fields included."""
+
+_MORE = 4.0
+"""Times as long that one may take after others were given up: a bond that is torn may not converge for minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A geometry that is being computed.
+
+    Attributes
+    ----------
+    order : Order
+    fields : mapping of str to Request
+        What is shown of it when it comes, by surface.
+    rests : bool
+        Whether the atoms were left alone.
+    begin : float
+        When it was asked for, by `time.monotonic`.
+    job : Future
+        Gives a `Converged`.
+    is_ahead : bool
+        Whether the atoms have not come there yet.
+    """
+
+    order: Order
+    fields: Mapping[str, Request]
+    rests: bool
+    begin: float
+    job: Future[Converged]
+    is_ahead: bool
+
+    def result(self) -> Converged:
+        """What has come, or what was raised.
+
+        Arrays that come together share memory, which lives as long as one of them: a geometry, which is kept longer
+        than its samples, is given memory of its own.
+        """
+        found = self.job.result()
+        return replace(deepcopy(replace(found, samples=())), samples=found.samples)
+
+
+class Asking:
+    """One process, which computes one geometry at a time.
+
+    Attributes
+    ----------
+    asked : Asked or None
+        What it computes.
+    """
+
+    def __init__(self) -> None:
+        python = os.environ.get("ORBITILE_PYTHON")
+        self._workers = Workers([Worker("the live calculation", python=python, settings=_settings, nice=5)])
+        self.asked: Asked | None = None
+        self._usual = 0.0
+        self._given_up = 0
+
+    @property
+    def process_id(self) -> int | None:
+        """Number of the process, while it runs."""
+        return self._workers.workers[0].process_id
+
+    def submit(self, order: Order, fields: Mapping[str, Request], rests: bool, *, is_ahead: bool) -> None:
+        """Have a geometry computed; nothing else is asked for."""
+        self.asked = Asked(order, fields, rests, time.monotonic(), self._workers.submit(converged, order), is_ahead)
+
+    def done(self) -> Asked | None:
+        """What was asked for, when it is done; it is asked for no more."""
+        asked = self.asked
+        if asked is None or not asked.job.done():
+            return None
+        self.asked = None
+        if not asked.is_ahead:
+            self._given_up = 0
+        if not asked.job.cancelled() and asked.job.exception() is None:
+            self._usual = asked.job.result().seconds
+        return asked
+
+    def withdraw(self) -> None:
+        """Ask for nothing any more."""
+        if self.asked is not None:
+            self.asked.job.cancel()
+            self.asked = None
+
+    def withdraw_late(self) -> None:
+        """Give up what is not the newest any more when it takes too long: more patiently then, so that some come."""
+        patience = max(_TOO_LONG, _UNUSUAL * self._usual) * min(2.0**self._given_up, _MORE)
+        if self.asked is not None and time.monotonic() - self.asked.begin > patience:
+            self.withdraw()
+            self._given_up += 1
+
+    def close(self) -> None:
+        """End the process."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+
+def _settings() -> dict[str, str]:
+    """Threads of PySCF sleep where they wait: the viewer draws on the same cores, and those that spin hold it up."""
+    return {"OMP_WAIT_POLICY": "PASSIVE", **one_thread()}
+
 
 TICK = 20
 """Milliseconds between two looks at where the atoms are."""

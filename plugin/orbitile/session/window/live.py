@@ -9,7 +9,7 @@ from typing import Any
 from ...fields.orbital import orbital_name
 from .. import commands
 from ..declaration import Command
-from ..live.status import LiveStatus
+from ..live.live import LiveStatus
 from ..orbitals import level_of, levels_of
 from ..words import of_error
 from .activity import Activity

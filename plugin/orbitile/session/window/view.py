@@ -10,7 +10,7 @@ from ...model.lattice import QUALITIES
 from ...model.report import Report
 from ..analysing import AnalysisOrder
 from ..listed import Listed
-from ..live.status import LiveStatus
+from ..live.live import LiveStatus
 from ..look import STYLES, Look
 from ..orbitals import ENERGY_UNITS, Level
 from ..shown import are_rows, is_number
