@@ -14,9 +14,8 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ...session.commands import COMMANDS
+from ...session.commands import COMMANDS, functions_of
 from ...session.declaration import Answer, Command
-from ...session.functions import functions_of
 from ...session.session import Session
 from ...session.shelf import Shelf
 from . import things

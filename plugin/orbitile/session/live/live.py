@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -29,6 +29,7 @@ from ..computing import Computing
 from ..host import Viewer
 from ..request import Request
 from ..sample_worker import one_thread
+from ..samples import SampleCache
 from ..shelf import Shelf
 from ..shown import Shown
 from ..source import OneFile
@@ -36,8 +37,8 @@ from .calculating import converged
 from .following import Following, Show
 from .order import Converged, Level, Order, Positions, Relaxation
 from .path import LivePath, Reached
-from .pulling import Pulling
-from .scan import Ahead, RunningScan, Scan, Scanning, ScanStatus, scan_of
+from .relaxing import Pulling
+from .scan import Ahead, KnownGeometries, RunningScan, Scan, ScanStatus, scan_of
 
 Stage = Literal["starting", "converging", "converged", "failed"]
 
@@ -246,6 +247,60 @@ class Origin:
 
 class AtomsChanged(OrbitileError):
     """A live molecule has other atoms than it had: it has to begin anew."""
+
+
+class Scanning:
+    """Geometries to come back to: those at which the atoms rested, and those of a scan.
+
+    Parameters
+    ----------
+    path : LivePath
+        Keeps the files of a scan as long as that is on.
+    samples : SampleCache
+        Keeps fields.
+
+    Attributes
+    ----------
+    known : KnownGeometries
+    scan : RunningScan or None
+    """
+
+    def __init__(self, path: LivePath, samples: SampleCache) -> None:
+        self._path, self._samples = path, samples
+        self.known = KnownGeometries()
+        self.scan: RunningScan | None = None
+
+    def begin(self, scan: RunningScan | None) -> None:
+        """Scan something in place of what was scanned before; None ends that."""
+        self.scan, self.known = scan, KnownGeometries()
+        self._path.hold(())
+
+    def keep(self, found: Converged, asked: Asked) -> None:
+        """Keep what has converged, where the atoms are going to come back to it."""
+        is_scanned = self.scan is not None and self.scan.take(found, asked.order)
+        if self.scan is not None and is_scanned:
+            self._path.hold(self.scan.sources)
+        if is_scanned or asked.rests:
+            self.known.add(found)
+            for sample in found.samples:
+                if not isinstance(sample, OrbitileError):
+                    self._samples.put_behind(sample)
+
+    def refuse(self, positions: Positions, problem: str) -> None:
+        """Take note of a geometry that cannot be computed."""
+        if self.scan is not None:
+            self.scan.refuse(positions, problem)
+
+    def next(self, positions: Positions, fields: Sequence[Request]) -> Ahead | None:
+        """What is to be computed next when the atoms are somewhere, so that some fields are known; None for nothing."""
+        return None if self.scan is None else self.scan.next(positions, fields)
+
+    def before(self, ahead: Ahead, found: Converged) -> Converged:
+        """What a geometry that is computed ahead continues from: itself, its neighbour in the scan, or the nearest."""
+        nearest = self.known.nearest(ahead.positions, found) or found
+        is_there = np.array_equal(nearest.positions, ahead.positions)
+        beside = None if ahead.beside is None or is_there else self.known.at(ahead.beside)
+        return beside or nearest
 
 
 class Live:

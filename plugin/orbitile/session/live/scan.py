@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 from ...base.errors import OrbitileError
 from ...model.units import angstrom, kilocalorie_per_mole
 from ..request import Request
-from ..samples import SampleCache
 from ..source import OneFile
 from .geometry_change import angle, dihedral, distance, with_angle, with_dihedral, with_distance
-from .live import Asked
 from .order import Converged, Order, Positions
-from .path import LivePath
 
 _BYTES = 256 << 20
 """Memory of the wavefunctions, at most; of the fields `SampleCache` takes care."""
@@ -387,57 +384,3 @@ class RunningScan:
 def _outwards(here: int, n: int) -> list[int]:
     """Numbers below n, those next to one first, of both sides in turn."""
     return sorted(range(n), key=lambda index: abs(index - here))
-
-
-class Scanning:
-    """Geometries to come back to: those at which the atoms rested, and those of a scan.
-
-    Parameters
-    ----------
-    path : LivePath
-        Keeps the files of a scan as long as that is on.
-    samples : SampleCache
-        Keeps fields.
-
-    Attributes
-    ----------
-    known : KnownGeometries
-    scan : RunningScan or None
-    """
-
-    def __init__(self, path: LivePath, samples: SampleCache) -> None:
-        self._path, self._samples = path, samples
-        self.known = KnownGeometries()
-        self.scan: RunningScan | None = None
-
-    def begin(self, scan: RunningScan | None) -> None:
-        """Scan something in place of what was scanned before; None ends that."""
-        self.scan, self.known = scan, KnownGeometries()
-        self._path.hold(())
-
-    def keep(self, found: Converged, asked: Asked) -> None:
-        """Keep what has converged, where the atoms are going to come back to it."""
-        is_scanned = self.scan is not None and self.scan.take(found, asked.order)
-        if self.scan is not None and is_scanned:
-            self._path.hold(self.scan.sources)
-        if is_scanned or asked.rests:
-            self.known.add(found)
-            for sample in found.samples:
-                if not isinstance(sample, OrbitileError):
-                    self._samples.put_behind(sample)
-
-    def refuse(self, positions: Positions, problem: str) -> None:
-        """Take note of a geometry that cannot be computed."""
-        if self.scan is not None:
-            self.scan.refuse(positions, problem)
-
-    def next(self, positions: Positions, fields: Sequence[Request]) -> Ahead | None:
-        """What is to be computed next when the atoms are somewhere, so that some fields are known; None for nothing."""
-        return None if self.scan is None else self.scan.next(positions, fields)
-
-    def before(self, ahead: Ahead, found: Converged) -> Converged:
-        """What a geometry that is computed ahead continues from: itself, its neighbour in the scan, or the nearest."""
-        nearest = self.known.nearest(ahead.positions, found) or found
-        is_there = np.array_equal(nearest.positions, ahead.positions)
-        beside = None if ahead.beside is None or is_there else self.known.at(ahead.beside)
-        return beside or nearest
