@@ -164,7 +164,7 @@ class WindowRequests(Declared):
         """A table."""
         from orbitile.hosts.server.window import VERBS
 
-        return table(["words", "what the user does"], ((_request(one), one.summary) for one in VERBS.values()))
+        return table(["words", "what the user does"], ((_request(one), one.summary) for _, one in VERBS.values()))
 
 
 def _request(request):

@@ -88,5 +88,5 @@ def test_the_first_message_describes_all_requests():
     message = json.loads(json.dumps(greeting("")))
     said = {request["name"]: request for request in message["requests"] + message["window"]}
     assert set(said) == {*REQUESTS, *VERBS}
-    assert said["open"]["words"] == ["file", "files", "..."]
+    assert said["open"]["words"] == ["paths", "..."]
     assert all(request["help"] for request in said.values())

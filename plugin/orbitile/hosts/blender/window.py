@@ -14,7 +14,7 @@ from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.shown import Shown
 from ...session.source import files_of
 from ...session.window.browser import Browser
-from ...session.window.view import View
+from ...session.window.view import Choices, View
 from .commands import keep, session
 from .viewer import TIMERS, redraw, views
 
@@ -150,7 +150,7 @@ class BlenderWindow(View):
     def _list(self) -> None:
         browser = getattr(self, "browser", None)  # its own first look comes before it is known here
         self._levels = [] if browser is None else [level for those in browser.showing.levels for level in those]
-        unit = ENERGY_UNITS["eV" if browser is None else browser.showing.choices.unit]
+        unit = ENERGY_UNITS[Choices().unit if browser is None else browser.showing.choices.unit]
         controls = bpy.context.window_manager.orbitile
         self._filling = True
         controls.orbitals.clear()

@@ -99,6 +99,6 @@ def request_of(name: str, summary: str, do: Callable[..., Any], *kinds: Kind, an
     """
     words = list(signature(do).parameters.values())[1:]
     repeats = bool(words) and words[-1].kind is Parameter.VAR_POSITIONAL
-    needed = sum(word.default is Parameter.empty for word in words) - repeats
+    needed = sum(word.default is Parameter.empty for word in words) - (repeats and len(words) > 1)
     named = {word.name: kind for word, kind in zip(words, chain(kinds, repeat(_AS_IT_IS)), strict=False)}
     return Request(name, summary, do, named, answer, needed, repeats)

@@ -92,37 +92,22 @@ def _parts_of(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
     if not isinstance(request, dict):
         raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
-    parts = {**_PARTS, **request}
+    parts = {name: otherwise for name, (otherwise, _, _) in _PARTS.items()} | request
     if unknown := set(parts) - set(_PARTS):
         raise OrbitileError(f"expected {alternatives(list(_PARTS))}, got {brief(sorted(unknown)[0])}")
     check_protocol(parts["protocol"])
-    if not _is_id(parts["id"]):
-        raise OrbitileError(f"id: expected a whole number or a short text, got {brief(parts['id'])}")
-    if not isinstance(parts["command"], str):
-        raise OrbitileError(f"command: expected text, got {brief(parts['command'])}")
-    if not isinstance(parts["arguments"], list):
-        raise OrbitileError(f"arguments: expected a list, got {brief(parts['arguments'])}")
-    if not isinstance(parts["named"], dict):
-        raise OrbitileError(f"named: expected an object, got {brief(parts['named'])}")
-    for part in ("objects", "hidden"):
-        names = parts[part]
-        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise OrbitileError(f"{part}: expected a list of names, got {brief(names)}")
-    if parts["seen"] is not None and type(parts["seen"]) is not int:
-        raise OrbitileError(f"seen: expected a whole number, got {brief(parts['seen'])}")
-    if parts["dragging"] is not None and type(parts["dragging"]) is not bool:
-        raise OrbitileError(f"dragging: expected true or false, got {brief(parts['dragging'])}")
-    if not (isinstance(parts["positions"], dict) and all(map(_are_places, parts["positions"].values()))):
-        raise OrbitileError(
-            "positions: expected an object with a list of three numbers an atom for each molecule, got "
-            f"{brief(parts['positions'])}"
-        )
+    for name, (otherwise, fits, expected) in _PARTS.items():
+        if parts[name] is not otherwise and not fits(parts[name]):
+            raise OrbitileError(f"{name}: expected {expected}, got {brief(parts[name])}")
     return parts
 
 
-_PARTS: dict[str, Any] = {"id": None, "command": "", "arguments": [], "named": {}}
-_PARTS |= {"objects": None, "hidden": None, "seen": None, "positions": {}, "dragging": None, "protocol": None}
-"""Parts of a request, and what they are where they are left out."""
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _are_positions(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_are_places, value.values()))
 
 
 def _are_places(told: Any) -> bool:
@@ -130,6 +115,21 @@ def _are_places(told: Any) -> bool:
     if not isinstance(told, list) or not all(isinstance(place, list) and len(place) == 3 for place in told):
         return False
     return all(type(number) in (int, float) and abs(number) < FARTHEST for place in told for number in place)
+
+
+_PARTS: dict[str, tuple[Any, Callable[[Any], bool], str]] = {
+    "id": (None, _is_id, "a whole number or a short text"),
+    "command": ("", lambda value: isinstance(value, str), "text"),
+    "arguments": ([], lambda value: isinstance(value, list), "a list"),
+    "named": ({}, lambda value: isinstance(value, dict), "an object"),
+    "objects": (None, _are_names, "a list of names"),
+    "hidden": (None, _are_names, "a list of names"),
+    "seen": (None, lambda value: type(value) is int, "a whole number"),
+    "dragging": (None, lambda value: type(value) is bool, "true or false"),
+    "positions": ({}, _are_positions, "an object with a list of three numbers an atom for each molecule"),
+    "protocol": (None, lambda value: value == PROTOCOL, f"{PROTOCOL}"),
+}
+"""Parts of a request: what they are where they are left out, whether a value fits, and what fits in words."""
 
 
 def take_places(session: Session, request: dict[str, Any]) -> None:
@@ -221,7 +221,7 @@ def greeting(folder: str) -> dict[str, Any]:
         ],
         "filter": EXPLANATION,
         "requests": [request.description() for request in REQUESTS.values()],
-        "window": [request.description() for request in VERBS.values()],
+        "window": [request.description() for _, request in VERBS.values()],
     }
 
 
@@ -247,7 +247,7 @@ def _request(summary: str, answer: str = "none") -> Callable[[Callable[..., Any]
 
 
 @_request(
-    "The table of orbitals, energies in `eV` or `hartree`, those that pass a filter.",
+    f"The table of orbitals, energies in {alternatives(list(ENERGY_UNITS))}, those that pass a filter.",
     answer="`columns`, each with `what`, `title` and `help`; `rows`, each with `field`, its name, `kind` (frontier, "
     "occupied or virtual) and `cells`, all as text",
 )

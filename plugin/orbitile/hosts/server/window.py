@@ -39,8 +39,12 @@ from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
 from ...session.seen import shown_surfaces, visible
 from ...session.session import Session
-from ...session.window.analysing import OfferedAnalysis
-from ...session.window.browser import Browser
+from ...session.window.analysing import Analysing, OfferedAnalysis
+from ...session.window.browser import Browser, Writing
+from ...session.window.localising import LISTED_ORBITALS, Localising
+from ...session.window.molecules import Molecules
+from ...session.window.playing import Playing
+from ...session.window.showing import Showing
 from ...session.window.view import TWO_COLOURS, Finding, Playback, View
 from ...session.words import unit_in_print
 from .protocol import Request, request_of
@@ -144,7 +148,9 @@ class ServedWindow(View):
         """
         if verb not in VERBS:
             raise OrbitileError(f"window: expected one of {', '.join(VERBS)}, got {brief(verb)}")
-        VERBS[verb].do(self, *VERBS[verb].read(words))
+        owner, request = VERBS[verb]
+        parts = (self, self.browser, *self.browser.activities)
+        request.do(next(part for part in parts if type(part) is owner), *request.read(words))
         self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
 
     def set_open(self, is_open: bool) -> None:
@@ -197,10 +203,10 @@ class ServedWindow(View):
         commands = [asdict(call) for call in calls(self.browser.session, visible(self.browser.session))]
         self._host.tell({"event": "recipe", "commands": commands})
 
-    def analyse(self, name: str, molecule: str = "", *parameters: str) -> None:
+    def analyse(self, analysis: str, molecule: str = "", *parameters: str) -> None:
         """Do an analysis; parameters are given as name=text."""
         given = dict(one.partition("=")[::2] for one in parameters)
-        if problem := self.browser.analysing.analyse(name, molecule or self.showing.molecule, given):
+        if problem := self.browser.analysing.analyse(analysis, molecule or self.showing.molecule, given):
             raise OrbitileError(problem)
 
     def save_found(self, file: Path) -> None:
@@ -249,7 +255,12 @@ class ServedWindow(View):
     def _tell_table(self) -> None:
         browser = self.browser
         wavefunction, unit = self.showing.wavefunction, ENERGY_UNITS[self.showing.choices.unit]
-        message: dict[str, Any] = {"event": "table", "molecule": self.showing.molecule, "unit": unit.name}
+        message: dict[str, Any] = {
+            "event": "table",
+            "molecule": self.showing.molecule,
+            "unit": unit.name,
+            "units": list(ENERGY_UNITS),
+        }
         message |= {"filter": self._words, "orbitals": self.showing.scheme}
         if wavefunction is None:
             nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
@@ -363,150 +374,65 @@ def _number_or_none(what: str, value: Any) -> float | None:
     return None if value == "" else POSITIVE_NUMBER.read(what, value)
 
 
+_SCHEMES = ", ".join(f"`{scheme}`" for scheme in LISTED_ORBITALS if scheme)
 _OR_NOTHING = Kind("float", _number_or_none)
 """A positive number, or nothing."""
 
 
-_VERBS: tuple[Request, ...] = (
-    request_of("show", "opens the window", lambda window: window.set_open(True)),
-    request_of("hide", "closes it", lambda window: window.set_open(False)),
-    request_of("follow", "something was deleted or hidden elsewhere, see `objects` and `hidden`", ServedWindow.follow),
-    request_of(
-        "open",
-        "opens files: the HOMO of the last is shown, and those opened before are hidden",
-        lambda window, file, *files: window.browser.molecules.open(file, *files),
-        PATH,
-        PATH,
+_VERBS: dict[type, tuple[Request, ...]] = {
+    Molecules: (
+        request_of("open", "opens files: the HOMO of the last is shown, and others are hidden", Molecules.open, PATH),
+        request_of("molecule", "lists the orbitals of another molecule", Molecules.choose, TEXT),
+        request_of("surface", "chooses the surface that the controls act on", Molecules.choose_surface, TEXT),
     ),
-    request_of(
-        "molecule",
-        "lists the orbitals of another molecule",
-        lambda window, name: window.browser.molecules.choose(name),
-        TEXT,
+    Showing: (
+        request_of("field", "shows a field in place of what is shown and not kept", Showing.ask_for_named, TEXT),
+        request_of("isovalue", "sets the isovalue", Showing.choose_isovalue, TEXT),
+        request_of("automatic", "has 90 % of each orbital enclosed, or with 0 not", Showing.choose_automatic, FLAG),
+        request_of("device", "computes on another device", Showing.choose_device, TEXT),
+        request_of("second", f"colours by a second field, or by `{TWO_COLOURS}`", Showing.choose_second, TEXT),
+        request_of("range", "sets the range of the colours; empty: from the data", Showing.choose_range, _OR_NOTHING),
+        request_of(
+            "transparency", "sets the transparency, 0 to 1", lambda it, to: it.change_look(transparency=to), SHARE
+        ),
+        request_of("style", "draws in another style", lambda it, to: it.change_look(style=to), one_of(*STYLES)),
+        request_of("visible", "shows a surface, or with 0 hides it", Showing.set_visible, TEXT, FLAG),
+        request_of("keep", "has a surface stay when the next is shown, or with 0 not", Showing.keep, TEXT, FLAG),
+        request_of("delete", "deletes a surface", Showing.delete, TEXT),
     ),
-    request_of(
-        "orbital",
-        "shows an orbital, by the field of its row, in place of what is shown of the molecule and not kept",
-        ServedWindow.choose_orbital,
-        TEXT,
+    Localising: (
+        request_of("orbitals", f"lists localised orbitals ({_SCHEMES}), or those of the file", Localising.choose, TEXT),
     ),
-    request_of("field", "shows a field in the same way", lambda window, name: window.showing.ask_for_named(name), TEXT),
-    request_of(
-        "preset",
-        "shows a preset in the same way, with files to compare with or an empty word",
-        lambda window, name, files: window.browser.show_preset(name, files),
-        TEXT,
-        TEXT,
+    Playing: (
+        request_of("play", "plays a trajectory, or with 0 stops", Playing.play, FLAG),
+        request_of("rate", "sets the frames a second, at most", Playing.choose_rate, COUNT),
+        request_of("frame", "shows a frame, from 0", Playing.go_to, COUNT),
+        request_of("step", "goes one frame on, or with 0 back", lambda it, on: it.step(1 if on else -1), FLAG),
     ),
-    request_of("filter", "filters the table", ServedWindow.filter, TEXT),
-    request_of("unit", "has energies in `eV` or `hartree`", ServedWindow.choose_unit, TEXT),
-    request_of(
-        "orbitals",
-        "lists localised orbitals (`ibo`, `pm`, `pm_iao`, `boys`), or with an empty word those of the file",
-        lambda window, scheme: window.browser.localising.choose(scheme),
-        TEXT,
+    Analysing: (
+        request_of("withdraw", "wants an analysis no longer", Analysing.cancel),
+        request_of("found_surfaces", "shows the surfaces that belong to what was found", Analysing.show_surfaces),
     ),
-    request_of("isovalue", "sets the isovalue", lambda window, number: window.showing.choose_isovalue(number), TEXT),
-    request_of(
-        "automatic",
-        "has 90 % of each orbital enclosed, or with 0 all at one isovalue",
-        lambda window, automatic: window.showing.choose_automatic(automatic),
-        FLAG,
+    Writing: (request_of("export", "writes the volume or the surface", Writing.export, PATH),),
+    Browser: (request_of("preset", "shows a preset, with files to compare with", Browser.show_preset, TEXT, TEXT),),
+    ServedWindow: (
+        request_of("show", "opens the window", lambda window: window.set_open(True)),
+        request_of("hide", "closes it", lambda window: window.set_open(False)),
+        request_of("follow", "something was deleted or hidden elsewhere, see `hidden`", ServedWindow.follow),
+        request_of("orbital", "shows an orbital, by the field of its row", ServedWindow.choose_orbital, TEXT),
+        request_of("filter", "filters the table", ServedWindow.filter, TEXT),
+        request_of("unit", f"has energies in {alternatives(list(ENERGY_UNITS))}", ServedWindow.choose_unit, TEXT),
+        request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
+        request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
+        request_of("picture", "makes a png with a legend of a picture it took", ServedWindow.write_picture, PATH, PATH),
+        request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
+        request_of("analyse", "has an analysis done", ServedWindow.analyse, TEXT, TEXT, TEXT),
+        request_of("save_found", "writes its tables (.csv, .json) or plots (.svg)", ServedWindow.save_found, PATH),
     ),
-    request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
-    request_of("device", "computes on another device", lambda window, name: window.showing.choose_device(name), TEXT),
-    request_of(
-        "second",
-        "colours by a second field, or by `two colours`",
-        lambda window, field: window.showing.choose_second(field),
-        TEXT,
-    ),
-    request_of(
-        "range",
-        "sets the range of the colours of a second field; an empty word has it from the data",
-        lambda window, number: window.showing.choose_range(number),
-        _OR_NOTHING,
-    ),
-    request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
-    request_of(
-        "transparency",
-        "sets the transparency, from 0 to 1",
-        lambda window, share: window.showing.change_look(transparency=share),
-        SHARE,
-    ),
-    request_of(
-        "style", "draws in another style", lambda window, name: window.showing.change_look(style=name), one_of(*STYLES)
-    ),
-    request_of(
-        "surface",
-        "chooses the surface that all this acts on",
-        lambda window, name: window.browser.molecules.choose_surface(name),
-        TEXT,
-    ),
-    request_of(
-        "visible",
-        "shows a surface, or with 0 hides it",
-        lambda window, name, visible: window.showing.set_visible(name, visible),
-        TEXT,
-        FLAG,
-    ),
-    request_of(
-        "keep",
-        "has a surface stay when the next is shown, or with 0 no longer",
-        lambda window, name, kept: window.showing.keep(name, kept),
-        TEXT,
-        FLAG,
-    ),
-    request_of("delete", "deletes a surface", lambda window, name: window.showing.delete(name), TEXT),
-    request_of(
-        "play",
-        "plays a trajectory, or with 0 stops",
-        lambda window, playing: window.browser.playing.play(playing),
-        FLAG,
-    ),
-    request_of(
-        "rate",
-        "sets the frames a second, at most",
-        lambda window, number: window.browser.playing.choose_rate(number),
-        COUNT,
-    ),
-    request_of("frame", "shows a frame, from 0", lambda window, number: window.browser.playing.go_to(number), COUNT),
-    request_of(
-        "step",
-        "goes one frame on, or with 0 back",
-        lambda window, on: window.browser.playing.step(1 if on else -1),
-        FLAG,
-    ),
-    request_of(
-        "export", "writes the volume or the surface", lambda window, file: window.browser.writing.export(file), PATH
-    ),
-    request_of(
-        "picture",
-        "makes a png with a legend of a picture that the viewer has taken, which is deleted",
-        ServedWindow.write_picture,
-        PATH,
-        PATH,
-    ),
-    request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
-    request_of(
-        "analyse",
-        "has an analysis of a molecule done, with parameters given as `name=text`",
-        ServedWindow.analyse,
-        TEXT,
-        TEXT,
-        TEXT,
-    ),
-    request_of("withdraw", "wants it no longer", lambda window: window.browser.analysing.cancel()),
-    request_of(
-        "found_surfaces",
-        "shows the surfaces that belong to what was found",
-        lambda window: window.browser.analysing.show_surfaces(),
-    ),
-    request_of("save_found", "writes its tables (.csv, .json) or plots (.svg, .png)", ServedWindow.save_found, PATH),
-)
+}
 
-VERBS = {request.name: request for request in _VERBS}
-"""What a user can do in the window, by the first word of the request."""
+VERBS = {request.name: (owner, request) for owner, requests in _VERBS.items() for request in requests}
+"""What a user can do in the window, by the first word of the request, and the part of the window that does it."""
 
 
 def with_legend(session: Session, taken: Path, target: Path) -> None:

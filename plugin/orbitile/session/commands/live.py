@@ -13,8 +13,8 @@ from ..calculation import RunningCalculation, check_calculation
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..live.live import Live
-from ..live.order import Level
-from ..live.scan import RunningScan
+from ..live.order import Level, energy_text
+from ..live.scan import SCAN_UNITS, RunningScan
 from ..session import Session
 
 TOPIC, PRIORITY = "calculations and live molecules", 30
@@ -145,7 +145,7 @@ def orb_relax(session: Session, relax: str, hardness: float | None) -> Answer:
 def orb_undo(session: Session) -> Answer:
     live = _live(session)
     before = live.undo()
-    return Answer(f"{before.energy:.7f}", f"{live.molecule} is where its energy was {before.energy:.7f} hartree")
+    return Answer(f"{before.energy:.7f}", f"{live.molecule} is where its energy was {energy_text(before.energy)}")
 
 
 @command(
@@ -166,7 +166,7 @@ def orb_path(session: Session, filename: Path) -> Answer:
     "so that orb_scan_to goes from one to the other at once. The smaller part behind the bond moves. Without atoms, "
     "those that are picked; where something is scanned, this ends and tells the energies.",
     Argument("atoms", TEXT, "two, three or four, as 1-2-3-4, or selections of one each, as pk1 pk2", "", "see above"),
-    Argument("first", NUMBER, "in Angstrom or degrees", None, "-180 degrees, or around where the atoms are"),
+    Argument("first", NUMBER, f"in {SCAN_UNITS}", None, "-180 degrees, or around where the atoms are"),
     Argument("last", NUMBER, "the same", None, "180 degrees, or around where the atoms are"),
     Argument("steps", COUNT, "values, first and last included", None, "37 of a dihedral, 21 of others"),
     examples=("fragment formamide", "orb_live formamide", "orb_scan 4-2-1-3, 0, 180, 7", "orb_scan_to 60", "orb_scan"),
@@ -187,7 +187,7 @@ def orb_scan(session: Session, atoms: str, first: float | None, last: float | No
 
 @command(
     "Put the atoms of the live molecule to the value of the scan that is nearest to one.",
-    Argument("value", NUMBER, "in Angstrom or degrees", required=True),
+    Argument("value", NUMBER, f"in {SCAN_UNITS}", required=True),
     examples=("orb_scan 4-2-1-3", "orb_scan_to -60", "orb_settle"),
     related=("orb_scan", "orb_settle"),
 )

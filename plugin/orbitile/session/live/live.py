@@ -35,7 +35,7 @@ from ..shown import Shown
 from ..source import OneFile
 from .calculating import converged
 from .following import Following, Show
-from .order import Converged, Level, Order, Positions, Relaxation
+from .order import Converged, Level, Order, Positions, Relaxation, energy_text
 from .path import LivePath, Reached
 from .relaxing import Pulling
 from .scan import Ahead, KnownGeometries, RunningScan, Scan, ScanStatus, scan_of
@@ -99,7 +99,7 @@ def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, sc
     elif stage == "failed":
         text = f"{problem}; what is shown is the last converged geometry"
     else:
-        text = f"{found.energy:.7f} hartree, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
+        text = f"{energy_text(found.energy)}, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
         text = f"moved along, converging; before: {text}" if stage == "converging" else text
     return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text
 

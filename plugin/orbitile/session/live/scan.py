@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arguments import alternatives
 from ...base.errors import OrbitileError
 from ...model.units import angstrom, kilocalorie_per_mole
 from ..request import Request
@@ -70,6 +71,9 @@ _KINDS: dict[int, tuple[Kind, str, float, Callable[..., float], Callable[..., Po
     4: ("dihedral", "degrees", np.pi / 180, dihedral, with_dihedral),
 }
 """By the number of atoms: kind, unit, the unit in bohr or radian, what measures and what changes a geometry."""
+
+SCAN_UNITS = alternatives(list(dict.fromkeys(unit for _, unit, *_ in _KINDS.values())))
+"""Units of values that are scanned, for people."""
 
 MOST = 361
 """Values of a scan."""

@@ -42,7 +42,7 @@ class Choices:
     isovalue: float = 0.03
     look: Look = field(default_factory=Look)
     rate: int = 10
-    unit: str = "eV"
+    unit: str = next(iter(ENERGY_UNITS))
 
 
 def choices_of(settings: dict[str, Any]) -> Choices:
