@@ -1,4 +1,7 @@
-"""Analyses of the molecules of a viewer: asked for in words, computed in the worker process, kept for a while."""
+"""Analyses of the molecules of a viewer: asked for in words, computed in the worker process, kept for a while.
+
+What they have drawn at molecules is seen while a molecule is as it was analysed, and goes with it.
+"""
 
 from __future__ import annotations
 

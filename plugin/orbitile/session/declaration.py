@@ -1,4 +1,7 @@
-"""How a command is declared: once, for the consoles of all hosts."""
+"""How a command is declared, once for the consoles of all hosts, and how it is typed in each: PyMOL, Tcl, Python.
+
+What a viewer prints is in its own syntax.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .calculation import RunningCalculation
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
-from .live_molecule import LiveMolecule
+from .live.live import LiveMolecule
 from .look import Look
 from .player import MEMORY, TICK, Player
 from .request import Corners, Request, Sample

@@ -11,10 +11,9 @@ from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
 from orbitile.session import commands
-from orbitile.session.live.geometry_change import dihedral
 from orbitile.session.live.order import Converged, Level, Order
 from orbitile.session.live.path import LivePath
-from orbitile.session.live.scan import KnownGeometries, RunningScan, scan_of
+from orbitile.session.live.scan import KnownGeometries, RunningScan, dihedral, scan_of
 from orbitile.session.request import Request
 from orbitile.session.session import Session
 from orbitile.trajectories.matching import DEGENERACY, step_to

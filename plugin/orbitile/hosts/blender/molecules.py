@@ -1,7 +1,8 @@
 """Molecules in Blender: an empty with balls and sticks, in a collection of its own.
 
 Balls of an element share a mesh, so that changing one changes all. A half stick hangs on its atom and stretches to the
-other one by a constraint: whoever moves an atom, by hand or by keys, moves its bonds.
+other one by a constraint: whoever moves an atom, by hand or by keys, moves its bonds. What analyses draw at molecules
+is here too: balls, lines, arrows, and texts at points and atoms.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ...scenes.scene import STICK_RADIUS
 from ...scenes.solids import Shape, unit_ball, unit_stick
 from ...surfaces.colour_maps import RGB
 from . import things
-from .meshes import data_of_shape, element_material, surface_material
+from .things import data_of_shape, element_material, surface_material
 
 _ALONG_Y = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 """Turns what stands along z to y, along which constraints stretch; for rows of coordinates."""

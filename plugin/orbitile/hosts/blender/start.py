@@ -84,7 +84,7 @@ def unregister_all() -> None:
     """Take it away, and end what runs."""
     if hasattr(bpy.types.WindowManager, "orbitile"):
         from .commands import leave_files
-        from .window import is_open, window
+        from .panel import is_open, window
 
         leave_files()
         if is_open():

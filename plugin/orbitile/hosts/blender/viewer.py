@@ -1,4 +1,4 @@
-"""What Blender is made to show: molecules, surfaces, frames."""
+"""What Blender is made to show: molecules, surfaces, frames; its views and timers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...scenes import Mesh, dots, wires
 from ...session.host import TrajectoryViewer
 from ...session.look import Look
 from . import molecules, things
-from .meshes import data_of_mesh, set_opacity
+from .things import data_of_mesh, set_opacity
 
 
 def views() -> Iterator[tuple[Any, Any, Any]]:

@@ -1,4 +1,4 @@
-"""Something that goes on in a window."""
+"""Something that goes on in a window, and what it has to do in a moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a browser asks of its window, and what it tells it of."""
+"""What a browser asks of its window, what it tells it of, and what a user sets there."""
 
 from __future__ import annotations
 
