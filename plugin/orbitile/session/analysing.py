@@ -32,7 +32,7 @@ _KEPT = 16
 
 
 _MOVED = 1e-3
-"""Bohr by which an atom may be elsewhere than it was when something was ordered, as by the digits of a viewer."""
+"""Displacement in bohr below which an atom is where it was when something was ordered: viewers round."""
 
 Atoms = tuple[()] | tuple[tuple[int, ...], tuple[tuple[float, ...], ...]]
 """Atomic numbers and positions in bohr, or nothing."""
@@ -211,7 +211,7 @@ class ReportCache:
 
 
 _DRAWN_WITHIN = 1e-2
-"""Bohr by which an atom may be elsewhere than where it was drawn at: viewers round."""
+"""Displacement in bohr below which an atom is where it was drawn at: viewers round."""
 
 
 @dataclass(frozen=True, eq=False)

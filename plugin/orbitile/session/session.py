@@ -29,9 +29,9 @@ from .source import OneFile, Source, files_of, is_trajectory
 from .words import plain_fields
 
 _FOLLOW = 500
-"""Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""
+"""Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
 _DRAWN = 200
-"""The same between two looks at whether molecules are still as what is drawn at them was found."""
+"""Polling interval in milliseconds: whether molecules are still as what is drawn at them was found."""
 
 
 class Window(Protocol):

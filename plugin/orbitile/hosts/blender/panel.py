@@ -25,21 +25,20 @@ from ...session.orbitals import ENERGY_UNITS, Level, summary
 from ...session.shown import Shown
 from ...session.source import files_of
 from ...session.window.browser import Browser
-from ...session.window.view import Choices, View
+from ...session.window.view import Choices, Finding, Playback, View
 from .commands import keep, run, session
 from .viewer import TIMERS, redraw, views
 
 _TICK = 30
-"""Milliseconds between two looks at what is under way."""
+"""Polling interval in milliseconds: what is under way."""
 _FOLLOW = 500
-"""Milliseconds between two looks at what was changed by operators, and in Blender."""
+"""Polling interval in milliseconds: what was changed by operators, and in Blender."""
 
 
 class BlenderWindow(View):
     """The panel as the browser sees it.
 
-    Blender does not tell when a slider is let go: what it was left at is drawn in a moment. Analyses are for operators,
-    which report what they find; the time line shows where a trajectory is.
+    Blender does not tell when a slider is let go: what it was left at is drawn in a moment.
 
     Attributes
     ----------
@@ -239,6 +238,12 @@ class BlenderWindow(View):
         """Tell what there is to say of the live molecule."""
         if status is not None:
             self.say(status.text, error=status.stage == "failed")
+
+    def show_analysis(self, finding: Finding) -> None:
+        """Nothing: analyses are for the operators, which report what they find."""
+
+    def show_playback(self, playback: Playback | None) -> None:
+        """Nothing: Blender's own time line shows where a trajectory is."""
 
     def is_idle(self) -> bool:
         """Whether computing ahead is worth while."""

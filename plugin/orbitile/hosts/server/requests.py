@@ -176,7 +176,10 @@ def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     except OrbitileError as error:
         return {"id": request["id"], "error": str(error)}
     except Exception as error:  # whatever else goes wrong is told, and the next request is served
-        return {"id": request["id"], "error": f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}"}
+        return {
+            "id": request["id"],
+            "error": f"internal error (please report): {type(error).__name__}: {brief(str(error))}",
+        }
     return {"id": request["id"], "value": answer.value, "text": answer.text}
 
 

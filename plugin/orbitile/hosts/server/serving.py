@@ -59,9 +59,9 @@ def message_of(status: LiveStatus) -> dict[str, Any]:
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
 _PATIENCE = 5.0
-"""Seconds that a computation may take to stop when there is nobody left to tell."""
+"""Time in seconds that a computation may take to stop when there is nobody left to tell."""
 _EVERY = 0.1
-"""Seconds between two attempts to stop it."""
+"""Interval between two attempts to stop it, in seconds."""
 
 
 def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> None:

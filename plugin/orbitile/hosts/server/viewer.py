@@ -30,7 +30,7 @@ from ...session.shown import object_name
 from ...surfaces.colour_maps import colours_along, rounded_up
 
 _ROUNDING = 2e-5
-"""Bohr by which coordinates may be off because a viewer has them in single precision."""
+"""Rounding error of coordinates in bohr, as viewers have them in single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,12 +143,12 @@ def moved_atoms(before: NDArray[np.float64], after: NDArray[np.float64], by: flo
 
 
 _DIGITS = 5
-"""Of places in Angstrom."""
+"""Decimals of coordinates in Angstrom."""
 _EVERY = 0.1
-"""Seconds between two messages about progress."""
+"""Shortest interval between two messages about progress, in seconds."""
 
 _MOVED = 1e-9
-"""Bohr by which an atom that is moved is moved at least."""
+"""Smallest displacement of an atom that is told, in bohr."""
 
 Tell = Callable[[dict[str, Any]], None]
 """Sends a message."""
@@ -277,7 +277,7 @@ class ServedViewer(VolumeViewer):
                 function()
             except Exception as error:
                 del self._again[function]
-                self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
+                self.say(f"internal error (please report): {type(error).__name__}: {brief(str(error))}")
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         self.adopt(name, atoms.source)

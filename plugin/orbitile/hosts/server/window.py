@@ -101,11 +101,11 @@ def passing(levels: Levels, unit: EnergyUnit, words: str) -> list[Level]:
 _ROWS = 500
 """Rows of a table that are told at most; files have all."""
 _TICK = 15
-"""Milliseconds between two looks at what is under way."""
+"""Polling interval in milliseconds: what is under way."""
 _PIECE = 100
 """Rows of the table in one message, so that no viewer stands still while it reads one."""
 _FOLLOW = 500
-"""Milliseconds between two looks at what was changed by commands."""
+"""Polling interval in milliseconds: what was changed by commands."""
 
 
 class ServedWindow(View):

@@ -110,7 +110,7 @@ def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, sc
 
 
 _TOO_LONG = 1.0
-"""Seconds after which a geometry that is not the newest any more is given up, unless the last one took as long."""
+"""Time in seconds after which a geometry that is not the newest is given up, unless the last one took as long."""
 
 _UNUSUAL = 4.0
 """Times the seconds of the last self-consistent field that another one may take, fields included."""
@@ -216,13 +216,13 @@ def _settings() -> dict[str, str]:
 
 
 TICK = 20
-"""Milliseconds between two looks at where the atoms are."""
+"""Polling interval in milliseconds: where the atoms are."""
 
 _REST = 0.25
-"""Seconds after which atoms that have not moved are left alone."""
+"""Time in seconds after which atoms that have not moved are left alone."""
 
 _COMPARED = 0.5
-"""Seconds between two looks at which elements atoms are that do not move."""
+"""Polling interval in seconds: which elements atoms are that do not move."""
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""

@@ -123,7 +123,7 @@ def inner_forces(forces: Forces, positions: Positions, held: Sequence[int]) -> F
 
 
 _AFTER = 0.5
-"""Seconds for which atoms are held when they are no longer moved."""
+"""Time in seconds for which atoms are held when they are no longer moved."""
 
 _STEPS = 500
 """Steps after the last that the user has done, after which there is no minimum to be found."""

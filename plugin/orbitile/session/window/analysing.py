@@ -26,7 +26,7 @@ from .view import Finding
 _ROOM, _SECONDS = 0.3, 3.0
 """As of `Asking`."""
 _LOOK = 0.1
-"""Seconds between two looks at whether the molecule is still as it was analysed."""
+"""Polling interval in seconds: whether the molecule is still as it was analysed."""
 
 
 @dataclass(frozen=True)

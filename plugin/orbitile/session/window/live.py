@@ -16,7 +16,7 @@ from .activity import Activity
 from .showing import Showing
 
 _LOOK = 0.05
-"""Seconds between two looks at what there is to say of the live molecule."""
+"""Polling interval in seconds: what there is to say of the live molecule."""
 
 
 class LiveOrbitals(Activity):

@@ -217,7 +217,7 @@ _VOLUME_LATER = 0.1
 _CORE = 1.5
 """Distance in bohr from an atom beyond which no ball hides a surface."""
 _LISTED_EVERY = 0.1
-"""Seconds between two looks at what is shown."""
+"""Polling interval in seconds: what is shown."""
 
 
 class Showing(Activity):
