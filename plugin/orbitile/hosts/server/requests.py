@@ -33,7 +33,7 @@ from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.window.localising import levels_at
 from ...session.words import plain_fields
 from .protocol import PROTOCOL, Request, check_protocol, request_of
-from .viewer import ServedViewer
+from .viewer import ServedViewer, internal_error
 from .window import VERBS, ServedWindow, energy_unit, table_of
 
 
@@ -178,7 +178,7 @@ def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # whatever else goes wrong is told, and the next request is served
         return {
             "id": request["id"],
-            "error": f"internal error (please report): {type(error).__name__}: {brief(str(error))}",
+            "error": internal_error(error),
         }
     return {"id": request["id"], "value": answer.value, "text": answer.text}
 

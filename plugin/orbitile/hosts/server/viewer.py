@@ -150,6 +150,12 @@ _EVERY = 0.1
 _MOVED = 1e-9
 """Smallest displacement of an atom that is told, in bohr."""
 
+
+def internal_error(error: Exception) -> str:
+    """What the user is told of an error that nobody has foreseen."""
+    return f"internal error (please report): {type(error).__name__}: {brief(str(error))}"
+
+
 Tell = Callable[[dict[str, Any]], None]
 """Sends a message."""
 
@@ -277,7 +283,7 @@ class ServedViewer(VolumeViewer):
                 function()
             except Exception as error:
                 del self._again[function]
-                self.say(f"internal error (please report): {type(error).__name__}: {brief(str(error))}")
+                self.say(internal_error(error))
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         self.adopt(name, atoms.source)
