@@ -5,7 +5,8 @@ bpy.ops.orbitile.mo(orbital="lumo")
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ class BlenderWindow(View):
         Surfaces that are shown.
     current : str
         The one that the panel acts on.
+    is_filling : bool
+        Whether the controls are being set by the program.
     """
 
     def __init__(self) -> None:
@@ -59,7 +62,7 @@ class BlenderWindow(View):
         self.rows: list[Listed] = []
         self._levels: list[Level] = []
         self._chosen: Level | None = None
-        self._filling = False
+        self.is_filling = False
         self._kept: dict[str, Shown] = {}
         self.browser = Browser(session(), self)
         self.browser.molecules.follow()
@@ -99,39 +102,26 @@ class BlenderWindow(View):
 
     def choose_orbital(self, index: int) -> None:
         """Show an orbital of the list."""
-        if not self._filling and 0 <= index < len(self._levels):
+        if 0 <= index < len(self._levels):
             self._chosen = self._levels[index]
             self.browser.showing.ask_for(self._chosen)
 
-    def choose_molecule(self, name: str) -> None:
-        """List the orbitals of another molecule."""
-        if not self._filling and name:
-            self.browser.molecules.choose(name)
-
-    def ask_for(self, field: str) -> None:
-        """Show a field that was typed."""
-        if not self._filling and field.strip():
-            self.browser.showing.ask_for_named(field.strip())
-
     def slide_to(self, isovalue: float) -> None:
         """Draw at another isovalue."""
-        if not self._filling and self.current and isovalue > 0:
+        if self.current and isovalue > 0:
             self.browser.showing.slide_to(float(f"{isovalue:.6g}"))  # Blender holds seven digits
 
-    def choose(self, **changes: Any) -> None:
-        """Take over a control: automatic isovalues, quality, transparency, style or second field."""
-        if self._filling:
-            return
-        browser = self.browser
-        if "automatic" in changes:
-            browser.showing.choose_automatic(changes["automatic"])
-        elif "quality" in changes:
-            browser.showing.set_quality(changes["quality"])
-            browser.showing.compute_anew()
-        elif "second" in changes:
-            browser.showing.ask_again(color_by=changes["second"].strip(), color_range=None)
-        else:
-            browser.showing.change_look(**changes)
+    def choose_quality(self, quality: str) -> None:
+        """Compute at another quality."""
+        self.browser.showing.set_quality(quality)
+        self.browser.showing.compute_anew()
+
+    @contextmanager
+    def _controls(self) -> Iterator[Any]:
+        """The controls, to be filled: what is set in here was not set by the user."""
+        self.is_filling = True
+        yield bpy.context.window_manager.orbitile
+        self.is_filling = False
 
     # ---- what the browser asks of its window
 
@@ -161,19 +151,15 @@ class BlenderWindow(View):
         browser = getattr(self, "browser", None)  # its own first look comes before it is known here
         self._levels = [] if browser is None else [level for those in browser.showing.levels for level in those]
         unit = ENERGY_UNITS[Choices().unit if browser is None else browser.showing.choices.unit]
-        controls = bpy.context.window_manager.orbitile
-        self._filling = True
-        controls.orbitals.clear()
-        for level in self._levels:
-            row = controls.orbitals.add()
-            spin = "β " if level.spin == "beta" else ""
-            row.name = f"{spin}{level.index + 1}  {unit.text(level.energy)} {unit.name}  {level.symmetry} {level.mark}"
-        self._select(self._chosen)
-        self._filling = False
+        with self._controls() as controls:
+            controls.orbitals.clear()
+            for level in self._levels:
+                spin, energy = "β " if level.spin == "beta" else "", f"{unit.text(level.energy)} {unit.name}"
+                controls.orbitals.add().name = f"{spin}{level.index + 1}  {energy}  {level.symmetry} {level.mark}"
+            self._select(controls, self._chosen)
         redraw()
 
-    def _select(self, level: Level | None) -> None:
-        controls = bpy.context.window_manager.orbitile
+    def _select(self, controls: Any, level: Level | None) -> None:
         homo = next((index for index, one in enumerate(self._levels) if one.mark == "HOMO"), 0)
         controls.orbital = self._levels.index(level) if level in self._levels else homo
 
@@ -185,19 +171,17 @@ class BlenderWindow(View):
     def show_choices(self) -> None:
         """Set the controls to what they act on."""
         browser = getattr(self, "browser", None)
-        if browser is None or self._filling:
+        if browser is None or self.is_filling:
             return
         shown = browser.showing.shown()
         look = browser.showing.choices.look if shown is None else shown.look
-        controls = bpy.context.window_manager.orbitile
-        self._filling = True
-        controls.isovalue = browser.showing.isovalue
-        controls.automatic = browser.showing.is_automatic
-        controls.quality = browser.showing.choices.quality if browser.showing.choices.quality in QUALITIES else "medium"
-        controls.transparency, controls.style = look.transparency, look.style
-        controls.second = "" if shown is None else shown.request.color_by
-        controls.molecule = browser.showing.molecule
-        self._filling = False
+        with self._controls() as controls:
+            controls.isovalue = browser.showing.isovalue
+            controls.automatic = browser.showing.is_automatic
+            controls.quality = browser.showing.choices.quality
+            controls.transparency, controls.style = look.transparency, look.style
+            controls.second = "" if shown is None else shown.request.color_by
+            controls.molecule = browser.showing.molecule
         redraw()
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
@@ -206,16 +190,14 @@ class BlenderWindow(View):
         level = self.browser.showing.level_shown()
         if level is not None and level != self._chosen:
             self._chosen = level
-            self._filling = True
-            self._select(level)
-            self._filling = False
+            with self._controls() as controls:
+                self._select(controls, level)
         redraw()
 
     def show_field(self, field: str) -> None:
         """Name the field that is asked for."""
-        self._filling = True
-        bpy.context.window_manager.orbitile.field = field
-        self._filling = False
+        with self._controls() as controls:
+            controls.field = field
 
     def opened(self, first: Level | None) -> None:
         """Show an orbital of a file that was opened."""
@@ -269,7 +251,7 @@ def _update(act: Any) -> Any:
     """What a property does when the user has changed it."""
 
     def update(controls: Any, context: Any) -> None:
-        if is_open():
+        if is_open() and not window().is_filling:
             try:
                 act(window(), controls)
             except OrbitileError as error:
@@ -292,7 +274,7 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
     __annotations__ = {
         "molecule": bpy.props.StringProperty(
             name="Molecule",
-            update=_update(lambda w, c: w.choose_molecule(c.molecule)),
+            update=_update(lambda w, c: c.molecule and w.browser.molecules.choose(c.molecule)),
             search=lambda s, c, t: _molecules(),
         ),
         "orbitals": bpy.props.CollectionProperty(type=OrbitalRow),
@@ -300,7 +282,7 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
         "field": bpy.props.StringProperty(
             name="Field",
             description="homo, lumo+1, mo:17:beta, density, spin, elf, esp, ...",
-            update=_update(lambda w, c: w.ask_for(c.field)),
+            update=_update(lambda w, c: w.browser.showing.ask_for_named(c.field.strip())),
         ),
         "isovalue": bpy.props.FloatProperty(
             name="Isovalue",
@@ -314,26 +296,29 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
         "automatic": bpy.props.BoolProperty(
             name="90 % of each orbital",
             description="Each orbital gets the isovalue whose surface encloses 90 % of it",
-            update=_update(lambda w, c: w.choose(automatic=c.automatic)),
+            update=_update(lambda w, c: w.browser.showing.choose_automatic(c.automatic)),
         ),
         "quality": bpy.props.EnumProperty(
             name="Quality",
             items=[_names(name)[0] for name in QUALITIES],
             default="medium",
-            update=_update(lambda w, c: w.choose(quality=c.quality)),
+            update=_update(lambda w, c: w.choose_quality(c.quality)),
         ),
         "transparency": bpy.props.FloatProperty(
-            name="Transparency", min=0.0, max=1.0, update=_update(lambda w, c: w.choose(transparency=c.transparency))
+            name="Transparency",
+            min=0.0,
+            max=1.0,
+            update=_update(lambda w, c: w.browser.showing.change_look(transparency=c.transparency)),
         ),
         "style": bpy.props.EnumProperty(
             name="Drawn as",
             items=[_names(name)[0] for name in STYLES],
-            update=_update(lambda w, c: w.choose(style=c.style)),
+            update=_update(lambda w, c: w.browser.showing.change_look(style=c.style)),
         ),
         "second": bpy.props.StringProperty(
             name="Coloured by",
             description="A second field, such as esp; empty for a colour for each sign",
-            update=_update(lambda w, c: w.choose(second=c.second)),
+            update=_update(lambda w, c: w.browser.showing.choose_second(c.second.strip())),
         ),
     }
 
@@ -492,28 +477,34 @@ class OpenFiles(bpy.types.Operator, ImportHelper):  # type: ignore[misc]  # Blen
         return _reported(self, load)
 
 
-class Cancel(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types here
-    """Withdraw what is being computed."""
+def _button(name: str, label: str, description: str, act: Callable[[BlenderWindow], object]) -> type:
+    """An operator that does something in the panel."""
 
-    bl_idname = "orbitile.withdraw"
-    bl_label = "Cancel"
-
-    def execute(self, context: Any) -> set[str]:
-        """Withdraw it."""
-        window().browser.cancel()
+    def execute(self: Any, context: Any) -> set[str]:
+        act(window())
         return _DONE
 
+    parts = {"bl_idname": f"orbitile.{name}", "bl_label": label, "bl_description": description, "execute": execute}
+    return type(f"ORBITILE_OT_{name}", (bpy.types.Operator,), parts)
 
-class Recompute(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types here
-    """Compute what is shown anew: at another quality, or from a file that has changed."""
 
-    bl_idname = "orbitile.update"
-    bl_label = "Update"
+def _keep_current(it: BlenderWindow) -> None:
+    showing = it.browser.showing
+    shown = showing.shown()
+    if shown is not None:
+        showing.keep(showing.current(), not shown.kept)
 
-    def execute(self, context: Any) -> set[str]:
-        """Ask for it."""
-        window().update()
-        return _DONE
+
+_BUTTONS = (
+    _button("withdraw", "Cancel", "Withdraw what is being computed", lambda it: it.browser.cancel()),
+    _button(
+        "update",
+        "Update",
+        "Compute what is shown anew: at another quality, or from a file that has changed",
+        BlenderWindow.update,
+    ),
+    _button("keep_current", "Keep", "Have the surface stay when the next field is shown, or no longer", _keep_current),
+)
 
 
 class AddVolume(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types here
@@ -542,21 +533,6 @@ class AddVolume(bpy.types.Operator):  # type: ignore[misc]  # Blender has no typ
         return _reported(self, add)
 
 
-class Keep(bpy.types.Operator):  # type: ignore[misc]  # Blender has no types here
-    """Have the surface stay when the next field is shown, or no longer."""
-
-    bl_idname = "orbitile.keep_current"
-    bl_label = "Keep"
-
-    def execute(self, context: Any) -> set[str]:
-        """Keep it, or let it go."""
-        browser = window().browser
-        shown = browser.showing.shown()
-        if shown is not None:
-            browser.showing.keep(browser.showing.current(), not shown.kept)
-        return _DONE
-
-
 class DroppedFiles(bpy.types.FileHandler):  # type: ignore[misc]  # Blender has no types here
     """Files that are dropped on a view."""
 
@@ -571,4 +547,4 @@ class DroppedFiles(bpy.types.FileHandler):  # type: ignore[misc]  # Blender has 
         return bool(context.area and context.area.type == "VIEW_3D")
 
 
-OPERATORS = (*map(_operator, COMMANDS), OpenFiles, Cancel, Recompute, AddVolume, Keep, DroppedFiles)
+OPERATORS = (*map(_operator, COMMANDS), OpenFiles, *_BUTTONS, AddVolume, DroppedFiles)
