@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -33,7 +33,6 @@ from ..host import Viewer
 from ..promolecules import is_promolecule
 from ..request import Request
 from ..sample_worker import one_thread
-from ..samples import SampleCache
 from ..shelf import Shelf
 from ..shown import Shown
 from ..source import OneFile
@@ -254,60 +253,6 @@ class AtomsChanged(OrbitileError):
     """A live molecule has other atoms than it had: it has to begin anew."""
 
 
-class Scanning:
-    """Geometries to come back to: those at which the atoms rested, and those of a scan.
-
-    Parameters
-    ----------
-    path : LivePath
-        Keeps the files of a scan as long as that is on.
-    samples : SampleCache
-        Keeps fields.
-
-    Attributes
-    ----------
-    known : KnownGeometries
-    scan : RunningScan or None
-    """
-
-    def __init__(self, path: LivePath, samples: SampleCache) -> None:
-        self._path, self._samples = path, samples
-        self.known = KnownGeometries()
-        self.scan: RunningScan | None = None
-
-    def begin(self, scan: RunningScan | None) -> None:
-        """Scan something in place of what was scanned before; None ends that."""
-        self.scan, self.known = scan, KnownGeometries()
-        self._path.hold(())
-
-    def keep(self, found: Converged, asked: Asked) -> None:
-        """Keep what has converged, where the atoms are going to come back to it."""
-        is_scanned = self.scan is not None and self.scan.take(found, asked.order)
-        if self.scan is not None and is_scanned:
-            self._path.hold(self.scan.sources)
-        if is_scanned or asked.rests:
-            self.known.add(found)
-            for sample in found.samples:
-                if not isinstance(sample, OrbitileError):
-                    self._samples.put_behind(sample)
-
-    def refuse(self, positions: Positions, problem: str) -> None:
-        """Take note of a geometry that cannot be computed."""
-        if self.scan is not None:
-            self.scan.refuse(positions, problem)
-
-    def next(self, positions: Positions, fields: Sequence[Request]) -> Ahead | None:
-        """What is to be computed next when the atoms are somewhere, so that some fields are known; None for nothing."""
-        return None if self.scan is None else self.scan.next(positions, fields)
-
-    def before(self, ahead: Ahead, found: Converged) -> Converged:
-        """What a geometry that is computed ahead continues from: itself, its neighbour in the scan, or the nearest."""
-        nearest = self.known.nearest(ahead.positions, found) or found
-        is_there = np.array_equal(nearest.positions, ahead.positions)
-        beside = None if ahead.beside is None or is_there else self.known.at(ahead.beside)
-        return beside or nearest
-
-
 class Live:
     """A live molecule.
 
@@ -342,6 +287,8 @@ class Live:
         Its surfaces.
     origin : Origin or None
         What it is again when it is live no longer.
+    scan : RunningScan or None
+        What is computed ahead.
     """
 
     def __init__(
@@ -368,7 +315,8 @@ class Live:
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
         self._has_ended = False
-        self._scanning = Scanning(self.path, computing.samples)
+        self.scan: RunningScan | None = None
+        self._known = KnownGeometries()
         self._pulling = Pulling(viewer)
 
     # ---- what there is
@@ -377,11 +325,6 @@ class Live:
     def molecule(self) -> str:
         """Object of the viewer."""
         return self.following.molecule
-
-    @property
-    def scan(self) -> RunningScan | None:
-        """What is computed ahead."""
-        return self._scanning.scan
 
     @property
     def process_id(self) -> int | None:
@@ -451,16 +394,22 @@ class Live:
         self._look()
         scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.relax(None)
-        self._scanning.begin(RunningScan(scan, self._positions))
+        self._begin_scan(RunningScan(scan, self._positions))
         return scan
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
-        self._scanning.begin(None)
+        self._begin_scan(None)
+
+    def _begin_scan(self, scan: RunningScan | None) -> None:
+        self.scan, self._known = scan, KnownGeometries()
+        self.path.hold(())
 
     def next_of_scan(self) -> Ahead | None:
         """What of a scan is to be computed next, where there is a first field; None for nothing."""
-        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
+        if self.found is None or self.scan is None:
+            return None
+        return self.scan.next(self._positions, self.following.requests())
 
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0, and leave them alone.
@@ -557,7 +506,8 @@ class Live:
             if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
                 self._has_ended = True
                 return
-            self._scanning.refuse(asked.order.positions, str(error))
+            if self.scan is not None:
+                self.scan.refuse(asked.order.positions, str(error))
             if asked.is_ahead:
                 return
             if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
@@ -566,7 +516,7 @@ class Live:
                 self._viewer.say(f"{self.molecule}: {error}")
             self._failed = asked.order.positions, str(error)
             return
-        self._scanning.keep(found, asked)
+        self._keep(found, asked)
         if not asked.is_ahead:
             if lower := asked.order.lowered_by(found):
                 text = f"the energy is lower by {lower:.1g} hartree: that is shown"
@@ -575,6 +525,17 @@ class Live:
             self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
+
+    def _keep(self, found: Converged, asked: Asked) -> None:
+        """Keep what has converged where the atoms come back to it: they rested there, or it is scanned."""
+        is_scanned = self.scan is not None and self.scan.take(found, asked.order)
+        if self.scan is not None and is_scanned:
+            self.path.hold(self.scan.sources)
+        if is_scanned or asked.rests:
+            self._known.add(found)
+            for sample in found.samples:
+                if not isinstance(sample, OrbitileError):
+                    self._computing.samples.put_behind(sample)
 
     def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
@@ -587,7 +548,7 @@ class Live:
 
     def _recall(self) -> bool:
         """Show what is known already of where the atoms are; says whether they are left alone there."""
-        found = self._scanning.known.at(self._positions)
+        found = self._known.at(self._positions)
         if found is not None and (self.found is None or self.found.source != found.source):
             self._arrive(found)
         rests = self._rests()
@@ -616,7 +577,7 @@ class Live:
             self._ask_ahead()
         else:
             fields = {name: self.following.request(name, rests) for name in wanted}
-            after = self._scanning.known.nearest(self._positions, self.found)
+            after = self._known.nearest(self._positions, self.found)
             rough = not (found is None or rests or self._pulling.is_on)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation, rough=rough)
 
@@ -626,10 +587,13 @@ class Live:
             self._submit(self.found.positions, (), replace(self.found, samples=()), {}, True, compares=True)
 
     def _ask_ahead(self) -> None:
-        """Have a geometry of the scan computed."""
+        """Have a geometry of the scan computed, after itself, its neighbour in the scan, or the nearest."""
         ahead = self.next_of_scan()
         if ahead is not None and self.found is not None:
-            after = self._scanning.before(ahead, self.found)
+            after = self._known.nearest(ahead.positions, self.found) or self.found
+            is_there = np.array_equal(after.positions, ahead.positions)
+            if ahead.beside is not None and not is_there:
+                after = self._known.at(ahead.beside) or after
             self._submit(ahead.positions, ahead.fields, after, compares=ahead.compares)
 
     def _submit(
@@ -647,19 +611,8 @@ class Live:
         like = None if after is not None or self.origin is None else self.origin.wavefunction
         if like is not None and (like.spinors is not None or not np.array_equal(like.atomic_numbers, atoms)):
             like = None
-        order = Order(
-            self._key,
-            self.level,
-            atoms,
-            positions,
-            self.molecule,
-            folder,
-            requests,
-            relaxation,
-            after,
-            **how,
-            like=like,
-        )
+        what = self._key, self.level, atoms, positions, self.molecule, folder, requests, relaxation, after
+        order = Order(*what, **how, like=like)
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
