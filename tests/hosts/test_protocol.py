@@ -6,13 +6,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import orbitile
 from orbitile.hosts.server.protocol import PROTOCOL
 from orbitile.hosts.server.requests import REQUESTS, greeting, read_request
-from orbitile.hosts.server.window import VERBS
+from orbitile.hosts.server.serving import tell_live
+from orbitile.hosts.server.viewer import ServedViewer
+from orbitile.hosts.server.window import VERBS, ServedWindow
+from orbitile.session.live.live import LiveStatus
+from orbitile.session.session import Session
 from tests.hosts.test_vmd import in_vmd
 
 TCL = Path(orbitile.__file__).parent / "hosts" / "vmd"
@@ -82,6 +87,28 @@ def test_whatever_the_window_of_vmd_tells_is_declared():
     asked = set(re.findall(r"\bask ([a-z]+) ", text))
     assert asked
     assert asked <= set(REQUESTS)
+
+
+def test_a_live_molecule_is_told_of_in_one_way_with_a_window_too(tmp_path):
+    told = []
+    host = ServedViewer(told.append, tmp_path)
+    session = Session(host)
+    window = session.panel = ServedWindow(session, host)
+    try:
+        status = LiveStatus("m", "hf/sto-3g", "converged", "is there", ((0.0, -75.0), (1.0, -75.5)))
+        session.live.now = SimpleNamespace(status=status, following=SimpleNamespace(knows=lambda source: False))
+        window.show_live(status)
+        tell_live(session, host)
+        tell_live(session, host)
+        session.live.now = None
+        window.show_live(None)
+        tell_live(session, host)
+        events = [message for message in told if message["event"] == "live"]
+        assert [message["molecule"] for message in events] == ["m", ""]
+        assert events[0]["energy"] == -75.5
+        assert "energies" not in events[0]
+    finally:
+        window.browser.close()
 
 
 def test_the_first_message_describes_all_requests():

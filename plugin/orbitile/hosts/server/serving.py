@@ -17,44 +17,9 @@ from typing import Any, BinaryIO
 from ...base.errors import OrbitileError
 from ...base.temporary import own_folder
 from ...session.commands import orb_cancel
-from ...session.live.live import LiveStatus
 from ...session.session import Session
 from .requests import BadRequest, answer, done, greeting, read_request, take_places
-from .viewer import ServedViewer, Tell
-
-_NOTHING: dict[str, Any] = {"event": "live", "molecule": ""}
-
-
-class LiveNews:
-    """Tells how it is with the live molecule whenever that has changed.
-
-    Parameters
-    ----------
-    session : Session
-        Of the viewer.
-    host : ServedViewer
-        The viewer.
-    """
-
-    def __init__(self, session: Session, host: ServedViewer) -> None:
-        self._session, self._host = session, host
-        self._told = _NOTHING
-
-    def tell(self) -> None:
-        """Tell what has changed since this was called last."""
-        live = self._session.live.now
-        message = _NOTHING if live is None else message_of(live.status)
-        if message != self._told:
-            self._told = message
-            self._host.tell(message)
-
-
-def message_of(status: LiveStatus) -> dict[str, Any]:
-    """The event that tells of a live molecule: its status, with the last of the energies alone."""
-    parts = asdict(status)
-    energies = parts.pop("energies")
-    return {"event": "live", **parts, "energy": energies[-1][1] if energies else None}
-
+from .viewer import NO_LIVE, ServedViewer, Tell
 
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
@@ -62,6 +27,17 @@ _PATIENCE = 5.0
 """Time in seconds that a computation may take to stop when there is nobody left to tell."""
 _EVERY = 0.1
 """Interval between two attempts to stop it, in seconds."""
+
+
+def tell_live(session: Session, host: ServedViewer) -> None:
+    """Tell how it is with the live molecule, where that has changed: its status, with the last energy alone."""
+    live = session.live.now
+    if live is None:
+        host.tell_change(NO_LIVE)
+        return
+    parts = asdict(live.status)
+    energies = parts.pop("energies")
+    host.tell_change({"event": "live", **parts, "energy": energies[-1][1] if energies else None})
 
 
 def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> None:
@@ -88,7 +64,6 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
     with temporary as folder:
         host = ServedViewer(tell, Path(folder))
         session = Session(host)
-        news = LiveNews(session, host)
         tell(greeting(folder))
         waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         ended = threading.Event()
@@ -115,10 +90,10 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
                 if request is None:
                     break
                 reply = done(session, request)
-                news.tell()
+                tell_live(session, host)
                 tell(reply)
             host.tick()
-            news.tell()
+            tell_live(session, host)
         session.live.end()
 
 

@@ -156,6 +156,9 @@ def internal_error(error: Exception) -> str:
     return f"internal error (please report): {type(error).__name__}: {brief(str(error))}"
 
 
+NO_LIVE: dict[str, Any] = {"event": "live", "molecule": ""}
+"""What is told where no molecule is live."""
+
 Tell = Callable[[dict[str, Any]], None]
 """Sends a message."""
 
@@ -191,6 +194,7 @@ class ServedViewer(VolumeViewer):
         self._transparencies: dict[str, float] = {}
         self._last_visible = 0
         self._volumes: dict[tuple[str, int | None], weakref.ref[Volume]] = {}
+        self._latest: dict[str, dict[str, Any]] = {"live": NO_LIVE}
         self._send, self._folder = tell, folder
         self._sending = threading.Lock()
         self._sent = 0
@@ -208,6 +212,12 @@ class ServedViewer(VolumeViewer):
             self._send(message)
             self._sent += 1
             return self._sent
+
+    def tell_change(self, message: dict[str, Any]) -> None:
+        """Send an event of which there is one kind of news, unless it is as it was told last."""
+        if self._latest.get(message["event"]) != message:
+            self._latest[message["event"]] = message
+            self.tell(message)
 
     def set_there(self, names: set[str], seen: int | None = None) -> None:
         """Take note of the objects that the viewer had; of all others its volumes are gone too.

@@ -128,7 +128,6 @@ class ServedWindow(View):
         self._is_open = True
         self._cancelled = threading.Event()
         self._molecules: list[str] | None = None
-        self._told: dict[str, Any] = {}
         self.browser = Browser(session, self)
         self.showing = self.browser.showing
         self.show_molecule()
@@ -244,13 +243,13 @@ class ServedWindow(View):
 
     def set_busy(self, busy: bool) -> None:
         """Show, or no longer, that something is computed and can be cancelled."""
-        self._tell_changes("busy", {"busy": busy})
+        self._host.tell_change({"event": "busy", "busy": busy})
 
     def show_molecule(self) -> None:
         """Tell the table of orbitals, without what was filtered of another one."""
         self._words, self._chosen = "", None
         self._tell_table()
-        self._tell_changes("analyses", offered_message(self.browser.analysing.offered(self.showing.molecule)))
+        self._host.tell_change(offered_message(self.browser.analysing.offered(self.showing.molecule)))
 
     def _tell_table(self) -> None:
         browser = self.browser
@@ -291,8 +290,7 @@ class ServedWindow(View):
         self._tell_table()
 
     def show_live(self, status: LiveStatus | None) -> None:
-        """Tell what there is to say of the live molecule."""
-        self._tell_changes("live", {} if status is None else asdict(status))
+        """Nothing: the viewer is told of it with or without a window."""
 
     def chosen(self) -> Level | None:
         """The orbital that is chosen."""
@@ -302,9 +300,9 @@ class ServedWindow(View):
         """Tell what the controls stand at: the surface that they act on, or what comes next."""
         choices, shown = self.showing.choices, self.showing.shown()
         is_orbital = self.showing.acts_on_orbital()
-        self._tell_changes(
-            "choices",
+        self._host.tell_change(
             {
+                "event": "choices",
                 "isovalue": self.showing.isovalue if shown is not None else None,
                 "isovalue_range": self.showing.isovalue_range,
                 "unit": "" if shown is None else unit_in_print(shown.unit),
@@ -316,7 +314,7 @@ class ServedWindow(View):
                 "scale": None if shown is None else _scale(shown.scale),
                 "look": asdict(choices.look if shown is None else shown.look),
                 "rate": choices.rate,
-            },
+            }
         )
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
@@ -326,14 +324,14 @@ class ServedWindow(View):
         surfaces = [
             {**asdict(listed), "unit": unit_in_print(listed.unit), "scale": _scale(listed.scale)} for listed in rows
         ]
-        self._tell_changes("shown", {"surfaces": surfaces, "current": current, "row": row})
+        self._host.tell_change({"event": "shown", "surfaces": surfaces, "current": current, "row": row})
 
     def show_playback(self, playback: Playback | None) -> None:
         """Tell where the trajectory is that the molecule is."""
         at = {"frame": 0, "n_frames": 0, "playing": False, "state": ""}
         if playback is not None:
             at = {name: getattr(playback, name) for name in at}
-        self._tell_changes("playback", at)
+        self._host.tell_change({"event": "playback", **at})
 
     def show_field(self, field: str) -> None:
         """Name the field that is asked for."""
@@ -359,11 +357,6 @@ class ServedWindow(View):
     def is_idle(self) -> bool:
         """Whether it can be seen."""
         return self._is_open
-
-    def _tell_changes(self, event: str, parts: dict[str, Any]) -> None:
-        if self._told.get(event) != parts:
-            self._told[event] = parts
-            self._host.tell({"event": event, **parts})
 
 
 def _scale(scale: Scale | None) -> dict[str, Any] | None:
@@ -462,6 +455,7 @@ def with_legend(session: Session, taken: Path, target: Path) -> None:
 def offered_message(groups: Sequence[tuple[str, Sequence[OfferedAnalysis]]]) -> dict[str, Any]:
     """Analyses in groups, with their parameters, and the reason for those that the molecule does not have."""
     return {
+        "event": "analyses",
         "groups": [
             {
                 "title": title,
@@ -477,7 +471,7 @@ def offered_message(groups: Sequence[tuple[str, Sequence[OfferedAnalysis]]]) -> 
                 ],
             }
             for title, those in groups
-        ]
+        ],
     }
 
 
