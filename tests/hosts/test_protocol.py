@@ -84,7 +84,8 @@ def test_whatever_the_window_of_vmd_tells_is_declared():
     told = set(re.findall(r"(?<![\w:$-])(?:tell|tell_soon|::tell) ([a-z_]+)\b", text))
     assert len(told) > 20
     assert told <= set(VERBS)
-    asked = set(re.findall(r"\bask ([a-z]+) ", text))
+    asked = set(re.findall(r"\bask ([a-z]+) ", text)) | set(re.findall(r'\\"command\\": \\"([a-z]+)', text))
+    assert {"directions", "frame", "window"} < asked
     assert asked
     assert asked <= set(REQUESTS)
 

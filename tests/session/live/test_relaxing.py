@@ -17,9 +17,10 @@ from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.optimisation import LARGEST_FORCE
 from orbitile.session.commands import orb_path, orb_relax, orb_undo
-from orbitile.session.live import calculating, relaxing
+from orbitile.session.live import calculating, live
+from orbitile.session.live.live import Pulling
 from orbitile.session.live.order import Converged, Level, Order, Relaxation
-from orbitile.session.live.relaxing import LARGEST_STEP, Pulling, Relaxer, inner_forces
+from orbitile.session.live.relaxing import LARGEST_STEP, Relaxer, inner_forces
 from orbitile.session.session import Session
 from tests.session.live.moving_viewer import MovingViewer, live_session, tick_until
 
@@ -158,7 +159,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(relaxing, "time", made)
+    monkeypatch.setattr(live, "time", made)
     return made
 
 
@@ -240,7 +241,7 @@ def test_nothing_is_asked_twice_and_nothing_of_a_molecule_that_is_held_as_a_whol
 
 
 def test_it_ends_where_there_is_no_minimum(clock, viewer, pulls, monkeypatch):
-    monkeypatch.setattr(relaxing, "_STEPS", 5)
+    monkeypatch.setattr(live, "_STEPS", 5)
     positions = PLACES
     for _ in range(5):
         assert pulls.pull("m", positions, *answer(positions, positions + 0.1))

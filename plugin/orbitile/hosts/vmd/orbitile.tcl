@@ -44,6 +44,7 @@ namespace eval orbitile {
     variable busy 0
     variable heard 0                  ;# events that the server has told
     variable moved {}                 ;# molecules of whose frame the server does not know
+    variable seen_from ""             ;# directions that the server knows
     variable share 0.0                ;# of the work that is done
     variable told ""                  ;# by the last command
     variable home [file dirname [file normalize [info script]]]
@@ -69,6 +70,7 @@ proc orbitile::start {} {
         error "orbitile cannot be started with \"$command\": $opened"
     }
     set channel $opened
+    variable seen_from ""
     fconfigure $channel -encoding utf-8 -buffering line -translation lf -blocking 0
     fileevent $channel readable orbitile::receive
 }
@@ -172,9 +174,6 @@ proc orbitile::call {name words} {
     set before $busy
     set busy 1
     set failed [catch {
-        if {$name in {orb_picture orb_film} && [molinfo top] >= 0} {
-            ask directions "\"arguments\": [list_json [directions]]"
-        }
         if {$name eq "orb_live"} {
             set words [live_words $words]
         }
@@ -215,6 +214,7 @@ proc orbitile::ask {name arguments} {
     variable failure ""
     if {$channel eq ""} start
     tell_frames
+    tell_directions
     tell_atoms ""
     set mine [incr number]
     set replies($mine) ""
