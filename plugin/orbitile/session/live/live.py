@@ -761,8 +761,19 @@ class Live:
         like = None if after is not None or self.origin is None else self.origin.wavefunction
         if like is not None and (like.spinors is not None or not np.array_equal(like.atomic_numbers, atoms)):
             like = None
-        what = self._key, self.level, atoms, positions, self.molecule, folder, requests, relaxation, after
-        order = Order(*what, **how, like=like)
+        order = Order(
+            self._key,
+            self.level,
+            atoms,
+            positions,
+            self.molecule,
+            folder,
+            requests,
+            relaxation,
+            after,
+            **how,
+            like=like,
+        )
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
     def close(self) -> None:
