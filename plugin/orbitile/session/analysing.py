@@ -98,7 +98,7 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
 
 
 def source_of(viewer: Viewer, molecule: str) -> str:
-    """Where the wavefunctions of a molecule are; empty for one without, such as free atoms."""
+    """Where the wavefunctions of a molecule are; empty for one without, such as a promolecule."""
     source = viewer.molecules().get(molecule, "")
     return "" if is_volume_file(source) or is_promolecule(source) else source
 
@@ -258,7 +258,7 @@ class DrawnReports:
         return () if drawn is None else tuple(one for one in drawn.drawings if one in report.drawings)
 
     def follow(self) -> None:
-        """Take away what does not belong to what is seen, and draw it again where it does."""
+        """Take away what does not belong to what is visible, and draw it again where it does."""
         if not self._drawn:
             return
         there = self._viewer.objects()
@@ -278,7 +278,7 @@ class DrawnReports:
             return False
         at = self._viewer.positions(molecule)
         if at is None or drawn.positions is None or (drawn.order.frame is None and is_trajectory(drawn.order.source)):
-            return True  # of a whole path, or nobody knows
+            return True  # of a whole path, or unknown
         return at.shape == drawn.positions.shape and bool(np.abs(at - drawn.positions).max() < _DRAWN_WITHIN)
 
     def _drop(self, molecule: str, name: str) -> None:

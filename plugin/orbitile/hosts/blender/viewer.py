@@ -308,7 +308,7 @@ class BlenderViewer(TrajectoryViewer):
     def size(self, surface: Surface, volume: Volume) -> int:
         return _BYTES_A_FACE * len(surface.faces)
 
-    # ---- what is seen
+    # ---- what is visible
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         self._set_collection(molecule, hidden=True)

@@ -329,7 +329,7 @@ class Pulling:
     def pull(self, molecule: str, positions: Positions, order: Order, found: Converged) -> bool:
         """Move atoms in the viewer to where an answer takes them, see `target`; says whether there are such.
 
-        What is in the way is told the user, and ends this.
+        The user is told why the atoms cannot be moved, and this ends.
         """
         try:
             target = self.target(positions, order, found)
@@ -757,22 +757,12 @@ class Live:
         **how: bool,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead; how, as an `Order` says."""
-        folder, atoms = str(self.path.folder), self._numbers
+        folder, name, atoms = str(self.path.folder), self.molecule, self._numbers
         like = None if after is not None or self.origin is None else self.origin.wavefunction
         if like is not None and (like.spinors is not None or not np.array_equal(like.atomic_numbers, atoms)):
             like = None
         order = Order(
-            self._key,
-            self.level,
-            atoms,
-            positions,
-            self.molecule,
-            folder,
-            requests,
-            relaxation,
-            after,
-            **how,
-            like=like,
+            self._key, self.level, atoms, positions, name, folder, requests, relaxation, after, **how, like=like
         )
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 

@@ -261,7 +261,7 @@ _WIDTH = 90
 """Letters of a reason in a table."""
 
 _USUAL = {"distance": 21, "angle": 21, "dihedral": 37}
-"""Values of a scan of each kind, where nobody says how many."""
+"""Number of values of a scan of each kind, by default."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ class Activity:
 
     @property
     def share(self) -> float | None:
-        """Share of the work under way that is done; None where nobody knows."""
+        """Share of the work under way that is done; None where it is unknown."""
         return None
 
     def tick(self) -> None:

@@ -250,7 +250,7 @@ class Analysing(Activity):
             self.showing.ask_for_named(field)
 
     def choose_subject(self, molecule: str) -> bool:
-        """Act on the molecule that was analysed; says whether it is there. One without a wavefunction is free atoms."""
+        """Act on the molecule that was analysed; says whether it is there. One without a wavefunction is a promolecule."""
         host = self.session.host
         if molecule not in host.objects():
             self.view.say(f"{molecule} is gone.", error=True)
@@ -261,7 +261,7 @@ class Analysing(Activity):
         return self.showing.wavefunction is not None
 
     def _as_free_atoms(self, molecule: str) -> bool:
-        """Have an object without a wavefunction be free atoms, where its atoms are now; says whether it can be."""
+        """Have an object without a wavefunction be a promolecule, where its atoms are now; says whether it can be."""
         host = self.session.host
         try:
             source = self._promolecules.source_of(molecule, geometry_of(host, molecule))

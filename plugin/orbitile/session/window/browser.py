@@ -31,7 +31,7 @@ class Writing(Activity):
 
     @property
     def share(self) -> float | None:
-        """Share of a film that is done; None where nobody knows."""
+        """Share of a film that is done; None where it is unknown."""
         return self.session.saving.share
 
     def tick(self) -> None:
@@ -46,7 +46,7 @@ class Writing(Activity):
         return self.session.saving.is_busy
 
     def at_rest(self) -> bool:
-        """True: what is seen does not wait for it."""
+        """True: what is visible does not wait for it."""
         return True
 
     def cancel(self) -> None:
@@ -103,7 +103,7 @@ class Browser:
 
     @property
     def share(self) -> float | None:
-        """Share of the work under way that is done; None where nobody knows."""
+        """Share of the work under way that is done; None where it is unknown."""
         shares = (activity.share for activity in self.activities if activity.is_busy())
         return next((share for share in shares if share is not None), None)
 

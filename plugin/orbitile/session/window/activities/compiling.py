@@ -8,7 +8,7 @@ from ..browser import Browser
 
 
 class Compiling(Activity):
-    """Kernels made ready while nobody waits for anything else; told where that takes long."""
+    """Kernels compiled while nobody waits for anything else; the user is told where that takes long."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser, self.showing = browser, browser.showing
