@@ -250,7 +250,7 @@ class Analysing(Activity):
             self.showing.ask_for_named(field)
 
     def choose_subject(self, molecule: str) -> bool:
-        """Act on the molecule that was analysed; says whether it is there. One without a wavefunction is a promolecule."""
+        """Act on the molecule that was analysed; says whether it is there. Mere atoms are a promolecule."""
         host = self.session.host
         if molecule not in host.objects():
             self.view.say(f"{molecule} is gone.", error=True)
