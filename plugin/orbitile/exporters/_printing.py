@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..base.packages import required
 from ..model.surface import Surface
@@ -128,7 +129,7 @@ def _molecule(manifold: Any, molecule: Molecule, scale: float) -> Any:
 
 
 @cache
-def _stick() -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[NDArray[Any], NDArray[Any]]]:
+def _stick() -> tuple[Reals, NDArray[np.int64], NDArray[np.int64], tuple[NDArray[Any], NDArray[Any]]]:
     """A closed cylinder of two halves: corners, faces, the half of each corner, and which corners are the same."""
     wall = unit_stick(_SECTIONS)
     half = wall.vertices * [1, 1, 0.5]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.frame_stores import LOCKED, FrameStore, FrameStoreWriter, Grid, grid_of
 from ..files.writing import checked_target, claim, folder_written_atomically
@@ -167,7 +168,7 @@ class VolumeSeriesWriter:
         """Places of the frames that are there."""
         return np.flatnonzero(self._states == DONE).tolist()
 
-    def tell(self, start: int, found: Sequence[NDArray[np.float64] | str]) -> None:
+    def tell(self, start: int, found: Sequence[Reals | str]) -> None:
         """Say of frames, from a place on, that their values are in the store, or why they are missing.
 
         Parameters
@@ -221,7 +222,7 @@ def write_frames(path: Path, start: int, values: NDArray[np.floating]) -> None:
         array[start : start + len(values)] = values
 
 
-def coordinates_of(lattice: Lattice) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
+def coordinates_of(lattice: Lattice) -> tuple[tuple[str, ...], list[Reals]]:
     """Names of the axes of a lattice, and the places of the points along each of them, in Angstrom.
 
     They are x, y and z where the axes run along these; otherwise a, b and c, with lengths from the first point.

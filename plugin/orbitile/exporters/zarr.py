@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.zarr import ATTRIBUTE, COMPRESSOR, HEADING, LEVEL, codecs, kind_of_store, library
 from ..model.lattice import Lattice, averaged, pyramid
@@ -319,7 +320,7 @@ _AXIS_ATTRIBUTES = {name: {"long_name": f"{name} coordinate", "axis": name.upper
 _ALONG = {"long_name": "distance from the first point along this axis of the lattice"}
 
 
-def _first_point(lattice: Lattice, level: Lattice, names: tuple[str, ...]) -> NDArray[np.float64]:
+def _first_point(lattice: Lattice, level: Lattice, names: tuple[str, ...]) -> Reals:
     """Coordinates along the axes of the first point of a level, in Angstrom."""
     if names == _OBLIQUE:
         steps = np.linalg.solve(lattice.axes.T, level.origin - lattice.origin)

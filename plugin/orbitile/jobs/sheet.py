@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..files.writing import written_atomically
-from ..scenes.web.page import module
+from ..scenes.web import module
 from .columns import LIST, TEXT, Column, cell_of, columns_of, readable
 from .record import Record
 from .table import NAMES as TABLES

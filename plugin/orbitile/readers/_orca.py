@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError
 from ..gaussians.overlap import own_overlap
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
@@ -31,8 +32,6 @@ HIGHEST = 5
 
 _MINUS = (3, 4)
 """Those m whose functions have the opposite sign of ours."""
-
-Reals = NDArray[np.float64]
 
 
 class Contraction(NamedTuple):
@@ -123,7 +122,7 @@ def _components(shell: Shell) -> tuple[str, ...]:
     return tuple(f"-{name}" if shell.pure and int(name[1:]) in _MINUS else name for name in names)
 
 
-def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Reals) -> Orbitals:
+def _orbitals(path: Path, part: OrbitalSet, order: Indices, signs: Reals) -> Orbitals:
     if len(part.coefficients) != len(order):
         raise FileError(
             f"{path.name}: orbitals of {len(part.coefficients)} coefficients, expected {len(order)}, one for each "
@@ -141,7 +140,7 @@ def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Real
     return Orbitals(part.coefficients[order][:, kept] * signs[:, None], part.occupations[kept], energies, irreps)
 
 
-def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shell, ...], NDArray[np.intp], Reals]:
+def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Normalised shells, and what takes the coefficients of the file to ours: order of the rows, their signs."""
     shells: list[Shell] = []
     for atom, l, exponents, coefficients in contractions:

@@ -12,8 +12,7 @@ from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
 from . import cclib
 from ._frames import FramesInText
-from ._logs.parsing import parse_log
-from ._logs.programs import LOG_PATTERNS, PROGRAMS, is_log
+from ._logs import LOG_PATTERNS, PROGRAMS, is_log, parse_log
 
 DESCRIPTION = "logs with orbitals at several geometries"
 PATTERNS = LOG_PATTERNS

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.reading import check_room, numbers_in_text, read_bytes
 from ..model.lattice import Lattice
@@ -27,7 +28,7 @@ DESCRIPTION = "Gaussian cube files"
 PATTERNS = ("*.cube", "*.cub")
 KIND = "volume"
 
-Atoms = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+Atoms = tuple[NDArray[np.int64], Reals, Reals]
 
 _OUR_TITLE = re.compile(r"(.*?)(?: \[(.*)\])?")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..base.packages import install_command
 from ..files.plain import PlainFile
@@ -104,7 +104,7 @@ def _n_frames(path: str) -> int:
         return len(file)
 
 
-def positions_of(path: str, topology: str, index: int) -> NDArray[np.float64]:
+def positions_of(path: str, topology: str, index: int) -> Reals:
     """Positions of the atoms in a frame, shape (n_atoms, 3), in nanometres."""
     import mdtraj
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.reading import check_room
 from ..model.lattice import Lattice
@@ -128,7 +129,7 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
     return lattice_of_file(name, origin * angstrom, axes * angstrom, (nx, ny, nz))
 
 
-def cell_axes(lengths: NDArray[np.float64], angles: NDArray[np.float64]) -> NDArray[np.float64]:
+def cell_axes(lengths: Reals, angles: Reals) -> Reals:
     """Vectors of a unit cell with a along x and b in the xy plane.
 
     Parameters
@@ -150,9 +151,7 @@ def cell_axes(lengths: NDArray[np.float64], angles: NDArray[np.float64]) -> NDAr
     return unit * lengths[:, None]
 
 
-def _unskewed(
-    origin: NDArray[np.float64], axes: NDArray[np.float64], header: Any, start: bytes, name: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _unskewed(origin: Reals, axes: Reals, header: Any, start: bytes, name: str) -> tuple[Reals, Reals]:
     """Undo the skew transformation of CCP4, Xo(map) = S (Xo(atoms) - t), where the header has one."""
     order = header.dtype["nx"].byteorder
     prefix = order if order in "<>" else "="

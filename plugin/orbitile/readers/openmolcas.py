@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError, OrbitileError
 from ..files import hdf5
 from ..files.reading import damage_as_error
@@ -116,9 +116,7 @@ def _text(value: Any) -> str:
     return (data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)).strip()
 
 
-def _shells(
-    contents: dict[str, Any], ids: str, path: Path
-) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(contents: dict[str, Any], ids: str, path: Path) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells, and what takes coefficients of the file to ours: order of the rows, factor of each row."""
     functions = [tuple(row) for row in np.asarray(contents[ids], np.int64).tolist()]
     if max(Counter(functions).values(), default=1) > 1:
@@ -157,7 +155,7 @@ def _values_of_m(l: int, pure: bool) -> list[int]:
     return [0, *(m for n in range(1, l + 1) for m in (n, -n))]
 
 
-def _orbitals(contents: dict[str, Any], spin: str, order: NDArray[np.intp], factors: NDArray[np.float64]) -> Orbitals:
+def _orbitals(contents: dict[str, Any], spin: str, order: Indices, factors: Reals) -> Orbitals:
     """Orbitals of one spin over basis functions, those of all irreps together."""
     sizes = np.atleast_1d(contents["NBAS"]).astype(int).tolist()
     n_basis = len(order)

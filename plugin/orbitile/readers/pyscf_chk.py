@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError
 from ..files.hdf5 import SIGNATURE, library
 from ..files.reading import damage_as_error
@@ -30,8 +31,6 @@ from ..model.libcint import components_of_spinors, functions_of, n_spinors
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import Shell, Wavefunction, are_natural
 from ._isolation import isolated
-
-Reals = NDArray[np.float64]
 
 DESCRIPTION = "PySCF checkpoint files"
 PATTERNS = ("*.chk", "*.chkfile")
@@ -219,7 +218,7 @@ def _side_by_side(coefficients: NDArray[Any], occupations: Reals, energies: Real
 
 
 def _two_components(
-    molecule: _Molecule, coefficients: NDArray[Any], rows: NDArray[np.intp], factors: Reals
+    molecule: _Molecule, coefficients: NDArray[Any], rows: Indices, factors: Reals
 ) -> tuple[NDArray[np.complex128], tuple[Shell, ...]]:
     """Components over our functions, and these: from functions of both spins or from spinors, as is orthonormal."""
     candidates: list[tuple[NDArray[Any], tuple[Shell, ...]]] = []

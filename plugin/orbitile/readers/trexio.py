@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Flags, Indices, Reals
 from ..base.errors import FileError
 from ..base.packages import required
 from ..files.reading import damage_as_error
@@ -105,7 +106,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
         occupations = _aufbau(contents.get("electron_up_num"), contents.get("electron_dn_num"), spins)
     occupations = np.asarray(occupations, float)
 
-    def part(chosen: NDArray[np.bool_]) -> Orbitals:
+    def part(chosen: Flags) -> Orbitals:
         return Orbitals(
             coefficients[:, chosen],
             occupations[chosen],
@@ -142,7 +143,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     )
 
 
-def _cell(contents: dict[str, Any], path: Path) -> NDArray[np.float64]:
+def _cell(contents: dict[str, Any], path: Path) -> Reals:
     """Vectors of the cell in bohr, one a row; empty for a molecule.
 
     Raises
@@ -158,7 +159,7 @@ def _cell(contents: dict[str, Any], path: Path) -> NDArray[np.float64]:
     return np.array(vectors, float)
 
 
-def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells, and what takes the coefficients of the file to ours: order of the rows, factor of each row."""
     momenta = np.asarray(contents["basis_shell_ang_mom"])
     atoms = np.asarray(contents["basis_nucleus_index"])
@@ -200,7 +201,7 @@ def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], NDArray[np.int
     return tuple(shells), np.concatenate(rows), np.concatenate(factors)
 
 
-def _aufbau(up: Any, down: Any, spins: NDArray[np.int64]) -> NDArray[np.float64]:
+def _aufbau(up: Any, down: Any, spins: NDArray[np.int64]) -> Reals:
     """Occupations of a file that gives the numbers of electrons only."""
     occupations = np.zeros(len(spins))
     n_up, n_down = int(up or 0), int(down or 0)
@@ -213,7 +214,7 @@ def _aufbau(up: Any, down: Any, spins: NDArray[np.int64]) -> NDArray[np.float64]
     return occupations
 
 
-def _atomic_numbers(charges: NDArray[np.float64], labels: Any) -> NDArray[np.int64]:
+def _atomic_numbers(charges: Reals, labels: Any) -> NDArray[np.int64]:
     """Elements by their labels, where those are symbols, otherwise by their charges."""
     numbers = np.rint(charges).astype(np.int64)
     for n, label in enumerate([] if labels is None else labels):

@@ -17,8 +17,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import ConventionError, FileError, OrbitileError
 from ..files.encodings import text_of
 from ..files.plain import PlainFile
@@ -114,7 +114,7 @@ def _wavefunction(path: Path) -> Wavefunction:
     )
 
 
-def _atoms(coord: Group) -> tuple[list[str], NDArray[np.float64]]:
+def _atoms(coord: Group) -> tuple[list[str], Reals]:
     """Symbols as written, and positions in bohr."""
     if "frac" in coord.options:
         raise FileError(f"{coord.file}: fractional coordinates, of a periodic calculation, are not supported")
@@ -169,9 +169,7 @@ def _blocks(library: Group) -> dict[str, list[str]]:
     }
 
 
-def _shells(
-    basis: Group, assigned: Mapping[str, list[str]]
-) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(basis: Group, assigned: Mapping[str, list[str]]) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells, and what takes coefficients of the file to ours: order of the rows, sign of each row."""
     blocks = _blocks(basis)
     shells: list[Shell] = []
@@ -195,9 +193,9 @@ def _components(shell: Shell) -> list[str]:
     return [f"-{name}" if name in _OPPOSITE.get(l, ()) else name for name in names]
 
 
-def _contractions(lines: Sequence[str], file: str) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+def _contractions(lines: Sequence[str], file: str) -> list[tuple[int, Reals, Reals]]:
     """Angular momentum, exponents and coefficients of the shells of an entry: `3 s`, and so many lines."""
-    found: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+    found: list[tuple[int, Reals, Reals]] = []
     at = 0
     while at < len(lines):
         words = lines[at].split()
@@ -230,9 +228,7 @@ def _core_electrons(
     return cores
 
 
-def _orbitals(
-    found: Group, groups: Mapping[str, Group], name: str, order: NDArray[np.intp], signs: NDArray[np.float64]
-) -> Orbitals:
+def _orbitals(found: Group, groups: Mapping[str, Group], name: str, order: Indices, signs: Reals) -> Orbitals:
     """The orbitals of a group."""
     if "expanded" in found.options:
         raise FileError(f"{found.file}: orbitals to start from, as define makes them; dscf or ridft has not run yet")
@@ -242,7 +238,7 @@ def _orbitals(
     width = int(columns[2])
     n_basis = len(order)
     energies: list[float] = []
-    values: list[NDArray[np.float64]] = []
+    values: list[Reals] = []
     irreps: list[str] = []
     headings = [n for n, line in enumerate(found.lines) if "eigenvalue=" in line] + [len(found.lines)]
     if len(headings) > 1 and headings[0] != 0:
@@ -271,7 +267,7 @@ def _orbitals(
     return Orbitals(coefficients, _occupations(groups, name, len(values)), np.array(energies))
 
 
-def _occupations(groups: Mapping[str, Group], name: str, n: int) -> NDArray[np.float64]:
+def _occupations(groups: Mapping[str, Group], name: str, n: int) -> Reals:
     """Electrons in orbitals as `control` has them: ` a 1-7,9 ( 2 )`."""
     wanted = {"uhfmo_alpha": ("alpha shells",), "uhfmo_beta": ("beta shells",)}.get(
         name, ("closed shells", "open shells")

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..files.plain import PlainFile
 from ..model.elements import SYMBOLS
@@ -112,7 +112,7 @@ class XyzGeometries:
                     f"{shown!r}"
                 ) from error
         with np.errstate(over="ignore"):  # absurd lengths, which the geometry refuses
-            scaled: NDArray[np.float64] = positions * angstrom
+            scaled: Reals = positions * angstrom
         try:
             return Geometry(numbers, scaled)
         except OrbitileError as error:

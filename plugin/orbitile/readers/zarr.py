@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..files.zarr import ATTRIBUTE, HEADINGS, attributes_of, library
 from ..model.geometry import Geometry
@@ -125,7 +126,7 @@ def _ours(path: Path, ours: Mapping[str, Any]) -> StoredVolume:
     )
 
 
-def _atoms(ours: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def _atoms(ours: Any, name: str) -> tuple[NDArray[np.int64], Reals, Reals]:
     if ours is None:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))
     try:
@@ -186,7 +187,7 @@ def _by_ome(path: Path, attributes: Mapping[str, Any], version: int) -> StoredVo
     )
 
 
-def _placed(steps: Sequence[Any], n: int, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _placed(steps: Sequence[Any], n: int, name: str) -> tuple[Reals, Reals]:
     """Scale and shift of each axis by transformations that follow one another."""
     scale, shift = np.ones(n), np.zeros(n)
     for step in steps:
