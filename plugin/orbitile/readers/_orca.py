@@ -125,8 +125,8 @@ def _components(shell: Shell) -> tuple[str, ...]:
 def _orbitals(path: Path, part: OrbitalSet, order: Indices, signs: Reals) -> Orbitals:
     if len(part.coefficients) != len(order):
         raise FileError(
-            f"{path.name}: orbitals of {len(part.coefficients)} coefficients, expected {len(order)}, one for each "
-            "basis function; damaged, or orbitals and basis set of different calculations"
+            f"{path.name}: expected {len(order)} coefficients in each orbital, one for each basis function, got "
+            f"{len(part.coefficients)}: damaged"
         )
     kept = np.any(part.coefficients != 0, axis=0)  # where functions depend on others, the orbitals missing are empty
     if not kept.any():
@@ -146,7 +146,7 @@ def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shel
     for atom, l, exponents, coefficients in contractions:
         if l > HIGHEST:
             letter = ANGULAR_MOMENTUM_LETTERS[l]
-            raise FileError(f"{path.name}: signs of ORCA's {letter} functions are not known, only those of s to h")
+            raise FileError(f"{path.name}: the signs of ORCA's {letter} functions are unknown, expected s to h")
         shells.append(Shell(atom, l, True, exponents, normalised(exponents, coefficients, l)))
     return tuple(shells), *order_and_signs(shells, _components)
 
@@ -195,14 +195,14 @@ def with_density(wavefunction: Wavefunction, densities: Sequence[Density], file:
     orbitals = Path(wavefunction.source).name
     if not ours:
         raise FileError(
-            f"{file}: no matrix of {n} by {n}, as the orbitals of {orbitals} ask for: they are of different "
-            "calculations, or it is damaged"
+            f"{file}: expected a matrix of {n} by {n} for the orbitals of {orbitals}, got none: damaged, or of "
+            "different calculations"
         )
     own = _density_of(wavefunction)
     if _SCF in ours and not np.abs(ours[_SCF] - own).max() <= _TOLERANCE * max(1.0, np.abs(own).max()):
         raise FileError(
-            f"{file}: its density of the self-consistent field is not that of the orbitals in {orbitals}: they are of "
-            "different calculations"
+            f"{file}: its self-consistent density is not that of the orbitals in {orbitals}: they are of different "
+            "calculations"
         )
     overlap = own_overlap(wavefunction)
     others = [

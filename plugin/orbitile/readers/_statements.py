@@ -120,8 +120,7 @@ def _fchk(data: bytes) -> Statements:
         if field[2] in (b"I", b"R"):
             if name == "Alpha MO coefficients" and _integer(name, field[3]) > 2 * values.get(_BASIS, np.inf) ** 2:
                 raise OrbitileError(
-                    "its orbitals are complex or mix the spins (GHF of Gaussian); of such only those in checkpoint "
-                    "files of PySCF are read"
+                    "its orbitals are complex or mix the spins (GHF of Gaussian); such are read of PySCF alone"
                 )
             end = fields[n + 1][0] if n + 1 < len(fields) else len(data)
             arrays[name] = data[start + field.end() : end]
@@ -133,14 +132,14 @@ def _fchk(data: bytes) -> Statements:
         if electrons is not None and alpha + beta != electrons:
             raise FileError(
                 f"its electron counts contradict each other: {alpha:g} alpha and {beta:g} beta electrons, but "
-                f"{electrons:g} in all; which orbital is the HOMO is therefore unknown"
+                f"{electrons:g} in all; so the HOMO is unknown"
             )
         method = next(iter(data.split(b"\n", 2)[1].split()[1:2]), b"") if data.count(b"\n") > 1 else b""
         beta_arrays = (b"\nBeta Orbital Energies  ", b"\nBeta MO coefficients  ")
         if method.upper().startswith(b"U") and not all(heading in data for heading in beta_arrays):
             raise FileError(
-                f"it is of an unrestricted calculation ({method.decode('latin-1')}), but its beta orbitals are "
-                "missing: cut off, or their heading is damaged"
+                f"it is of an unrestricted calculation ({method.decode('latin-1')}), but has no beta orbitals: cut "
+                "off, or their heading is damaged"
             )
     for name in ("Alpha Orbital Energies", "Alpha MO coefficients"):
         if name not in arrays:
@@ -148,9 +147,9 @@ def _fchk(data: bytes) -> Statements:
                 f"it has no {name!r}: the calculation did not converge, wrote no orbitals, or the heading is damaged"
             )
     if values.get("Number of translation vectors", 0) > 0:
+        n_vectors = values["Number of translation vectors"]
         raise OrbitileError(
-            f"it is of a periodic system ({values['Number of translation vectors']:g} translation vectors); of such "
-            "only Molden and TREXIO files of CP2K are read"
+            f"it is periodic ({n_vectors:g} translation vectors); such systems are read from Molden and TREXIO files only"
         )
     independent = values.get("Number of independent functions", values.get("Number of independant functions"))
     kinetic = _kinetic(*map(values.get, _OF_VIRIAL))
@@ -345,26 +344,15 @@ _MWFN_GHOST = re.compile(rb"^([ \t]*\d+[ \t]+)(\S+[ \t]+)0([ \t]+0*\.0*[ \t])", 
 
 
 def _mwfn(data: bytes) -> Statements:
-    stated = Stated(
-        _number_after(rb"Charge *=", data),
-        None,
-        _number_after(rb"Naelec *=", data),
-        _number_after(rb"Nbelec *=", data),
-    )
+    charge, alpha, beta = (_number_after(name + b" *=", data) for name in (b"Charge", b"Naelec", b"Nbelec"))
+    stated = Stated(charge, None, alpha, beta)
     end = data.find(b"# Basis function")
     head = data[: max(end, 0)]
     plain = _MWFN_GHOST.sub(rb"\g<1>\g<2>1\g<3>", head)
     return Statements(stated, copy=plain + data[len(head) :] if plain != head else None)
 
 
-_READERS = {
-    "molden": _molden,
-    "fchk": _fchk,
-    "molekel": _molekel,
-    "wfn": _wfn,
-    "wfx": _wfx,
-    "mwfn": _mwfn,
-}
+_READERS = {"molden": _molden, "fchk": _fchk, "molekel": _molekel, "wfn": _wfn, "wfx": _wfx, "mwfn": _mwfn}
 
 
 # ---- Molden files
@@ -473,8 +461,8 @@ def of_both_spins(data: bytes) -> bytes:
             (_, alpha), (start, end) = (next(at for name, *at in found if name == "mo") for found in parts)
             return first[:alpha] + second[start:end] + first[alpha:]
     raise OrbitileError(
-        f"it is {len(starts)} Molden files one after another; each starts at a line [Molden Format]: keep the one that "
-        "is wanted in a file of its own"
+        f"it is {len(starts)} Molden files one after another, each from a line [Molden Format] on: put the one that is "
+        "wanted into a file of its own"
     )
 
 
@@ -731,10 +719,8 @@ def _cells(heading: bytes, text: bytes) -> tuple[Reals, ...]:
         vectors = np.empty(0)
     volume = abs(np.linalg.det(vectors)) if vectors.shape == (3, 3) and np.all(np.abs(vectors) < FARTHEST) else 0.0
     if not volume > SMALLEST_CELL:
-        raise FileError(
-            f"[Cell]: expected three lines of three numbers, the vectors that span a cell, got "
-            f"{text.decode('latin-1')[:80]!r}"
-        )
+        got = text.decode("latin-1")[:80]
+        raise FileError(f"[Cell]: expected three lines of three numbers, the vectors of a cell, got {got!r}")
     unit = heading.partition(b"]")[2].strip().lower()
     if unit.startswith(b"au"):
         return (vectors,)
@@ -835,7 +821,6 @@ def _entries(text: bytes, section: str, names: list[str]) -> list[tuple[int, flo
                 raise IndexError
             result += [(atom, float(value)) for atom in atoms]
         except (ValueError, IndexError):
-            raise FileError(
-                f"[{section}]: expected an atom from 1 to {len(names)} and a number, got {line!r}"
-            ) from None
+            expected = f"an atom from 1 to {len(names)} and a number"
+            raise FileError(f"[{section}]: expected {expected}, got {line!r}") from None
     return result

@@ -63,8 +63,8 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
             kept = {name: value for name, value in contents.items() if not name.startswith("MO_")}
             return openmolcas.converted(kept | orbitals, original)
     raise FileError(
-        f"{original.name}: orbitals of OpenMolcas over {'+'.join(map(str, sizes))} basis functions, but no HDF5 file "
-        "(.scf.h5, .rasscf.h5, .guessorb.h5) with that basis set lies beside it; copy one there"
+        f"{original.name}: expected an HDF5 file (.scf.h5, .rasscf.h5, .guessorb.h5) with the basis set of its "
+        f"{'+'.join(map(str, sizes))} functions beside it, got none; copy one there"
     )
 
 

@@ -167,16 +167,13 @@ def _repair(message: str) -> str:
 
 
 def _wavefunction(
-    data: Any,
-    found: Statements,
-    cell: Reals,
-    path: Path,
-    format_name: str,
-    repairs: list[str],
+    data: Any, found: Statements, cell: Reals, path: Path, format_name: str, repairs: list[str]
 ) -> Wavefunction:
     for name, what in (("atcoords", "atoms"), ("obasis", "basis set"), ("mo", "orbitals")):
         if getattr(data, name, None) is None:
-            raise FileError(f"{path.name}: this {format_name} file holds no {what}, so there are no orbitals to show")
+            raise FileError(
+                f"{path.name}: this {format_name} file holds no {what}, expected atoms, basis set and orbitals"
+            )
     remarks: tuple[str, ...] = ()
     if len(found.cells) > 1:
         unit = "Angstrom" if cell is found.cells[0] else "bohr"
@@ -520,7 +517,8 @@ def _divided(basis: Any, factors: Any) -> Any:
 # which damaged ones are not; the occupations of other orbitals C are then the diagonal elements of C^T S P S C.
 
 _SLACK = 0.1
-"""Electrons by which natural orbitals of perturbation theory may hold more than they can, or fewer than none."""
+"""Electrons by which occupations of natural orbitals may be negative, or above what an orbital holds, in perturbation
+theory."""
 
 _SAME = 0.01
 """Electrons in sums of printed occupations."""
@@ -531,14 +529,11 @@ _OF_CORE = -0.2
 _BOUND = -0.05
 """Energy in hartree that the lowest orbital of a neutral molecule is below; in caesium it has -0.12."""
 
-OCCUPATIONS = (
-    "where energies of orbitals stand the file has occupations, which belong to natural orbitals: they are taken for "
-    "that, and there are no energies"
-)
+OCCUPATIONS = "the file has occupations of natural orbitals in place of orbital energies, and no energies"
 
 NEITHER = (
-    "what stands where energies of orbitals do is neither energies nor occupations (zeros, or eigenvalues of others): "
-    "it is not shown, and which orbital is the HOMO is unknown"
+    "the orbital energies of the file are neither energies nor occupations (zeros, or eigenvalues of something else): "
+    "they are not shown, and the HOMO is unknown"
 )
 
 

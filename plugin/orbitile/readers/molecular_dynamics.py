@@ -76,15 +76,8 @@ class DynamicsGeometries:
             size = sum(file.path.stat().st_size for file in (self._file, self._topology))
         except OSError as error:
             raise FileError(f"{self._path}: cannot be read ({error.strerror})") from error
-        return isolated(
-            function,
-            str(self._file.path),
-            str(self._topology.path),
-            *arguments,
-            name=self._path.name,
-            library="MDTraj",
-            size=size,
-        )
+        paths = str(self._file.path), str(self._topology.path)
+        return isolated(function, *paths, *arguments, name=self._path.name, library="MDTraj", size=size)
 
 
 def contents_of(path: str, topology: str) -> tuple[list[int], int]:

@@ -49,8 +49,7 @@ def read(path: Path) -> tuple[Volume, ...]:
         if min(counts) < 1 or extended < 0 or mode not in BYTES_OF_MODE:
             raise FileError(
                 f"{name}: expected positive counts, mode {', '.join(map(str, BYTES_OF_MODE))} and an extended header "
-                f"of 0 or more bytes, got counts {counts}, mode {mode}, {extended} bytes; not a map of real numbers, "
-                "or a damaged one"
+                f"of 0 or more bytes, got counts {counts}, mode {mode}, {extended} bytes; no map of real numbers"
             )
         check_room(name, counts[0] * counts[1] * counts[2], size - 1024 - extended, BYTES_OF_MODE[mode], "values")
         with warnings.catch_warnings():
@@ -110,7 +109,7 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
     if not np.all(np.isfinite(lengths)) or np.any(lengths <= 0) or np.any(intervals < 1):
         raise FileError(
             f"{name}: expected positive cell lengths and intervals, got {lengths.tolist()} and {intervals.tolist()}; "
-            "an image rather than a map, or a damaged header"
+            "an image, or a damaged header"
         )
     if np.all(angles == 0):  # left out by old programs
         angles = np.full(3, 90.0)

@@ -140,9 +140,8 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
         others = [name for suffix, what in KINDS.items() if what in NAMES for name in _names_beside(original, suffix)]
         listed = f"; beside it are {', '.join(others)}" if others else ""
         what = "a basis set" if kind == "basis" else "a density matrix" if kind else "neither orbitals nor an archive"
-        raise FileError(
-            f"{original.name}: holds {what}; the orbitals of an NBO job are in its files .32 to .40 and .47{listed}"
-        )
+        expected = "the orbitals of an NBO job are in its files .32 to .40 and .47"
+        raise FileError(f"{original.name}: holds {what}; {expected}{listed}")
     return _Job(original).orbitals(path, kind)
 
 
@@ -159,8 +158,8 @@ class _Job:
         if basis is None:
             stem = Path(name_within(original.name)).stem
             raise FileError(
-                f"{original.name}: holds coefficients only; their basis set is in {stem}.31 (or the archive "
-                f"{stem}.47), which is not beside it. PLOT in $NBO writes it"
+                f"{original.name}: holds coefficients only; put the basis set {stem}.31, which PLOT in $NBO writes, or "
+                f"the archive {stem}.47 beside it"
             )
         self.basis = basis
         self.archive = archive if archive is not None and _is_same(basis, archive.basis) else None
@@ -199,7 +198,7 @@ class _Job:
             if not abs(norms[worst] - 1) <= _NORM:
                 raise FileError(
                     f"{name}: orbital {worst + 1} has norm {norms[worst]:.5f} in the basis set beside it, expected 1: "
-                    f"the basis set is that of another job{self._titles(path)}, or its functions are in no known order"
+                    f"that is of another job{self._titles(path)}, or its functions are in no known order"
                 )
         densities = self._densities(basis, overlap)
         named = self._named(kind, blocks, densities, basis)
@@ -232,9 +231,8 @@ class _Job:
         if parent is None or all(len(block.labels) and len(block.occupations) for block in blocks):
             return blocks
         theirs = self._supplement(parent, lambda path: read_orbitals(path, len(self.basis)))
-        if theirs is None or [block.coefficients.shape for block in theirs] != [
-            one.coefficients.shape for one in blocks
-        ]:
+        shapes = [[block.coefficients.shape for block in some] for some in (blocks, theirs or [])]
+        if theirs is None or shapes[0] != shapes[1]:
             return blocks
         pairs = zip(blocks, theirs, strict=True)
         if kind == "NLMO":  # they have the names of the bonds that they come from, not their occupancies
@@ -339,9 +337,7 @@ def _of_archive(archive: Archive, path: Path) -> Wavefunction:
             kind, there = "NO", overlap @ root
             orbitals = [root @ np.linalg.eigh(there.T @ matrix @ there)[1][:, ::-1] for matrix in densities]
         else:
-            raise FileError(
-                f"{path.name}: this archive has no $LCAOMO, $FOCK or $DENSITY that orbitals could be had from"
-            )
+            raise FileError(f"{path.name}: expected orbitals in this archive ($LCAOMO, $FOCK or $DENSITY), got none")
     if len(orbitals) < n_sets:
         orbitals = orbitals * n_sets
     sets = []
@@ -519,12 +515,8 @@ def _basis_of_archive(name: str, sections: dict[str, str], n_atoms: int, n: int,
     components, counts, begins = (_whole_numbers(name, contract, key, n_shells) for key in ("NCOMP", "NPRIM", "NPTR"))
     letters = [f"C{letter}" for letter in "SPDFGHI"[: HIGHEST + 1]]
     lists = [contract.get(key, np.zeros(n_primitives)) for key in ("EXP", *letters)]
-    if (
-        n_primitives < 1
-        or any(len(one) != n_primitives for one in lists)
-        or sum(components) != n
-        or min(components) < 1
-    ):
+    are_whole = n_primitives > 0 and all(len(one) == n_primitives for one in lists)
+    if not are_whole or sum(components) != n or min(components) < 1:
         raise FileError(f"{name}: the lists in $CONTRACT are not those of {n_shells} shells, {n_primitives} primitives")
     ends = np.cumsum(components)
     centres, labels = _whole_numbers(name, functions, "CENTER", n), _whole_numbers(name, functions, "LABEL", n)
@@ -568,9 +560,8 @@ def _norms(name: str, ours: Reals, theirs: Reals) -> Reals:
     if not deviation.max() <= _OVERLAP:
         i, j = np.unravel_index(int(deviation.argmax()), deviation.shape)
         raise FileError(
-            f"{name}: the overlap of two basis functions is {ours[i, j]:.5f} by $BASIS and $CONTRACT, and "
-            f"{theirs[i, j] / norms[i] / norms[j]:.5f} by $OVERLAP: order, signs or norms of its "
-            "functions are unknown"
+            f"{name}: the overlap of two basis functions is {ours[i, j]:.5f} by $BASIS and $CONTRACT, but "
+            f"{theirs[i, j] / norms[i] / norms[j]:.5f} by $OVERLAP: order, signs or norms of its functions are unknown"
         )
     return norms
 
@@ -687,9 +678,8 @@ def read_basis(path: Path) -> Basis:
     numbers = np.maximum(atoms[:, 0], 0).astype(np.int64)
     values = numbers_in_text("\n".join(parts[4]).encode(), name, len(lines))
     if len(values) % n_primitives or not 2 <= len(values) // n_primitives <= HIGHEST + 2:
-        raise FileError(
-            f"{name}: expected exponents and coefficients of {n_primitives} primitives, got {len(values)} numbers"
-        )
+        expected = f"exponents and coefficients of {n_primitives} primitives"
+        raise FileError(f"{name}: expected {expected}, got {len(values)} numbers")
     lists = list(values.reshape(-1, n_primitives))
     words = _integers(parts[3], name)
     heads: list[list[int]] = []
@@ -757,10 +747,8 @@ def symmetric(values: Reals, n: int, name: str, what: str) -> Reals:
     if len(values) == n * n:
         return values.reshape(n, n)
     if len(values) != n * (n + 1) // 2:
-        raise FileError(
-            f"{name}: {what}: expected {n * (n + 1) // 2} or {n * n} elements for {n} basis functions, got "
-            f"{len(values)}"
-        )
+        expected = f"{n * (n + 1) // 2} or {n * n} elements for {n} basis functions"
+        raise FileError(f"{name}: {what}: expected {expected}, got {len(values)}")
     matrix = np.zeros((n, n))
     matrix[np.tril_indices(n)] = values
     return matrix + np.tril(matrix, -1).T
@@ -791,8 +779,8 @@ def _block(rows: list[str], rest: list[str], name: str, line: int, n_basis: int)
     n = len(values) // each
     if len(values) % each or not 1 <= n <= n_basis:
         raise FileError(
-            f"{name}: {len(values)} numbers are no coefficients of orbitals over the {n_basis} basis functions beside "
-            "it: it is cut off, or belongs to another job"
+            f"{name}: expected orbitals over the {n_basis} basis functions beside it, got {len(values)} numbers: it is "
+            "cut off, or belongs to another job"
         )
     coefficients = values[: n * n_basis].reshape(n, n_basis).T
     return Block(coefficients, values[n * n_basis :], _labels(rest, n))
@@ -971,10 +959,9 @@ def within_reach(name: str, positions: Reals) -> Reals:
     FileError
         When they are not, or beyond all molecules.
     """
-    if not np.abs(positions).max(initial=0.0) <= FARTHEST:
-        raise FileError(
-            f"{name}: expected coordinates of atoms up to {FARTHEST:g} bohr, got {np.abs(positions).max():g}"
-        )
+    farthest = np.abs(positions).max(initial=0.0)
+    if not farthest <= FARTHEST:
+        raise FileError(f"{name}: expected coordinates of atoms up to {FARTHEST:g} bohr, got {farthest:g}")
     return positions
 
 
@@ -1051,10 +1038,8 @@ def shells_of(
         if not 1 <= atom <= n_atoms:
             raise FileError(f"{name}: shell {number} is on atom {atom}, expected one from 1 to {n_atoms}")
         if not (begin >= 1 and count >= 1 and begin - 1 + count <= len(primitives.exponents)):
-            raise FileError(
-                f"{name}: shell {number} has primitives {begin} to {begin + count - 1}, expected some of 1 to "
-                f"{len(primitives.exponents)}"
-            )
+            got = f"{begin} to {begin + count - 1}, expected some of 1 to {len(primitives.exponents)}"
+            raise FileError(f"{name}: shell {number} has primitives {got}")
         chosen = slice(begin - 1, begin - 1 + count)
         components = [component_of(label, name) for label in of_shell]
         for l, pure in dict.fromkeys((l, pure) for l, pure, _ in components):
@@ -1073,12 +1058,9 @@ def shells_of(
                 made.append((atom - 1, l, pure, exponents, coefficients))
         first += len(components)
     if len(order) < first:
-        l = next(
-            l
-            for (_, l, pure, _), shells in incomplete.items()
-            if any(len(one) < len(component_names(l, pure)) for one in shells)
-        )
-        raise FileError(f"{name}: a shell has no full set of {ANGULAR_MOMENTUM_LETTERS[l]} functions")
+        for (_, l, pure, _), shells in incomplete.items():
+            if any(len(shell) < len(component_names(l, pure)) for shell in shells):
+                raise FileError(f"{name}: a shell has no full set of {ANGULAR_MOMENTUM_LETTERS[l]} functions")
     return _normalised_shells(name, made), np.array(order, np.intp)
 
 

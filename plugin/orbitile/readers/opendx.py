@@ -46,10 +46,8 @@ def read(path: Path) -> tuple[Volume, ...]:
         raise FileError(f"{name}: a binary file, expected OpenDX as text; is its suffix right?")
     array = next((match for match in _ARRAY.finditer(data) if b"rank 0" in b" ".join(match[1].split())), None)
     if array is None:
-        raise FileError(
-            f"{name}: expected a line 'object 3 class array type double rank 0 items N data follows', got none; is "
-            "this an OpenDX file?"
-        )
+        expected = "a line 'object 3 class array type double rank 0 items N data follows'"
+        raise FileError(f"{name}: expected {expected}, got none; is this an OpenDX file?")
     items, kind = re.search(rb"\bitems\s+(\d{1,18})\b", array[1]), b" ".join(array[1].split()).lower()
     if items is None or not kind.endswith(b"data follows") or b"binary" in kind or b"ieee" in kind:
         raise FileError(

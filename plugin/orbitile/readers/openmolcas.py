@@ -73,8 +73,8 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     for what in ("VECTORS", "OCCUPATIONS"):
         if f"MO_{spins[0]}{what}" not in contents:
             raise FileError(
-                f"{path.name}: this OpenMolcas file, of module {module}, holds no orbitals with occupations; those of "
-                "the modules SCF and RASSCF do"
+                f"{path.name}: this OpenMolcas file, of module {module}, holds no orbitals with occupations; read "
+                "that of SCF or RASSCF"
             )
     desym = "DESYM_" if int(contents["NSYM"]) > 1 else ""
     charges = np.asarray(contents[f"{desym}CENTER_CHARGES"], float)
@@ -88,10 +88,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     parts = [_orbitals(contents, spin, order, factors) for spin in spins]
     electrons = float(sum(part.occupations.sum() for part in parts))
     if electrons < 0.5:
-        raise FileError(
-            f"{path.name}: orbitals of module {module} without occupations; the .rasscf.h5 or .scf.h5 of the same "
-            "calculation has them"
-        )
+        raise FileError(f"{path.name}: orbitals of module {module} without occupations; read the .rasscf.h5 or .scf.h5")
     charges, remarks = settled_charges(numbers, [charges], electrons)
     kind = _text(contents.get("ORBITAL_TYPE", b""))
     multiplicity = contents.get("SPINMULT")
@@ -121,8 +118,8 @@ def _shells(contents: dict[str, Any], ids: str, path: Path) -> tuple[tuple[Shell
     functions = [tuple(row) for row in np.asarray(contents[ids], np.int64).tolist()]
     if max(Counter(functions).values(), default=1) > 1:
         raise FileError(
-            f"{path.name}: basis set with contaminants (s functions that come with d shells and the like), which are "
-            "not supported; run the calculation without the keyword Contaminant"
+            f"{path.name}: contaminants (s functions of d shells and the like) are not supported; run the calculation "
+            "without the keyword Contaminant"
         )
     rows = {function: n for n, function in enumerate(functions)}
     values = np.asarray(contents["PRIMITIVES"], float)

@@ -70,8 +70,9 @@ def contents_of(path: str) -> dict[str, Any]:
     h5py = library(name, "checkpoint files of PySCF")
     try:
         with h5py.File(path, "r") as file:
-            group = next((one for one in _GROUPS if one in file and "mo_coeff" in file[one]), None)
-            listed = next((one for one in _GROUPS if one in file and "mo_coeff__from_list__" in file[one]), None)
+            groups = [name for name in _GROUPS if name in file]
+            group = next((name for name in groups if "mo_coeff" in file[name]), None)
+            listed = next((name for name in groups if "mo_coeff__from_list__" in file[name]), None)
             if "mol" not in file or (group is None and listed is None):
                 raise FileError(f"{name}: this HDF5 file holds no molecule with orbitals (mol, scf/mo_coeff) of PySCF")
             text = file["mol"][()]
@@ -110,8 +111,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     stored = json.loads(contents["mol"])
     if "a" in stored or "kpts" in contents or "kpt" in contents:
         raise FileError(
-            f"{path.name}: a periodic calculation, whose orbitals go with k points; only molecules are read from "
-            "checkpoint files of PySCF"
+            f"{path.name}: expected a molecule, got a periodic calculation, of which PySCF's files have k points"
         )
     molecule = _molecule(stored, path.name)
     rows, factors = functions_of(molecule.shells, molecule.cartesian)
@@ -119,15 +119,9 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     shape = coefficients.shape
     occupations = contents.get("mo_occ", np.zeros((*shape[:-2], *shape[-1:])))
     energies = contents.get("mo_energy", np.full(occupations.shape, np.nan))
-    if (
-        len(shape) not in (2, 3)
-        or occupations.shape != (*shape[:-2], *shape[-1:])
-        or occupations.shape != energies.shape
-    ):
-        raise FileError(
-            f"{path.name}: expected orbitals with an occupation and an energy each, got arrays of shapes {shape}, "
-            f"{occupations.shape} and {energies.shape}"
-        )
+    if len(shape) not in (2, 3) or not (*shape[:-2], *shape[-1:]) == occupations.shape == energies.shape:
+        got = f"shapes {shape}, {occupations.shape} and {energies.shape}"
+        raise FileError(f"{path.name}: expected orbitals with an occupation and an energy each, got arrays of {got}")
     energies, shells = np.real(energies), molecule.ours
     alpha: Orbitals
     beta: Orbitals | None = None
@@ -139,21 +133,18 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
             alpha, beta = (Orbitals(ours[k], occupations[k], energies[k]) for k in range(2))
     elif len(shape) == 2 and shape[0] == n:
         ours = coefficients[rows] * factors[:, None]
-        alpha = (
-            (Spinors(ours[None], occupations, energies))
-            if np.iscomplexobj(ours)
-            else Orbitals(ours, occupations, energies)
-        )
+        is_complex = np.iscomplexobj(ours)
+        alpha = (Spinors if is_complex else Orbitals)(ours[None] if is_complex else ours, occupations, energies)
     elif len(shape) == 2 and shape[0] in (2 * n, n_spinors(molecule.shells)):
         components, shells = _two_components(molecule, coefficients, rows, factors)
         alpha = Spinors(components, occupations, energies)
     elif len(shape) == 2 and shape[0] == 2 * n_spinors(molecule.shells):
         raise FileError(
-            f"{path.name}: four-component (Dirac-Hartree-Fock) orbitals are not supported, since their small component "
-            "is over functions of its own; two-component ones are (pyscf.x2c)"
+            f"{path.name}: four-component (Dirac-Hartree-Fock) orbitals are not supported; two-component ones are "
+            "(pyscf.x2c)"
         )
     else:
-        raise FileError(f"{path.name}: orbitals of shape {shape} do not go with the {n} functions of the molecule")
+        raise FileError(f"{path.name}: expected orbitals over {n} basis functions, got an array of shape {shape}")
     return Wavefunction(
         atomic_numbers=molecule.numbers,
         positions=molecule.positions,

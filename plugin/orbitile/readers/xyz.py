@@ -92,8 +92,8 @@ class XyzGeometries:
             n_atoms = int(stream.readline())
             if n_atoms > n_lines:
                 raise FileError(
-                    f"{self._path.name}, line {number}: promises {n_atoms} atoms, and {max(n_lines, 0)} lines follow; "
-                    "the file is truncated or damaged"
+                    f"{self._path.name}, line {number}: expected {n_atoms} atoms, got {max(n_lines, 0)} lines; it is "
+                    "truncated or damaged"
                 )
             comment = stream.readline().decode("utf-8", errors="replace")
             lines = [stream.readline().split() for _ in range(n_atoms)]
@@ -107,10 +107,8 @@ class XyzGeometries:
                     raise ValueError("no finite numbers")
             except (ValueError, IndexError) as error:
                 shown = b" ".join(words)[:60].decode(errors="replace")
-                raise FileError(
-                    f"{self._path.name}, line {number + 2 + atom}: expected an element and three coordinates, got "
-                    f"{shown!r}"
-                ) from error
+                where = f"{self._path.name}, line {number + 2 + atom}"
+                raise FileError(f"{where}: expected an element and three coordinates, got {shown!r}") from error
         with np.errstate(over="ignore"):  # absurd lengths, which the geometry refuses
             scaled: Reals = positions * angstrom
         try:
