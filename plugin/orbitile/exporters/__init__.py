@@ -153,9 +153,8 @@ def placed(exporter: Exporter, path: str | PathLike[str]) -> AbstractContextMana
     FileError
         As `written_atomically` and `folder_written_atomically`.
     """
-    if exporter.replaces is None:
-        return written_atomically(path)
-    return folder_written_atomically(path, exporter.replaces)
+    replaces = exporter.replaces
+    return written_atomically(path) if replaces is None else folder_written_atomically(path, replaces)
 
 
 def kind_of(path: str | PathLike[str]) -> str:

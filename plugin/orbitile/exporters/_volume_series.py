@@ -134,10 +134,7 @@ class VolumeSeriesWriter:
             raise FileError(f"has values of {there.dtype(VALUES)}, expected {header.dtype}; write to another file")
         known = there.frames("number", 0, there.n_frames).tolist() if there.n_frames else []
         if known != self.numbers[: len(known)]:
-            raise FileError(
-                "is there already with other frames, which are not the first of those that are asked for; write to "
-                "another file"
-            )
+            raise FileError("is there already with other frames than the first of these; write to another file")
         self._states = np.full(len(self.numbers), NOT_YET, np.uint8)
         if known:
             self._states[: len(known)] = there.frames("state", 0, len(known))

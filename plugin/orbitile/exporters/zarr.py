@@ -183,9 +183,8 @@ def write_rows(store: Path, lattice: Lattice, start: int, values: NDArray[np.flo
     shape, step, stop = lattice.shape, _planes(lattice), start + len(values)
     whole = start % step == 0 and (stop % step == 0 or stop == shape[0])
     if values.shape[1:] != shape[1:] or not whole or not 0 <= start < stop <= shape[0]:
-        raise FileError(
-            f"expected planes of {shape[1:]} points in rows of {step}, got {values.shape} points from plane {start} on"
-        )
+        got = f"{values.shape} points from plane {start} on"
+        raise FileError(f"expected planes of {shape[1:]} points in rows of {step}, got {got}")
     levels = _levels(store, lattice)[: _halvings(step) + 1]
     for first in range(0, len(values), step):
         row = values[first : first + step]

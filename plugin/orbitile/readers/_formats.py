@@ -122,7 +122,7 @@ def within_hdf5(file: Path) -> Reader | None:
         named = by_name(file, "wavefunction")
         if named is not None and not file.name.lower().endswith((".h5", ".hdf5")):
             return named
-        raise FileError(f"{file.name}: an HDF5 file; to see of which program, it takes h5py: {install_command('h5py')}")
+        raise FileError(f"{file.name}: an HDF5 file, whose program h5py tells: {install_command('h5py')}")
     names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
     fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
     for reader in fitting:
@@ -131,10 +131,10 @@ def within_hdf5(file: Path) -> Reader | None:
     named = by_name(file, "wavefunction")
     if named is not None and named.BINARY and not named.CONTENTS:
         return named
-    known = ", ".join(reader.DESCRIPTION for reader in fitting)
+    known, got = ", ".join(reader.DESCRIPTION for reader in fitting), ", ".join(sorted(names)[:8]) or "nothing"
     raise FileError(
-        f"{file.name}: an HDF5 file of no known kind; it contains {', '.join(sorted(names)[:8]) or 'nothing'}. "
-        f"Known: {known}. Of other programs, a Molden file of the same calculation would do"
+        f"{file.name}: an HDF5 file of no known kind, which contains {got}. Known: {known}. Of other programs, try a "
+        "Molden file of the same calculation"
     )
 
 

@@ -539,17 +539,16 @@ def _parsed(name: str, part: bool) -> tuple[dict[str, Any], str]:
             what = f"{PROGRAMS[program].name} log" if program in PROGRAMS else "damaged log"
             detail = f"{type(error).__name__}: {error}".rstrip(": ").split("\n")[0]
             raise FileError(
-                f"{path.name}: {what} that cclib {version('cclib')} cannot read: cut off, or of a version of the "
-                f"program that it does not know ({detail}). A Molden file of the same calculation would do"
+                f"{path.name}: {what} that cclib {version('cclib')} cannot read ({detail}): cut off, or of an unknown "
+                "version of the program. Try a Molden file of the same calculation"
             ) from error
         finally:
             if parser is not None:
                 parser.inputfile.close()
     if program not in PROGRAMS:
         head = path.read_bytes()[:_HEAD].decode("latin-1")
-        program, other = next(
-            ((name, what) for name, (banner, what) in OTHERS.items() if banner in head), (program, "")
-        )
+        others = ((name, what) for name, (banner, what) in OTHERS.items() if banner in head)
+        program, other = next(others, (program, ""))
         found = f"a log of {program}" if parser or other else "not a log of any program known to cclib"
         known = ", ".join(p.name for p in PROGRAMS.values())
         raise FileError(f"{path.name}: {found}; {other or INSTEAD.get(program, f'expected one of {known}')}")
@@ -677,13 +676,9 @@ def method_of(text: str, package: str, metadata: dict[str, Any]) -> str:
     metadata
         What cclib found: `methods`, `functional`.
     """
-    found = _STATED.get(package, _nothing)(text)
+    found = _STATED[package](text) if package in _STATED else ""
     correlated = _correlated(metadata.get("methods", ()))
     return found or correlated or _tidy(str(metadata.get("functional") or "")) or _any_scf(metadata.get("methods", ()))
-
-
-def _nothing(text: str) -> str:
-    return ""
 
 
 def _last(pattern: str, text: str) -> str:
@@ -698,9 +693,7 @@ def _gamess(text: str) -> str:
     functional = _last(r"^ +(?:SCFTYP=.* )?DFTTYP=(\S+)", text)
     if not scf and not functional:
         return ""
-    level, coupled, ci = (
-        _last(pattern, text) for pattern in (r"\bMPLEVL= *(\d)", r"\bCCTYP *=(\S+)", r"\bCITYP *=(\S+)")
-    )
+    level, coupled, ci = (_last(rf"\b{word}", text) for word in (r"MPLEVL= *(\d)", r"CCTYP *=(\S+)", r"CITYP *=(\S+)"))
     if functional not in ("", "NONE"):
         grimme = _last(r"GRIMME'S EMPIRICAL DISPERSION CORRECTION= (\w)", text) == "T"
         version = (_last(r"^ +DFT-?(D[234])\b", text) or "D") if grimme else ""
@@ -796,7 +789,8 @@ def _orca(text: str) -> str:
 
 def _nwchem(text: str) -> str:
     """The functional by its name or its parts, of the last ground state."""
-    start = text.rfind("XC Information", 0, _end(text, "NWChem TDDFT Module"))
+    end = text.find("NWChem TDDFT Module")
+    start = text.rfind("XC Information", 0, len(text) if end < 0 else end)
     if start < 0:
         return ""
     block = text[start : start + 1500].split("Grid Information")[0]
@@ -808,14 +802,12 @@ def _nwchem(text: str) -> str:
         return ""
     names: dict[str, float] = {}
     for name, factor in parts:
-        whole = next(
-            (short for start, short in _NWCHEM.items() if name.startswith(start)), name.removesuffix(" metaGGA")
-        )
+        fitting = (short for start, short in _NWCHEM.items() if name.startswith(start))
+        whole = next(fitting, name.removesuffix(" metaGGA"))
         names.setdefault("HF" if name.startswith("Hartree-Fock") else whole, float(factor))
     if len(names) > 1:
-        names = {
-            name: factor for name, factor in names.items() if name not in ("LDA81", "PW92")
-        }  # parts of P86, PBE ...
+        parts_of_others = ("LDA81", "PW92")  # of P86, PBE ...
+        names = {name: factor for name, factor in names.items() if name not in parts_of_others}
     if whole := next((name for name in names if re.match(r"M(?:0[568]|11)", name)), ""):
         return _with(whole, dispersion)  # its exchange and correlation are listed beside its share of exact exchange
     if names.keys() == {"HF"} and names["HF"] != 1:
@@ -855,11 +847,6 @@ _NWCHEM_SUMS = {
 """Names of sums."""
 
 
-def _end(text: str, mark: str) -> int:
-    place = text.find(mark)
-    return len(text) if place < 0 else place
-
-
 def _qchem(text: str) -> str:
     """The input, since the log prints functionals by their parts."""
     options = {
@@ -873,18 +860,14 @@ def _qchem(text: str) -> str:
     if "method" not in options and correlation not in ("NONE", "FALSE"):
         pair = name + correlation
         known = {"BLYP", "BP86", "SVWN", "BOP", "OLYP", "PW91PW91", "PBEPBE", "TPSSTPSS"}
-        name = (
-            correlation
-            if name == "HF"
-            else {"BP86": "BP86", "PBEPBE": "PBE"}.get(pair, pair if pair in known else f"{name}-{correlation}")
-        )
+        together = "PBE" if pair == "PBEPBE" else pair if pair in known else f"{name}-{correlation}"
+        name = correlation if name == "HF" else together
     if re.match(r"(?:S?OS)?R?CIS|EOM|ADC|TDDFT", name):
         name = "HF"
     dispersion = options.get("dft_d", "FALSE")
-    suffix = (
-        "" if dispersion in ("FALSE", "NONE", "0") else "D3(BJ)" if dispersion == "D3_BJ" else dispersion.split("_")[0]
-    )
-    return _with(name, {"EMPIRICAL": "D2", "TRUE": "D2"}.get(suffix, suffix))
+    suffixes = {"FALSE": "", "NONE": "", "0": "", "D3_BJ": "D3(BJ)", "EMPIRICAL": "D2", "TRUE": "D2"}
+    short = dispersion.split("_")[0]
+    return _with(name, suffixes.get(dispersion, suffixes.get(short, short)))
 
 
 def _rem(text: str) -> str:
@@ -895,18 +878,12 @@ def _rem(text: str) -> str:
 
 
 def _psi4(text: str) -> str:
-    functional = _last(r"=> (?:Composite Functional: )?(\S+?)(?: Composite Functional)? <= *$", _functionals(text))
+    functionals = "\n".join(re.findall(r"^.*Composite Functional.*$", text, _FLAGS))
+    functional = _last(r"=> (?:Composite Functional: )?(\S+?)(?: Composite Functional)? <= *$", functionals)
     if functional:
         return re.sub(r"ZERO$", "", functional.removesuffix("2B")) if "-D" in functional else functional
-    return (
-        ""
-        if "=> Energetics <=" not in text or re.search(r"MP2 Energies|CC[A-Z()]* (?:Energy|correlation)", text, re.I)
-        else "HF"
-    )
-
-
-def _functionals(text: str) -> str:
-    return "\n".join(re.findall(r"^.*Composite Functional.*$", text, _FLAGS))
+    is_correlated = re.search(r"MP2 Energies|CC[A-Z()]* (?:Energy|correlation)", text, re.I)
+    return "HF" if "=> Energetics <=" in text and not is_correlated else ""
 
 
 def _molpro(text: str) -> str:
@@ -917,12 +894,8 @@ def _molpro(text: str) -> str:
     if beyond:
         return beyond.upper()
     if not re.search(r"PROGRAM \* [RU]?KS-SCF", text):
-        return (
-            "HF"
-            if re.search(r"PROGRAM \* (?:RHF|UHF|ROHF)?-?SCF", text)
-            and not re.search(r"PROGRAM \* (?:MULTI|CASSCF)", text)
-            else ""
-        )
+        is_beyond = re.search(r"PROGRAM \* (?:MULTI|CASSCF)", text)
+        return "HF" if re.search(r"PROGRAM \* (?:RHF|UHF|ROHF)?-?SCF", text) and not is_beyond else ""
     functional = _last(r"^ *Density functional group +([^=\s]+)", text)
     if not functional:
         parts = dict.fromkeys(re.findall(r"^ *Functional: +([\w-]+)", text, _FLAGS))
@@ -950,12 +923,8 @@ def _jaguar(text: str) -> str:
 
 def _molcas(text: str) -> str:
     modules = re.findall(r"--- Start Module: (\w+)", text)
-    beyond = {
-        "mbpt2": "MP2",
-        "ccsdt": "CCSD(T)" if "Triples" in text else "CCSD",
-        "caspt2": "CASPT2",
-        "rasscf": "RASSCF",
-    }
+    coupled = "CCSD(T)" if "Triples" in text else "CCSD"
+    beyond = {"mbpt2": "MP2", "ccsdt": coupled, "caspt2": "CASPT2", "rasscf": "RASSCF"}
     name = next((beyond[module] for module in reversed(modules) if module in beyond), "")
     if name:
         return name

@@ -251,9 +251,7 @@ class Place:
             for entry in _listed(folder, must=folder == self.path):
                 looked_at += 1
                 if looked_at > MOST_ENTRIES:
-                    raise FileError(
-                        f"{self.path}: expected a folder of {MOST_ENTRIES} files at most; name the one to read"
-                    )
+                    raise FileError(f"{self.path}: expected {MOST_ENTRIES} files at most; name the one to read")
                 name = f"{prefix}{entry.name}"
                 with suppress(OSError):  # what has just been removed
                     is_folder, status = entry.is_dir(follow_symlinks=False), entry.stat()

@@ -149,7 +149,7 @@ def _fchk(data: bytes) -> Statements:
     if values.get("Number of translation vectors", 0) > 0:
         n_vectors = values["Number of translation vectors"]
         raise OrbitileError(
-            f"it is periodic ({n_vectors:g} translation vectors); such systems are read from Molden and TREXIO files only"
+            f"it is periodic ({n_vectors:g} translation vectors); such systems are read from Molden and TREXIO files"
         )
     independent = values.get("Number of independent functions", values.get("Number of independant functions"))
     kinetic = _kinetic(*map(values.get, _OF_VIRIAL))

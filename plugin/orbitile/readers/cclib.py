@@ -95,8 +95,8 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     unread = sum(occupied[~chosen].sum() for chosen, occupied in zip(kept, occupations, strict=True))
     if unread > _SLACK:
         raise FileError(
-            f"{path.name}: the orbitals of {unread:g} electrons are not printed in this {program.name} log, or not as "
-            f"cclib reads them; run it again with {program.coefficients}"
+            f"{path.name}: cclib finds no orbitals of {unread:g} electrons in this {program.name} log; run it again "
+            f"with {program.coefficients}"
         )
     n_decimals = decimals(everything)
     ours = [
@@ -258,7 +258,7 @@ def basis_of(data: Any, program: Program, path: Path) -> list[RawShell]:
     if program.name == "Q-Chem" and len(gbasis) % len(data.atomnos) == 0:
         gbasis = gbasis[-len(data.atomnos) :]  # printed at each geometry, and cclib adds it up
     if len(gbasis) != len(data.atomnos):
-        raise FileError(f"{path.name}: basis set of {len(gbasis)} atoms, expected {len(data.atomnos)}")
+        raise FileError(f"{path.name}: expected a basis set of {len(data.atomnos)} atoms, got {len(gbasis)}")
     shells: list[RawShell] = []
     for atom, entries in enumerate(gbasis):
         for letter, primitives in entries:
@@ -268,8 +268,7 @@ def basis_of(data: Any, program: Program, path: Path) -> list[RawShell]:
             if not used.any():
                 raise FileError(
                     f"{path.name}: the basis set of this {program.name} log has a function without coefficients on "
-                    f"atom {atom + 1}, or is printed as cclib does not read it; a Molden file of the same calculation "
-                    "would do"
+                    f"atom {atom + 1}, as cclib reads it; try a Molden file of the same calculation"
                 )
             exponents, coefficients = exponents[used], coefficients[used]
             shells.append((atom, l, exponents, normalised(exponents, coefficients, l)))
@@ -280,9 +279,8 @@ def nwchem_basis(path: Path, data: Any) -> list[list[tuple[str, list[tuple[float
     """The basis set of an NWChem log with pure functions, which cclib passes over."""
     text = text_of(path.read_bytes())
     start = text.rfind('Basis "ao basis" -> "')
-    tags = re.findall(r"^[ \t]*\d+ (\S+)[ \t]+\d+\.\d{4}(?:[ \t]+-?\d+\.\d+){3}[ \t]*$", text, re.MULTILINE)[
-        -len(data.atomnos) :
-    ]
+    rows = re.findall(r"^[ \t]*\d+ (\S+)[ \t]+\d+\.\d{4}(?:[ \t]+-?\d+\.\d+){3}[ \t]*$", text, re.MULTILINE)
+    tags = rows[-len(data.atomnos) :]
     if start < 0 or len(tags) != len(data.atomnos):
         return []
     blocks: dict[str, list[tuple[str, list[tuple[float, float]]]]] = {}
@@ -407,12 +405,7 @@ def decoded(label: str, program: Program) -> Function:
 
 
 def choose_convention(
-    data: Any,
-    program: Program,
-    basis: Sequence[RawShell],
-    geometries: Reals,
-    coefficients: Reals,
-    path: Path,
+    data: Any, program: Program, basis: Sequence[RawShell], geometries: Reals, coefficients: Reals, path: Path
 ) -> tuple[Choice, int]:
     """The first candidate in which the orbitals are normalised as well as the printed digits allow, and its geometry.
 
@@ -425,8 +418,8 @@ def choose_convention(
         raise ConventionError(f"{path.name}: {error}") from error
     if not candidates:
         raise ConventionError(
-            f"{path.name}: {n_basis} coefficients in each orbital of this {program.name} log, which fits its basis set "
-            "neither with pure nor with Cartesian functions"
+            f"{path.name}: {n_basis} coefficients in each orbital of this {program.name} log fit its basis set neither "
+            "with pure nor with Cartesian functions"
         )
     residuals = []
     for step in range(len(geometries) - 1, max(-1, len(geometries) - 1 - _MOST_GEOMETRIES), -1):
@@ -477,9 +470,9 @@ def _by_label(functions: Sequence[Function], basis: Sequence[RawShell], n_basis:
         try:
             order += [rows[atom, l, name][k] for name in component_names(l, pure)]
         except IndexError as error:
+            shell = f"{ANGULAR_MOMENTUM_LETTERS[l]} shell {k + 1} of atom {atom + 1}"
             raise ConventionError(
-                f"labels of the basis functions do not cover {ANGULAR_MOMENTUM_LETTERS[l]} shell {k + 1} of atom "
-                f"{atom + 1}; where symmetry shortens them, run the calculation without symmetry"
+                f"labels of the basis functions do not cover {shell}; run the calculation without symmetry"
             ) from error
         shells.append(Shell(atom, l, pure, exponents, contraction))
     if len(order) != n_basis:
@@ -508,12 +501,7 @@ def _with_norms(name: str, shells: tuple[Shell, ...], rows: Indices, signs: Real
     yield Choice(name, shells, rows, signs)
     if any(shell.angular_momentum > 1 and not shell.pure for shell in shells):
         factors = np.concatenate([_shared_norm(shell) for shell in shells])
-        yield Choice(
-            "Cartesian functions with the norm of x^l",
-            shells,
-            rows,
-            signs * factors,
-        )
+        yield Choice("Cartesian functions with the norm of x^l", shells, rows, signs * factors)
 
 
 def _shared_norm(shell: Shell) -> Reals:

@@ -83,8 +83,8 @@ def read(path: Path) -> Wavefunction:
     except _Unknown as error:
         if not orca_2json():
             raise FileError(
-                f"{path.name}: {error}; expected that of ORCA 4.2, 5.0, 6.0 or 6.1. Put its orca_2json on PATH, "
-                f"or run orca_2mkl {path.stem} -molden and read {path.stem}.molden.input"
+                f"{path.name}: {error}; expected that of ORCA 4.2, 5.0, 6.0 or 6.1. Put orca_2json of that "
+                f"ORCA on PATH, or run orca_2mkl {path.stem} -molden and read {path.stem}.molden.input"
             ) from error
     with json_of(path) as written:
         return replace(orca_json.read(written), source=str(path), localised=localisation_of(path))

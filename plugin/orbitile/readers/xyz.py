@@ -91,10 +91,8 @@ class XyzGeometries:
             stream.seek(place)
             n_atoms = int(stream.readline())
             if n_atoms > n_lines:
-                raise FileError(
-                    f"{self._path.name}, line {number}: expected {n_atoms} atoms, got {max(n_lines, 0)} lines; it is "
-                    "truncated or damaged"
-                )
+                got = f"{max(n_lines, 0)}; the file is truncated or damaged"
+                raise FileError(f"{self._path.name}, line {number}: expected {n_atoms} atoms, got {got}")
             comment = stream.readline().decode("utf-8", errors="replace")
             lines = [stream.readline().split() for _ in range(n_atoms)]
         species, first = _columns(comment, f"{self._path.name}, line {number + 1}")

@@ -24,8 +24,8 @@ the screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -107,9 +107,8 @@ def _compiled(context: Context, name: str) -> tuple[int, dict[str, int]]:
             gl.glShaderSource(shader, shader_source(file))
             gl.glCompileShader(shader)
             if not gl.glGetShaderiv(shader, gl.GL_COMPILE_STATUS):
-                raise DeviceError(
-                    f"OpenGL ({context.renderer}): shader {file!r}: {_text(gl.glGetShaderInfoLog(shader))}"
-                )
+                log = _text(gl.glGetShaderInfoLog(shader))
+                raise DeviceError(f"OpenGL ({context.renderer}): shader {file!r}: {log}")
             gl.glAttachShader(program, shader)
             gl.glDeleteShader(shader)
         gl.glLinkProgram(program)
@@ -185,21 +184,11 @@ class Framebuffers:
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.solid)
         gl.glClear(gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT)
 
-    def delete(self) -> None:
+    def close(self) -> None:
         """Free framebuffers and textures."""
         self._gl.glBindFramebuffer(self._gl.GL_FRAMEBUFFER, 0)
         self._gl.glDeleteFramebuffers(len(self._framebuffers), self._framebuffers)
         self._gl.glDeleteTextures(self._textures)
-
-
-@contextmanager
-def framebuffers(context: Context, tile: tuple[int, int], samples: int) -> Iterator[Framebuffers]:
-    """The framebuffers of tiles of up to (width, height) pixels, freed when the block ends."""
-    buffers = Framebuffers(context, tile, samples)
-    try:
-        yield buffers
-    finally:
-        buffers.delete()
 
 
 def bind_textures(context: Context, *textures: int) -> None:
@@ -274,9 +263,7 @@ class Transparency:
         gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
         if self._storage is None:
             self._storage = self._arrays.buffer(), self._arrays.buffer()
-            self._make_space(
-                self._storage[1], min(FRAGMENTS[0], 4 * n_samples)
-            )  # drivers may clear it: that takes time
+            self._make_space(self._storage[1], min(FRAGMENTS[0], 4 * n_samples))  # drivers may clear it: takes time
         heads, nodes = self._storage
         gl.glBindBuffer(target, heads)
         gl.glBufferData(target, 4 + 4 * n_samples, None, gl.GL_DYNAMIC_DRAW)
@@ -366,7 +353,7 @@ def draw(
     with offscreen() as context:
         gl = context.gl
         try:
-            with _painter(context, scene, view) as painter:
+            with closing(_Painter(context, scene, view)) as painter:
                 limits = [gl.glGetIntegerv(gl.GL_MAX_TEXTURE_SIZE), *gl.glGetIntegerv(gl.GL_MAX_VIEWPORT_DIMS)]
                 step = min(TILE, *(int(limit) for limit in limits)) // SAMPLES - 2
                 # Tiles of nearly equal size: a sliver at the edge would cost as many passes as a full one.
@@ -375,7 +362,7 @@ def draw(
                     for low, high in (window[::2], window[1::2])
                 )
                 tile = int(np.diff(columns).max()), int(np.diff(rows).max())
-                with framebuffers(context, tile, SAMPLES) as buffers:
+                with closing(Framebuffers(context, tile, SAMPLES)) as buffers:
                     if window != (0, 0, *size):
                         x, y = (0 if low else length - 1 for low, length in zip(window[:2], size, strict=True))
                         result[:] = painter.tile((x, y, x + 1, y + 1), buffers, background)[0, 0]
@@ -386,10 +373,8 @@ def draw(
         except gl.GLError as error:
             code = getattr(error, "err", None)
             what = "out of memory" if code == gl.GL_OUT_OF_MEMORY else f"error {code}"
-            raise DeviceError(
-                f"OpenGL ({context.renderer}) failed on a picture of {width} x {height} pixels: {what}; "
-                "try a smaller picture"
-            ) from error
+            failed = f"OpenGL ({context.renderer}) failed on a picture of {width} x {height} pixels: {what}"
+            raise DeviceError(f"{failed}; try a smaller picture") from error
     return result
 
 
@@ -404,15 +389,12 @@ class _Painter:
         self._transparency = Transparency(context, self._programs, self._arrays, self._screen)
         if len(scene.molecule.centres):
             self._balls, self._sticks = upload_molecule(self._arrays, scene.molecule, view, lit=scene.lit)
+        meshes = [[mesh for mesh in scene.meshes if mesh.is_opaque == opaque] for opaque in (True, False)]
         self._solid, self._clear = (
-            upload_meshes(context.gl, self._arrays, meshes, view, lit=scene.lit)
-            for meshes in (
-                [mesh for mesh in scene.meshes if mesh.is_opaque],
-                [mesh for mesh in scene.meshes if not mesh.is_opaque],
-            )
+            upload_meshes(context.gl, self._arrays, some, view, lit=scene.lit) for some in meshes
         )
 
-    def delete(self) -> None:
+    def close(self) -> None:
         """Free what is on the graphics card."""
         self._context.gl.glUseProgram(0)
         self._transparency.delete()
@@ -477,15 +459,6 @@ class _Painter:
         gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
         pixels = gl.glReadPixels(0, 0, *size, gl.GL_RGBA, gl.GL_UNSIGNED_BYTE)
         return np.frombuffer(pixels, np.uint8).reshape(size[1], size[0], 4)
-
-
-@contextmanager
-def _painter(context: Context, scene: Scene, view: View) -> Iterator[_Painter]:
-    painter = _Painter(context, scene, view)
-    try:
-        yield painter
-    finally:
-        painter.delete()
 
 
 # ---- the scene in memory of the graphics card
