@@ -16,8 +16,7 @@ from orbitile.base.errors import FileError
 from orbitile.evaluation.requests import FileReferences
 from orbitile.files.archives import Entry, extract
 from orbitile.files.plain import PlainFile
-from orbitile.readers import load_geometries
-from orbitile.readers._places import choices
+from orbitile.readers import choices, load_geometries
 from orbitile.session.fingerprint import content_of
 from tests.conftest import SAMPLES
 from tests.fuzz.damage import mutated

@@ -18,8 +18,7 @@ from ..base.errors import Cancelled, DeviceError, FileError, OrbitileError
 from ..base.watch import watched
 from ..files.compression import SUFFIXES
 from ..files.reading import user_path
-from ..readers import MEMBER, load
-from ..readers._places import within_archive
+from ..readers import MEMBER, load, within_archive
 from .contents import digest_of, stamp_of
 from .folder import named_folder, put_in_place, record_of, workplace
 from .outputs import Findings, attempt, fill
