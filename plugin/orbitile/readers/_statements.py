@@ -90,13 +90,6 @@ def _kinetic(energy: float | None, ratio: float | None) -> float | None:
     return kinetic if 0 < kinetic < np.inf else None
 
 
-def _molden(data: bytes) -> Statements:
-    copy, nuclei = understood(data)
-    if nuclei is None:
-        return Statements()
-    return Statements(Stated(), nuclei.numbers, nuclei.charges, copy, nuclei.cells)
-
-
 # Formatted checkpoint files ---------------------------------------------------------------------------------------
 
 _FIELD = re.compile(rb"(?=\S)(.{40})[ ]{3}([IRCL])(?:   N=)?[ ]+(\S+)[ ]*\r?")
@@ -138,8 +131,8 @@ def _fchk(data: bytes) -> Statements:
         beta_arrays = (b"\nBeta Orbital Energies  ", b"\nBeta MO coefficients  ")
         if method.upper().startswith(b"U") and not all(heading in data for heading in beta_arrays):
             raise FileError(
-                f"it is of an unrestricted calculation ({method.decode('latin-1')}), but has no beta orbitals: cut "
-                "off, or their heading is damaged"
+                f"it is of an unrestricted calculation ({method.decode('latin-1')}), but its beta orbitals are "
+                "missing: cut off, or their heading is damaged"
             )
     for name in ("Alpha Orbital Energies", "Alpha MO coefficients"):
         if name not in arrays:
@@ -352,9 +345,6 @@ def _mwfn(data: bytes) -> Statements:
     return Statements(stated, copy=plain + data[len(head) :] if plain != head else None)
 
 
-_READERS = {"molden": _molden, "fchk": _fchk, "molekel": _molekel, "wfn": _wfn, "wfx": _wfx, "mwfn": _mwfn}
-
-
 # ---- Molden files
 
 
@@ -479,36 +469,13 @@ PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh", "5d7f9g":
 _SHELL = re.compile(rb"^[ \t]*(sp|[spdfghi])[ \t]+\d+[^\n]*$", re.MULTILINE | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Functions:
-    """The basis functions of a file.
-
-    Attributes
-    ----------
-    shells : str
-        Letters of all shells; those of a shell `sp` one after the other.
-    pure : str
-        Letters of those with pure functions.
-    headings : bytes or None
-        What says so in the words of qc-iodata, in place of what the file says; None where it will do.
-    """
-
-    shells: str
-    pure: str
-    headings: bytes | None
-
-    @property
-    def number(self) -> int:
-        """Number of basis functions."""
-        return _n_functions(self.shells, self.pure)
-
-
-def functions_of(data: bytes, sections: list[tuple[str, int, int]]) -> Functions:
-    """The basis functions as the orbitals have them.
+def functions_of(data: bytes, sections: list[tuple[str, int, int]]) -> tuple[int, bytes | None]:
+    """Number of basis functions as the orbitals have them, and the headings that say which of them are pure.
 
     Some programs leave out which functions are pure, or say so of Cartesian ones too. Where all orbitals have as many
     coefficients as there would be with all functions pure, or all Cartesian, and not as many as the file says, that is
-    taken; whether it was right, the overlap of the orbitals shows.
+    taken; whether it was right, the overlap of the orbitals shows. The headings are in the words of qc-iodata, and take
+    the place of those of the file; None where these will do.
     """
     shells = "".join(
         found[1].decode().lower()
@@ -523,9 +490,8 @@ def functions_of(data: bytes, sections: list[tuple[str, int, int]]) -> Functions
         n = _n_coefficients(data, sections)
         fitting = (letters for letters in (declared, "dfgh", "") if n == _n_functions(shells, letters))
         pure = next(fitting, declared)
-    if pure == declared and not any("d7f9g" in name for name in said):
-        return Functions(shells, pure, None)
-    return Functions(shells, pure, b"[5D]\n[9G]\n" if pure else b"")
+    will_do = pure == declared and not any("d7f9g" in name for name in said)
+    return _n_functions(shells, pure), None if will_do else b"[5D]\n[9G]\n" if pure else b""
 
 
 def _n_functions(shells: str, pure: str) -> int:
@@ -596,39 +562,13 @@ _STANDS_IN = "H"
 """Element that a ghost is called towards qc-iodata."""
 
 
-@dataclass(frozen=True, eq=False)
-class Nuclei:
-    """What a Molden file says of its nuclei.
-
-    Attributes
-    ----------
-    numbers : ndarray of int, shape (n_atoms,)
-        Elements by the names of the atoms, 0 for those that are named as ghosts.
-    charges : tuple of ndarray, shape (n_atoms,)
-        Core charges as the file may be understood: by the sections that tell of core potentials, where there are any,
-        and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files of
-        some programs; of CP2K's files without such sections with its usual potentials too.
-    cells : tuple of ndarray, shape (3, 3)
-        Vectors of the cell in bohr, as the file may be understood: the likelier first; none for a molecule.
-    """
-
-    numbers: NDArray[np.int64]
-    charges: tuple[Reals, ...]
-    cells: tuple[Reals, ...] = ()
-
-
-def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
+def _molden(data: bytes) -> Statements:
     """What a Molden file says of its nuclei, and a copy for qc-iodata where it does not understand the file itself.
 
-    Parameters
-    ----------
-    data
-        The file.
-
-    Returns
-    -------
-    tuple
-        The copy, or None where the file will do; the nuclei, or None where its `[Atoms]` cannot be understood.
+    Elements are known by the names of the atoms, core charges by the sections that tell of core potentials, where there
+    are any, and by the third column of `[Atoms]`, which is the atomic number by definition and the core charge in files
+    of some programs; of CP2K's files without such sections with its usual potentials too. Nothing is stated where
+    `[Atoms]` cannot be understood.
 
     Raises
     ------
@@ -649,17 +589,17 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
     column: list[float] = []
     stated: dict[int, float] = {}
     cells: tuple[Reals, ...] = ()
-    functions = functions_of(data, sections)
+    n_functions, kinds = functions_of(data, sections)
     for n, (name, start, end) in enumerate(sections):
         heading = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
         if n == 0 and name == "molden format" and data[:start].strip() != _HEADER:
             changes.append((0, start, _HEADER + b"\n"))
         elif name == "title" and start == end:
             changes.append((start, end, b"\n"))
-        elif name in PURE and functions.headings is not None:
+        elif name in PURE and kinds is not None:
             changes.append((heading, start, b""))
-        elif name == "gto" and functions.headings is not None:
-            changes.append((heading, heading, functions.headings))
+        elif name == "gto" and kinds is not None:
+            changes.append((heading, heading, kinds))
         if name == "cell":
             cells = _cells(data[data.rfind(b"[", 0, start) : start], data[start:end])
         elif name == "atoms":
@@ -668,12 +608,12 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
                 changes.append((start, end, text))
         elif name == "gto" and re.fullmatch(rb"\[gto\]\s+\(?au\)?", data[heading:start].strip().lower()):
             changes.append((heading, start, b"[GTO]\n"))
-        if name == "mo" and (filled := filled_up(data[start:end], functions.number)) is not None:
+        if name == "mo" and (filled := filled_up(data[start:end], n_functions)) is not None:
             changes.append((start, end, filled))
         elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
     if not names:
-        return None, None
+        return Statements()
     numbers = np.array([_number(name) for name in names], np.int64)
     for name, start, end in sections:
         if name in _OF_CORES:
@@ -685,9 +625,9 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
         by_sections = np.where(by_column == 0, 0.0, numbers.astype(float))
         for atom, charge in stated.items():
             if not 0 <= charge <= numbers[atom]:
+                expected = f"a core charge from 0 (a ghost) to {numbers[atom]}"
                 raise FileError(
-                    f"core potential of atom {atom + 1} ({names[atom]}): expected a core charge from 0 (a ghost) to "
-                    f"{numbers[atom]}, got {charge:g}"
+                    f"core potential of atom {atom + 1} ({names[atom]}): expected {expected}, got {charge:g}"
                 )
             by_sections[atom] = charge
         charges.insert(0, by_sections)
@@ -700,7 +640,7 @@ def understood(data: bytes) -> tuple[bytes | None, Nuclei | None]:
             parts += [data[at:start], text]
             at = end
         copy = b"".join([*parts, data[at:]])
-    return copy, Nuclei(numbers, tuple(charges), cells)
+    return Statements(numbers=numbers, charges=tuple(charges), copy=copy, cells=cells)
 
 
 _HEADER = b"[Molden Format]"
@@ -824,3 +764,6 @@ def _entries(text: bytes, section: str, names: list[str]) -> list[tuple[int, flo
             expected = f"an atom from 1 to {len(names)} and a number"
             raise FileError(f"[{section}]: expected {expected}, got {line!r}") from None
     return result
+
+
+_READERS = {"molden": _molden, "fchk": _fchk, "molekel": _molekel, "wfn": _wfn, "wfx": _wfx, "mwfn": _mwfn}

@@ -202,8 +202,8 @@ def _wavefunction(
         if saved is None:
             density = spin_density = np.empty(0)
         else:
-            occupations, remarked = saved.occupations, (REMARK,)
-            energies, unordered = (energies, False) if saved.are_energies else (np.empty(0), True)
+            (occupations, are_real), remarked = saved, (REMARK,)
+            energies, unordered = (energies, False) if are_real else (np.empty(0), True)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     if set(labels) == {"X"} and mo.kind == "restricted" and _are_of_one_spin(occupations, numbers):
         occupations = 2 * occupations
@@ -584,22 +584,6 @@ REMARK = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SavedOrbitals:
-    """What is known of such orbitals.
-
-    Attributes
-    ----------
-    occupations : ndarray, shape (n_orbitals,)
-        Those of alpha orbitals, then of beta ones, where there are two sets.
-    are_energies : bool
-        Whether what stands where energies do is energies; occupations otherwise.
-    """
-
-    occupations: Reals
-    are_energies: bool
-
-
 def saved_orbitals(
     shells: tuple[Shell, ...],
     positions: Reals,
@@ -607,8 +591,11 @@ def saved_orbitals(
     energies: Reals | None,
     density: Reals,
     spin_density: Reals | None,
-) -> SavedOrbitals | None:
+) -> tuple[Reals, bool] | None:
     """The occupations that a density matrix gives orbitals, or None where it is no determinant's, or damaged.
+
+    They are those of alpha orbitals, then of beta ones, where there are two sets. Beside them it is told whether the
+    energies of the file are energies, and not these occupations.
 
     Parameters
     ----------
@@ -637,4 +624,4 @@ def saved_orbitals(
         found.append((3 - len(sets)) * np.einsum("mi,mi->i", image, matrix @ image))
     occupations = np.concatenate(found)
     same = energies is not None and any(np.allclose(k * energies, occupations, atol=1e-3) for k in (1, 2))
-    return SavedOrbitals(occupations, not same)
+    return occupations, not same

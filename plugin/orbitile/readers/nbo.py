@@ -523,18 +523,11 @@ def _basis_of_archive(name: str, sections: dict[str, str], n_atoms: int, n: int,
     of_shells = [slice(int(end) - count, int(end)) for end, count in zip(ends, components, strict=True)]
     if any(len(set(centres[those])) != 1 for those in of_shells):
         raise FileError(f"{name}: a shell of $CONTRACT has functions on several atoms in $BASIS")
-    shells, order = shells_of(
-        name,
-        [centres[those][0] for those in of_shells],
-        [labels[those] for those in of_shells],
-        list(zip(begins, counts, strict=True)),
-        Primitives(lists[0], lists[1:]),
-        n_atoms,
-    )
+    ranges, atom_of_each = list(zip(begins, counts, strict=True)), [centres[those][0] for those in of_shells]
+    shells, order = shells_of(name, atom_of_each, [labels[those] for those in of_shells], ranges, lists, n_atoms)
     numbers = np.maximum(atoms[:, 0], 0).astype(np.int64)
-    return Basis(
-        title.strip(), numbers, atoms[:, 1], within_reach(name, atoms[:, 2:] * unit), shells, order, np.ones(n)
-    )
+    positions = within_reach(name, atoms[:, 2:] * unit)
+    return Basis(title.strip(), numbers, atoms[:, 1], positions, shells, order, np.ones(n))
 
 
 def _lists(name: str, text: str) -> dict[str, Reals]:
@@ -682,29 +675,20 @@ def read_basis(path: Path) -> Basis:
         raise FileError(f"{name}: expected {expected}, got {len(values)} numbers")
     lists = list(values.reshape(-1, n_primitives))
     words = _integers(parts[3], name)
-    heads: list[list[int]] = []
-    labels: list[list[int]] = []
-    at = 0
+    atom_of_each, labels, ranges, at = list[int](), list[list[int]](), list[tuple[int, int]](), 0
     for _ in range(n_shells):
         head = words[at : at + 4]
         if len(head) < 4 or head[1] < 1 or at + 4 + head[1] > len(words):
-            raise FileError(f"{name}: expected {n_shells} shells with the labels of their functions, got {len(heads)}")
-        heads.append(head)
+            raise FileError(f"{name}: expected {n_shells} shells with the labels of their functions, got {len(labels)}")
+        atom_of_each.append(head[0])
         labels.append(words[at + 4 : at + 4 + head[1]])
+        ranges.append((head[2], head[3]))
         at += 4 + head[1]
     if at != len(words):
         raise FileError(f"{name}: expected {n_shells} shells, got more")
-    shells, order = shells_of(
-        name,
-        [head[0] for head in heads],
-        labels,
-        [(head[2], head[3]) for head in heads],
-        Primitives(lists[0], lists[1:]),
-        n_atoms,
-    )
-    signs = np.ones(len(order))
+    shells, order = shells_of(name, atom_of_each, labels, ranges, lists, n_atoms)
     positions = within_reach(name, atoms[:, 1:] * angstrom)
-    return Basis(title_of(text), numbers, numbers.astype(float), positions, shells, order, signs)
+    return Basis(title_of(text), numbers, numbers.astype(float), positions, shells, order, np.ones(len(order)))
 
 
 def read_orbitals(path: Path, n_basis: int) -> list[Block]:
@@ -965,22 +949,6 @@ def within_reach(name: str, positions: Reals) -> Reals:
     return positions
 
 
-@dataclass(frozen=True, eq=False)
-class Primitives:
-    """Lists of primitives that shells point into.
-
-    Attributes
-    ----------
-    exponents : ndarray, shape (n,)
-        In bohr^-2.
-    coefficients : list of ndarray, shape (n,)
-        Contraction coefficients of functions with l = 0, 1, 2, ...
-    """
-
-    exponents: Reals
-    coefficients: list[Reals]
-
-
 def component_of(label: int, name: str) -> tuple[int, bool, str]:
     """Angular momentum, whether pure, and our name of the component that a label stands for.
 
@@ -1005,7 +973,7 @@ def shells_of(
     atoms: Sequence[int],
     labels: Sequence[Sequence[int]],
     ranges: Sequence[tuple[int, int]],
-    primitives: Primitives,
+    primitives: Sequence[Reals],
     n_atoms: int,
 ) -> tuple[tuple[Shell, ...], Indices]:
     """Shells, and which function of the file each of our functions is.
@@ -1020,8 +988,8 @@ def shells_of(
         Of the functions of each; those of s and p may share a shell.
     ranges
         First primitive, from 1, and number of primitives of each.
-    primitives
-        What the ranges point into.
+    primitives : sequence of ndarray, shape (n,)
+        What the ranges point into: exponents in bohr^-2, then contraction coefficients of functions with l = 0, 1, ...
     n_atoms
         In the molecule.
 
@@ -1037,8 +1005,8 @@ def shells_of(
     for number, (atom, of_shell, (begin, count)) in enumerate(zip(atoms, labels, ranges, strict=True), 1):
         if not 1 <= atom <= n_atoms:
             raise FileError(f"{name}: shell {number} is on atom {atom}, expected one from 1 to {n_atoms}")
-        if not (begin >= 1 and count >= 1 and begin - 1 + count <= len(primitives.exponents)):
-            got = f"{begin} to {begin + count - 1}, expected some of 1 to {len(primitives.exponents)}"
+        if not (begin >= 1 and count >= 1 and begin - 1 + count <= len(primitives[0])):
+            got = f"{begin} to {begin + count - 1}, expected some of 1 to {len(primitives[0])}"
             raise FileError(f"{name}: shell {number} has primitives {got}")
         chosen = slice(begin - 1, begin - 1 + count)
         components = [component_of(label, name) for label in of_shell]
@@ -1047,9 +1015,9 @@ def shells_of(
             ours = component_names(l, pure)
             if len(components) != len(set(components)):
                 raise FileError(f"{name}: shell {number} has a function twice: {list(of_shell)}")
-            if l >= len(primitives.coefficients):
+            if l + 1 >= len(primitives):
                 raise FileError(f"{name}: no contraction coefficients of {ANGULAR_MOMENTUM_LETTERS[l]} functions")
-            exponents, coefficients = primitives.exponents[chosen], primitives.coefficients[l][chosen]
+            exponents, coefficients = primitives[0][chosen], primitives[l + 1][chosen]
             if len(place) < len(ours):  # OpenMolcas writes each component as a shell
                 key = atom, l, pure, exponents.tobytes() + coefficients.tobytes()
                 place = _joined(incomplete.setdefault(key, []), place)
