@@ -236,18 +236,3 @@ def _nearest(wanted: str, known: list[str]) -> str:
 
 def _known(kind: str) -> str:
     return ", ".join(pattern.lstrip("*") for pattern in patterns(kind))
-
-
-__all__ = [
-    "KINDS",
-    "Exporter",
-    "exporter_for",
-    "exporter_modules",
-    "holds_scenes",
-    "kind_of",
-    "patterns",
-    "placed",
-    "save",
-    "suffixes",
-    "write_slabs",
-]

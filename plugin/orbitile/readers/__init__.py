@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from os import PathLike, fspath
 from pathlib import Path, PurePosixPath
@@ -28,29 +29,29 @@ from ..gaussians.orthonormality import accepting_damaged, checked
 from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
+from ._formats import ACCEPTED as ACCEPTED
 from ._formats import (
-    ACCEPTED,
     KINDS,
-    Reader,
     accepted,
     by_name,
     checked_path,
-    descriptions,
     folder_patterns,
-    holds_volumes,
     known,
-    load_atoms,
-    load_charges,
-    load_volumes,
-    may_hold_volumes,
-    open_volume,
-    patterns,
-    reader_modules,
     reader_of,
     recognising,
     stored_in,
     within_hdf5,
 )
+from ._formats import Reader as Reader
+from ._formats import descriptions as descriptions
+from ._formats import holds_volumes as holds_volumes
+from ._formats import load_atoms as load_atoms
+from ._formats import load_charges as load_charges
+from ._formats import load_volumes as load_volumes
+from ._formats import may_hold_volumes as may_hold_volumes
+from ._formats import open_volume as open_volume
+from ._formats import patterns as patterns
+from ._formats import reader_modules as reader_modules
 from ._isolation import isolated
 
 _MOST_TRIED = 4
@@ -464,23 +465,12 @@ def choices(entries: Iterable[Entry], rank: Callable[[Entry], Rank | None]) -> l
     ranked = [(place, entry) for entry in entries if (place := rank(entry)) is not None]
     if not ranked:
         return []
-    top = min(_depth(entry) for _, entry in ranked)
-    ranked = sorted(((place, entry) for place, entry in ranked if _depth(entry) == top), key=lambda pair: pair[0])
+    top = min(entry.name.count("/") for _, entry in ranked)
+    uppermost = ((place, entry) for place, entry in ranked if entry.name.count("/") == top)
+    ranked = sorted(uppermost, key=lambda pair: pair[0])
     n_logs = sum(place[0] for place, _ in ranked)
     kinds = groupby(ranked, key=lambda pair: pair[0])
     return [_of_one_kind([entry for _, entry in kind], len(ranked), 0 if place[0] else n_logs) for place, kind in kinds]
-
-
-def ambiguity(kind: str, place: str, choice: Choice, separator: str) -> FileError:
-    """What a user is told between whose files nothing decides."""
-    names = sorted((choice.name, *choice.others))
-    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    example = f"{place.rstrip('/')}{separator}{names[0]}"
-    return FileError(f"{place}: several files of this {kind} are as good: {shown}. Choose one, as {example}")
-
-
-def _depth(entry: Entry) -> int:
-    return entry.name.count("/")
 
 
 def _of_one_kind(entries: list[Entry], n_files: int, n_logs: int) -> Choice:
@@ -492,16 +482,12 @@ def _of_one_kind(entries: list[Entry], n_files: int, n_logs: int) -> Choice:
         return Choice((entries[0],), f"the one of {n_files} files with orbitals{digits or ' that comes first'}")
     here = len({PurePosixPath(entry.name).parent for entry in entries}) == 1
     if here and len({re.sub(r"\d+", "#", entry.name) for entry in entries}) == 1:
-        series = tuple(sorted(entries, key=lambda entry: _numbers(entry.name)))
+        series = tuple(sorted(entries, key=lambda entry: [*map(int, re.findall(r"\d+", entry.name))]))
         return Choice(series, f"the last of {len(series)} numbered files")
     newest, *rest = sorted(entries, key=lambda entry: -entry.modified)
     if here and newest.modified - rest[0].modified > _SAME_TIME:
         return Choice((newest,), f"the newest of {len(entries)} of its kind")
     return Choice((newest,), "", tuple(entry.name for entry in rest))
-
-
-def _numbers(name: str) -> list[int]:
-    return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 MEMBER = "!"
@@ -532,7 +518,9 @@ class Place:
         self.path = path
         self._patterns = tuple(patterns("wavefunction", "trajectory"))
         self._folder = path.is_dir()
-        self._entries = self._in_folder() if self._folder else self._in_archive()
+        self._entries: tuple[Entry, ...] = (
+            self._in_folder() if self._folder else _isolated(entries_of, path, str(path.absolute()), self._patterns)
+        )
         self._names = {entry.name for entry in self._entries}
 
     @property
@@ -548,7 +536,8 @@ class Place:
         FileError
             When there is nothing.
         """
-        found = choices(self._entries, self._rank_of_frames if frames else self._rank)
+        kinds = ("wavefunction", "trajectory") if frames else ("wavefunction",)
+        found = choices(self._entries, partial(self._rank, kinds=kinds))
         if not found:
             nested = [entry.name for entry in self._entries if is_named(entry.name, ("*.zip", "*.tar", "*.tgz"))]
             hint = f"; {nested[0]} there may have one, unpack it first" if nested else ""
@@ -565,7 +554,11 @@ class Place:
             When several files are as good.
         """
         if choice.others:
-            raise ambiguity("folder" if self._folder else "archive", str(self.path.absolute()), choice, self.separator)
+            names, place = sorted((choice.name, *choice.others)), str(self.path.absolute())
+            shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+            example = f"{place.rstrip('/')}{self.separator}{names[0]}"
+            kind = "folder" if self._folder else "archive"
+            raise FileError(f"{place}: several files of this {kind} are as good: {shown}. Choose one, as {example}")
 
     def files(self, entries: tuple[Entry, ...]) -> list[Path]:
         """Files of this place, those of an archive as copies that last as long as this object.
@@ -607,7 +600,7 @@ class Place:
         """What a file of this place is called."""
         return f"{self.path}{self.separator}{entry.name}"
 
-    def _rank(self, entry: Entry, kinds: tuple[str, ...] = ("wavefunction",)) -> Rank | None:
+    def _rank(self, entry: Entry, kinds: tuple[str, ...]) -> Rank | None:
         """How good a file is."""
         if not is_named(entry.name, self._patterns):
             return None
@@ -625,12 +618,6 @@ class Place:
         fitting = (n for n, pattern in enumerate(reader.PATTERNS) if is_named(entry.name, (pattern,)))
         place = list(reader_modules().values()).index(reader)
         return not reader.ALL_DIGITS, place, next(fitting, len(reader.PATTERNS))
-
-    def _rank_of_frames(self, entry: Entry) -> Rank | None:
-        return self._rank(entry, ("wavefunction", "trajectory"))
-
-    def _in_archive(self) -> tuple[Entry, ...]:
-        return _isolated(entries_of, self.path, str(self.path.absolute()), self._patterns)
 
     def _in_folder(self) -> tuple[Entry, ...]:
         """Files in this folder and those within; what cannot be looked into is passed over."""
@@ -702,29 +689,3 @@ def _head(path: Path) -> bytes:
         return beginning(path) if path.is_file() else b""
     except FileError:
         return b""
-
-
-__all__ = [
-    "ACCEPTED",
-    "KINDS",
-    "MEMBER",
-    "Reader",
-    "descriptions",
-    "files_of",
-    "folder_patterns",
-    "holds_volumes",
-    "is_place",
-    "is_there",
-    "load",
-    "load_atoms",
-    "load_charges",
-    "load_geometries",
-    "load_trajectory",
-    "load_volumes",
-    "may_hold_volumes",
-    "natural_order",
-    "open_volume",
-    "patterns",
-    "reader_modules",
-    "series_in",
-]

@@ -192,13 +192,8 @@ def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], Indices, Reals
 def _aufbau(up: Any, down: Any, spins: NDArray[np.int64]) -> Reals:
     """Occupations of a file that gives the numbers of electrons only."""
     occupations = np.zeros(len(spins))
-    n_up, n_down = int(up or 0), int(down or 0)
-    if np.any(spins == 1):
-        occupations[np.flatnonzero(spins == 0)[:n_up]] = 1
-        occupations[np.flatnonzero(spins == 1)[:n_down]] = 1
-    else:
-        occupations[:n_up] += 1
-        occupations[:n_down] += 1
+    occupations[np.flatnonzero(spins == 0)[: int(up or 0)]] += 1
+    occupations[np.flatnonzero(spins == spins.max(initial=0))[: int(down or 0)]] += 1
     return occupations
 
 

@@ -283,7 +283,6 @@ class Described(NamedTuple):
     dtype: str
     chunks: tuple[int, ...]
     shards: tuple[int, ...]
-    names: tuple[str, ...]
 
 
 def described(store: str, path: str, version: int) -> Described:
@@ -306,8 +305,7 @@ def described(store: str, path: str, version: int) -> Described:
         raise FileError(f"{name}: chunks of {chunks} in files of {shards} points are larger than any that are read")
     if version == 3:
         _check_codecs(array.metadata.to_dict()["codecs"], name)
-    names = getattr(array.metadata, "dimension_names", None) or ()
-    return Described(tuple(map(int, array.shape)), array.dtype.str, chunks, shards, tuple(map(str, names)))
+    return Described(tuple(map(int, array.shape)), array.dtype.str, chunks, shards)
 
 
 def part(

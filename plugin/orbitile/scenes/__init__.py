@@ -19,8 +19,6 @@ from .scene import Molecule as Molecule
 from .scene import Scene as Scene
 from .scene import colours_of_fields as colours_of_fields
 from .scene import facts_of as facts_of
-from .scene import make_scene as make_scene
-from .scene import parse_colour as parse_colour
 from .scene import scene_of as scene_of
 from .solids import dots as dots
 from .solids import wires as wires

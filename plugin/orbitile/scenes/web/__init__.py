@@ -358,7 +358,7 @@ def page(document: Document) -> str:
     )
 
 
-def iframe(document: Document, name: str = "", height: int = 480) -> str:
+def iframe(document: Document, name: str = "") -> str:
     """The page of a document as a part of another page, by whose scripts and styles it is not touched.
 
     Parameters
@@ -366,11 +366,9 @@ def iframe(document: Document, name: str = "", height: int = 480) -> str:
     document : Document
     name : str
         By which scripts of the other page find it (`data-orbitile`).
-    height : int
-        In pixels.
     """
     return (
         f'<iframe data-orbitile="{html.escape(name)}" title="{html.escape(document.title or "Orbitile")}" '
-        f'style="width:100%;height:{height}px;border:0" allow="fullscreen" srcdoc="{html.escape(page(document))}">'
+        f'style="width:100%;height:480px;border:0" allow="fullscreen" srcdoc="{html.escape(page(document))}">'
         "</iframe>"
     )
