@@ -146,10 +146,8 @@ def _closed(manifold: Any, part: Mesh, scale: float) -> Any:
     """A lobe as a body."""
     solid = _solid(manifold, part.vertices * (scale / angstrom), part.faces, part.colours[:, :3])
     if solid.status() != manifold.Error.NoError or solid.num_tri() == 0:
-        raise FileError(
-            f"{part.name or 'surface'}: expected a closed surface to print, got a plane or one that the box cuts; take "
-            "a larger box (--margin), or write a .glb file"
-        )
+        got = "a plane or one that the box cuts; take a larger box (--margin), or write a .glb file"
+        raise FileError(f"{part.name or 'surface'}: expected a closed surface to print, got {got}")
     return solid
 
 

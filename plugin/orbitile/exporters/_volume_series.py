@@ -126,10 +126,8 @@ class VolumeSeriesWriter:
         there = FrameStore(self._path, KIND, VERSION)
         for name, value in self._attributes.items():
             if there.attributes.get(name) != value:
-                raise FileError(
-                    f"is there already, with another {name} ({_short(there.attributes.get(name))}), expected "
-                    f"{_short(value)}; write to another file"
-                )
+                got = f"({_short(there.attributes.get(name))}), expected {_short(value)}"
+                raise FileError(f"is there already, with another {name} {got}; write to another file")
         if there.dtype(VALUES) != header.dtype:
             raise FileError(f"has values of {there.dtype(VALUES)}, expected {header.dtype}; write to another file")
         known = there.frames("number", 0, there.n_frames).tolist() if there.n_frames else []

@@ -307,10 +307,8 @@ def load_geometries(path: str | PathLike[str], topology: str | PathLike[str] | N
         try:
             return WavefunctionGeometries(file)
         except FileError as error:
-            raise FileError(
-                f"{file.name}: not a trajectory of geometries by its name. Known: {known('geometries')}; and no "
-                f"wavefunction: {error}"
-            ) from error
+            names = f"not a trajectory of geometries by its name. Known: {known('geometries')}"
+            raise FileError(f"{file.name}: {names}; and no wavefunction: {error}") from error
     return reader.read(file, None if topology is None else checked_path(topology))
 
 

@@ -335,10 +335,8 @@ class _Log:
             if words[:1] == ["NewGTO"]:
                 shells = list(self._shells())
                 if sets.setdefault(words[1], shells) != shells:
-                    raise FileError(
-                        f"{self.name}: two basis sets for {words[1]}, and the log does not say which atoms have which; "
-                        "open the .gbw file of the calculation"
-                    )
+                    which = f"two basis sets for {words[1]}, and it is unknown which atoms have which"
+                    raise FileError(f"{self.name}: {which}; open the .gbw file of the calculation")
         self.found["gbasis"] = [sets[element] for element in self.groups]
 
     def _shells(self) -> Iterator[tuple[str, list[tuple[float, float]]]]:
@@ -419,10 +417,7 @@ class _Log:
                 self.found.update(nsocoeffs=spins, nsooccnos=occupations)
             return
         if any(np.any(np.diff(table) > 0) for table in occupations):
-            raise FileError(
-                f"{self.name}: its orbitals are not filled from below; open the .gbw file of the calculation, which "
-                "is read with its occupations"
-            )
+            raise FileError(f"{self.name}: its orbitals are not filled from below; open the .gbw file, which is read")
         counts = [np.sum(table > 0) for table in occupations]
         if len(spins) == 1 and np.any(occupations[0] == 1):
             counts.append(np.sum(occupations[0] == 2))
@@ -586,10 +581,8 @@ def _progressing(stream: Any) -> Iterator[None]:
     def look(*_: object) -> None:
         nonlocal last
         if stream.pos == last and stream.file_pointer < len(stream.files):
-            raise FileError(
-                f"{Path(str(stream.filenames[0])).name}: damaged near byte {stream.pos}, beyond which cclib does not "
-                "get: a number there asks for more than a log can hold"
-            )
+            name = Path(str(stream.filenames[0])).name
+            raise FileError(f"{name}: damaged near byte {stream.pos}, beyond which cclib does not get")
         last = stream.pos
 
     if sys.platform == "win32":  # which has no such clock: the process is ended when it has taken too long

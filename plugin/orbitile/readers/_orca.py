@@ -124,10 +124,8 @@ def _components(shell: Shell) -> tuple[str, ...]:
 
 def _orbitals(path: Path, part: OrbitalSet, order: Indices, signs: Reals) -> Orbitals:
     if len(part.coefficients) != len(order):
-        raise FileError(
-            f"{path.name}: expected {len(order)} coefficients in each orbital, one for each basis function, got "
-            f"{len(part.coefficients)}: damaged"
-        )
+        got = f"{len(part.coefficients)} for {len(order)} basis functions"
+        raise FileError(f"{path.name}: expected as many coefficients in each orbital as basis functions, got {got}")
     kept = np.any(part.coefficients != 0, axis=0)  # where functions depend on others, the orbitals missing are empty
     if not kept.any():
         raise FileError(f"{path.name}: all orbital coefficients are 0, so there are no orbitals to show")
@@ -159,6 +157,9 @@ _TOLERANCE = 1e-4
 
 _ELECTRONS = 1e-3
 """By how many electrons a density may differ from the orbitals."""
+
+
+_OTHERS = "damaged, or of different calculations"
 
 
 class Density(NamedTuple):
@@ -194,16 +195,10 @@ def with_density(wavefunction: Wavefunction, densities: Sequence[Density], file:
     }
     orbitals = Path(wavefunction.source).name
     if not ours:
-        raise FileError(
-            f"{file}: expected a matrix of {n} by {n} for the orbitals of {orbitals}, got none: damaged, or of "
-            "different calculations"
-        )
+        raise FileError(f"{file}: expected a matrix of {n} by {n} for the orbitals of {orbitals}; {_OTHERS}")
     own = _density_of(wavefunction)
     if _SCF in ours and not np.abs(ours[_SCF] - own).max() <= _TOLERANCE * max(1.0, np.abs(own).max()):
-        raise FileError(
-            f"{file}: its self-consistent density is not that of the orbitals in {orbitals}: they are of different "
-            "calculations"
-        )
+        raise FileError(f"{file}: its self-consistent density is not that of the orbitals in {orbitals}; {_OTHERS}")
     overlap = own_overlap(wavefunction)
     others = [
         name

@@ -123,10 +123,8 @@ def _fchk(data: bytes) -> Statements:
     multiplicity = values.get("Multiplicity")
     if alpha is not None and beta is not None:
         if electrons is not None and alpha + beta != electrons:
-            raise FileError(
-                f"its electron counts contradict each other: {alpha:g} alpha and {beta:g} beta electrons, but "
-                f"{electrons:g} in all; so the HOMO is unknown"
-            )
+            counts = f"{alpha:g} alpha and {beta:g} beta electrons, but {electrons:g} in all"
+            raise FileError(f"its electron counts contradict each other: {counts}; so the HOMO is unknown")
         method = next(iter(data.split(b"\n", 2)[1].split()[1:2]), b"") if data.count(b"\n") > 1 else b""
         beta_arrays = (b"\nBeta Orbital Energies  ", b"\nBeta MO coefficients  ")
         if method.upper().startswith(b"U") and not all(heading in data for heading in beta_arrays):
@@ -216,10 +214,8 @@ def _check_array(name: str, n: int, text: bytes) -> None:
         text = text[: heading.start()]
         found = len(text.split())
     if found != n or not text.isascii():
-        raise FileError(
-            f"{name}: expected {n} numbers, got {found}{'' if text.isascii() else ' with letters between them'}; "
-            "a number or the next heading is damaged"
-        )
+        got = f"{found}{'' if text.isascii() else ' with letters between them'}"
+        raise FileError(f"{name}: expected {n} numbers, got {got}; a number or the next heading is damaged")
 
 
 # Others -----------------------------------------------------------------------------------------------------------
@@ -450,10 +446,7 @@ def of_both_spins(data: bytes) -> bytes:
         if same[0] == same[1]:
             (_, alpha), (start, end) = (next(at for name, *at in found if name == "mo") for found in parts)
             return first[:alpha] + second[start:end] + first[alpha:]
-    raise OrbitileError(
-        f"it is {len(starts)} Molden files one after another, each from a line [Molden Format] on: put the one that is "
-        "wanted into a file of its own"
-    )
+    raise OrbitileError(f"it is {len(starts)} Molden files one after another; put the one to read into its own file")
 
 
 def _spins(data: bytes, sections: list[tuple[str, int, int]]) -> set[bytes]:

@@ -94,10 +94,8 @@ def wavefunction_from(data: Any, program: Program, path: Path) -> Wavefunction:
     occupations, note = occupations_of(data, columns, natural, float(core.sum()))
     unread = sum(occupied[~chosen].sum() for chosen, occupied in zip(kept, occupations, strict=True))
     if unread > _SLACK:
-        raise FileError(
-            f"{path.name}: cclib finds no orbitals of {unread:g} electrons in this {program.name} log; run it again "
-            f"with {program.coefficients}"
-        )
+        lacks = f"cclib finds no orbitals of {unread:g} electrons in this {program.name} log"
+        raise FileError(f"{path.name}: {lacks}; run it again with {program.coefficients}")
     n_decimals = decimals(everything)
     ours = [
         made_orthonormal(choice.shells, geometries[step], choice.applied(block[chosen].T), n_decimals)
@@ -417,10 +415,8 @@ def choose_convention(
     except OrbitileError as error:
         raise ConventionError(f"{path.name}: {error}") from error
     if not candidates:
-        raise ConventionError(
-            f"{path.name}: {n_basis} coefficients in each orbital of this {program.name} log fit its basis set neither "
-            "with pure nor with Cartesian functions"
-        )
+        got = f"{n_basis} coefficients in each orbital of this {program.name} log"
+        raise ConventionError(f"{path.name}: {got} fit its basis set neither with pure nor with Cartesian functions")
     residuals = []
     for step in range(len(geometries) - 1, max(-1, len(geometries) - 1 - _MOST_GEOMETRIES), -1):
         for candidate in candidates:

@@ -62,9 +62,9 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
         if np.array_equal(np.atleast_1d(contents.get("NBAS", ())), sizes) and "PRIMITIVES" in contents:
             kept = {name: value for name, value in contents.items() if not name.startswith("MO_")}
             return openmolcas.converted(kept | orbitals, original)
+    basis = f"its basis set of {'+'.join(map(str, sizes))} functions"
     raise FileError(
-        f"{original.name}: expected an HDF5 file (.scf.h5, .rasscf.h5, .guessorb.h5) with the basis set of its "
-        f"{'+'.join(map(str, sizes))} functions beside it, got none; copy one there"
+        f"{original.name}: expected an HDF5 file (.scf.h5, .rasscf.h5, .guessorb.h5) beside it with {basis}"
     )
 
 

@@ -107,10 +107,8 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
     angles = np.array([header["cellb"][key] for key in ("alpha", "beta", "gamma")], dtype=np.float64)
     intervals = np.array([header[key] for key in ("mx", "my", "mz")], dtype=np.int64)
     if not np.all(np.isfinite(lengths)) or np.any(lengths <= 0) or np.any(intervals < 1):
-        raise FileError(
-            f"{name}: expected positive cell lengths and intervals, got {lengths.tolist()} and {intervals.tolist()}; "
-            "an image, or a damaged header"
-        )
+        got = f"{lengths.tolist()} and {intervals.tolist()}"
+        raise FileError(f"{name}: expected positive cell lengths and intervals, got {got}; an image, or damaged")
     if np.all(angles == 0):  # left out by old programs
         angles = np.full(3, 90.0)
     if not np.all((angles > 0) & (angles < 180)):

@@ -616,10 +616,8 @@ def heading_of(head: str) -> str | None:
             return KINDS[".41"]
         if found := _HEADING.match(line):
             if found[2].upper() != "AO":
-                raise FileError(
-                    f"holds {found[1]}s in the {found[2]} basis, expected those in the AO basis (write "
-                    f"AO{found[1]}=W in $NBO)"
-                )
+                remedy = f"write AO{found[1]}=W in $NBO"
+                raise FileError(f"holds {found[1]}s in the {found[2]} basis, expected those in the AO basis ({remedy})")
             return found[1].upper()
     return None
 
@@ -762,10 +760,8 @@ def _block(rows: list[str], rest: list[str], name: str, line: int, n_basis: int)
     each = n_basis if len(values) % n_basis == 0 and len(values) <= n_basis**2 else n_basis + 1
     n = len(values) // each
     if len(values) % each or not 1 <= n <= n_basis:
-        raise FileError(
-            f"{name}: expected orbitals over the {n_basis} basis functions beside it, got {len(values)} numbers: it is "
-            "cut off, or belongs to another job"
-        )
+        expected = f"orbitals over the {n_basis} basis functions beside it"
+        raise FileError(f"{name}: expected {expected}, got {len(values)} numbers: cut off, or of another job")
     coefficients = values[: n * n_basis].reshape(n, n_basis).T
     return Block(coefficients, values[n * n_basis :], _labels(rest, n))
 

@@ -72,10 +72,8 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     spins = ("ALPHA_", "BETA_") if "MO_ALPHA_VECTORS" in contents else ("",)
     for what in ("VECTORS", "OCCUPATIONS"):
         if f"MO_{spins[0]}{what}" not in contents:
-            raise FileError(
-                f"{path.name}: this OpenMolcas file, of module {module}, holds no orbitals with occupations; read "
-                "that of SCF or RASSCF"
-            )
+            lacks = f"this OpenMolcas file, of module {module}, holds no orbitals with occupations"
+            raise FileError(f"{path.name}: {lacks}; read that of SCF or RASSCF")
     desym = "DESYM_" if int(contents["NSYM"]) > 1 else ""
     charges = np.asarray(contents[f"{desym}CENTER_CHARGES"], float)
     numbers = np.asarray(contents.get(f"{desym}CENTER_ATNUMS", np.rint(charges)), np.int64)
@@ -117,10 +115,8 @@ def _shells(contents: dict[str, Any], ids: str, path: Path) -> tuple[tuple[Shell
     """Shells, and what takes coefficients of the file to ours: order of the rows, factor of each row."""
     functions = [tuple(row) for row in np.asarray(contents[ids], np.int64).tolist()]
     if max(Counter(functions).values(), default=1) > 1:
-        raise FileError(
-            f"{path.name}: contaminants (s functions of d shells and the like) are not supported; run the calculation "
-            "without the keyword Contaminant"
-        )
+        contaminants = "contaminants (s functions of d shells and the like)"
+        raise FileError(f"{path.name}: {contaminants} are not supported; run it without the keyword Contaminant")
     rows = {function: n for n, function in enumerate(functions)}
     values = np.asarray(contents["PRIMITIVES"], float)
     owners = np.asarray(contents["PRIMITIVE_IDS"], np.int64)

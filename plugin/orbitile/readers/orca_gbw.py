@@ -175,10 +175,8 @@ def _sets(blocks: _Blocks, n_basis: int) -> list[OrbitalSet]:
     dimension = np.dtype("<i8" if blocks.new else "<i4")
     n = int(blocks.numbers(blocks.orbitals + 4, dimension, 1)[0])
     if n_spins not in (1, 2) or n != n_basis:
-        raise FileError(
-            f"{blocks.name}: damaged: expected one or two sets of {n_basis} orbitals, one for each basis function, got "
-            f"{n_spins} of {n}"
-        )
+        expected = f"one or two sets of {n_basis} orbitals, one for each basis function"
+        raise FileError(f"{blocks.name}: damaged: expected {expected}, got {n_spins} of {n}")
     place = blocks.orbitals + 4 + dimension.itemsize
     check_room(blocks.name, n_spins * n * n, len(blocks.data) - place, 8, "orbital coefficients")
     record = np.dtype(

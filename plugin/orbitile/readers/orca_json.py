@@ -127,7 +127,5 @@ def _set(orbitals: list[Any]) -> OrbitalSet:
 
 
 def _missing(path: Path, what: str, setting: str) -> FileError:
-    return FileError(
-        f"{path.name}: this JSON of ORCA holds no {what}; write it again with {setting} in {path.stem}.json.conf, the "
-        "configuration file of orca_2json, or without that file"
-    )
+    remedy = f"write it again with {setting} in {path.stem}.json.conf, or without that file"
+    return FileError(f"{path.name}: this JSON of ORCA holds no {what}; {remedy}")

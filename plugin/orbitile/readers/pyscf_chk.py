@@ -139,10 +139,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
         components, shells = _two_components(molecule, coefficients, rows, factors)
         alpha = Spinors(components, occupations, energies)
     elif len(shape) == 2 and shape[0] == 2 * n_spinors(molecule.shells):
-        raise FileError(
-            f"{path.name}: four-component (Dirac-Hartree-Fock) orbitals are not supported; two-component ones are "
-            "(pyscf.x2c)"
-        )
+        raise FileError(f"{path.name}: expected one or two components (pyscf.x2c), got four-component orbitals")
     else:
         raise FileError(f"{path.name}: expected orbitals over {n} basis functions, got an array of shape {shape}")
     return Wavefunction(

@@ -220,10 +220,8 @@ class SeriesFrames:
             When they differ.
         """
         if self.settings != settings:
-            raise FileError(
-                f"{self.name}: was computed with other settings ({self.settings or 'none noted'}), expected "
-                f"{settings or 'none'}; use these, or write to another file"
-            )
+            got = f"({self.settings or 'none noted'}), expected {settings or 'none'}"
+            raise FileError(f"{self.name}: was computed with other settings {got}; use these, or write to another file")
 
     def __len__(self) -> int:
         with self._guarded():

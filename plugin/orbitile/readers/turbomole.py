@@ -240,10 +240,8 @@ def _orbitals(found: Group, groups: Mapping[str, Group], name: str, order: Indic
             got = found.lines[start].strip()
             raise FileError(f"{found.file}: expected orbital {len(values) + 1} with eigenvalue and nsaos, got {got!r}")
         if heading[1] != "a" or int(heading[3]) != n_basis:
-            raise FileError(
-                f"{found.file}: expected orbitals over {n_basis} basis functions without symmetry (c1), got irrep "
-                f"{heading[1]} over {heading[3]} symmetry-adapted functions; {_MOLDEN}"
-            )
+            got = f"irrep {heading[1]} over {heading[3]} symmetry-adapted functions"
+            raise FileError(f"{found.file}: expected orbitals in c1 over {n_basis} functions, got {got}; {_MOLDEN}")
         irreps.append(heading[1])
         energies.append(float(heading[2].upper().replace("D", "E")))
         row = numbers_in_columns(found.lines[start + 1 : end], width, found.file, start + 1)

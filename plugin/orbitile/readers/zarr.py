@@ -106,10 +106,8 @@ def _ours(path: Path, ours: Mapping[str, Any]) -> StoredVolume:
     levels = [_described(path, f"{number}/{VALUES}", 3) for number in range(len(lattices))]
     for number, (level, expected) in enumerate(zip(levels, lattices, strict=True)):
         if level.shape != expected.shape or level.dtype not in ("<f4", "<f8") or level.dtype != levels[0].dtype:
-            raise FileError(
-                f"{path.name}/{number}/{VALUES}: has {level.shape} points of {level.dtype}, expected {expected.shape} "
-                f"of {levels[0].dtype}; the store is damaged"
-            )
+            got = f"{level.shape} points of {level.dtype}, expected {expected.shape} of {levels[0].dtype}"
+            raise FileError(f"{path.name}/{number}/{VALUES}: has {got}; the store is damaged")
     quantity, unit = (str(ours[key]) for key in ("quantity", "unit"))
     headers = tuple(VolumeHeader(one, np.dtype(levels[0].dtype[1:]), quantity, unit) for one in lattices)
     numbers, _, positions = _atoms(ours, path.name)

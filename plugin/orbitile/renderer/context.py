@@ -310,10 +310,8 @@ def offscreen() -> Iterator[Context]:
     global _context
     with _lock:
         if _context is not None and _context.process != os.getpid():
-            raise DeviceError(
-                "OpenGL does not survive a fork, and this process was forked from one that had drawn a picture; start "
-                'workers with multiprocessing.get_context("spawn"), or draw in one process only'
-            )
+            forked = "OpenGL does not survive a fork, and this process was forked from one that had drawn a picture"
+            raise DeviceError(f'{forked}; start workers with multiprocessing.get_context("spawn")')
         if _context is None:
             backend = _make_backend()
             try:

@@ -51,10 +51,8 @@ def parse_colour(colour: Colour, what: str = "colour") -> RGB:
             if not all(0 <= channel <= 1 for channel in (red, green, blue)):
                 raise ValueError
     except (TypeError, ValueError) as error:
-        raise RenderError(
-            f'{what}: expected a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1, '
-            f"got {colour!r}"
-        ) from error
+        expected = 'a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1'
+        raise RenderError(f"{what}: expected {expected}, got {colour!r}") from error
     return red, green, blue
 
 
