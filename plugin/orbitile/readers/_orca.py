@@ -211,12 +211,13 @@ def with_density(wavefunction: Wavefunction, densities: Sequence[Density], file:
         remark = f"{file} holds no density but that of the orbitals"
         return replace(wavefunction, remarks=(*wavefunction.remarks, remark))
     *passed, chosen = others
+    spins = f"r{chosen[1:]}", f"{chosen[:-1]}r"  # as pmp2re and rmp2re, or cisp and cisr
     remark = f"the density is {chosen} of {file}, not that of the orbitals"
     remark += f"; it holds {', '.join(passed)} too" if passed else ""
     return replace(
         wavefunction,
         density_matrix=ours[chosen],
-        spin_density_matrix=next((ours[name] for name in _spins_of(chosen) if name in ours), np.empty(0)),
+        spin_density_matrix=next((ours[name] for name in spins if name in ours), np.empty(0)),
         remarks=(*wavefunction.remarks, remark),
     )
 
@@ -225,8 +226,3 @@ def _density_of(wavefunction: Wavefunction) -> Reals:
     parts = (wavefunction.alpha, wavefunction.beta)
     matrices = [(part.coefficients * part.occupations) @ part.coefficients.T for part in parts if part is not None]
     return np.sum(matrices, axis=0)
-
-
-def _spins_of(name: str) -> tuple[str, str]:
-    """What ORCA may call the spin density that goes with a density: pmp2re and rmp2re, cisp and cisr."""
-    return f"r{name[1:]}", f"{name[:-1]}r"

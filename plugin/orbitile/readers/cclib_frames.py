@@ -81,12 +81,10 @@ class LogFrames(FramesInText):
         if start > self._header:
             text += b"\n\n"  # the parser may look one line beyond a table, and must not miss the heading of the step
         text += excerpt(self._file.path, max(start, self._header), end)
-        wavefunction = self._read_alone(index, text, self._path.suffix[:20], _read_part)
+        wavefunction = self._read_alone(
+            index, text, self._path.suffix[:20], lambda path: cclib.convert(*parse_log(path, part=True), path)
+        )
         return replace(wavefunction, geometries=wavefunction.positions[None])
-
-
-def _read_part(path: Path) -> Wavefunction:
-    return cclib.convert(*parse_log(path, part=True), path)
 
 
 @dataclass

@@ -63,9 +63,7 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
             kept = {name: value for name, value in contents.items() if not name.startswith("MO_")}
             return openmolcas.converted(kept | orbitals, original)
     basis = f"its basis set of {'+'.join(map(str, sizes))} functions"
-    raise FileError(
-        f"{original.name}: expected an HDF5 file (.scf.h5, .rasscf.h5, .guessorb.h5) beside it with {basis}"
-    )
+    raise FileError(f"{original.name}: expected an HDF5 file (.scf.h5, .rasscf.h5 ...) beside it with {basis}")
 
 
 def _sections(text: str) -> dict[str, list[str]]:

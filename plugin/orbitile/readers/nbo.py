@@ -113,7 +113,9 @@ _WITHOUT_DENSITY = (
 
 def recognises(head: str) -> bool:
     """Whether the beginning of a file is that of an archive or of a plot file with its heading."""
-    return head.lstrip().lower().startswith(MARK) or is_plot_file(head)
+    lines = head.splitlines()[:6]
+    is_plot_file = any(BASIS_HEADING in line.lower() or _DENSITY.match(line) or _HEADING.match(line) for line in lines)
+    return is_plot_file or head.lstrip().lower().startswith(MARK)
 
 
 def read(path: Path) -> Wavefunction:
@@ -622,12 +624,6 @@ def heading_of(head: str) -> str | None:
     return None
 
 
-def is_plot_file(head: str) -> bool:
-    """Whether a file has the heading of one of these."""
-    lines = head.splitlines()[:6]
-    return any(BASIS_HEADING in line.lower() or _DENSITY.match(line) or _HEADING.match(line) for line in lines)
-
-
 def title_of(text: str) -> str:
     """The first line of a file that has a heading."""
     first = text.split("\n", 1)[0].strip()
@@ -798,18 +794,15 @@ def _labels(lines: list[str], n: int) -> tuple[str, ...]:
     if sorted(place) != list(range(1, n + 1)):
         return ()
     labels = []
+    symbols = [SYMBOLS[number if 0 < number < len(SYMBOLS) else 0] for number in numbers]
     for orbital, at in enumerate(place):
         atoms = [atom for atom in (first[at - 1], second[at - 1], third[at - 1]) if atom]
         if len(atoms) != counts[orbital] or any(not 0 < atom <= len(numbers) for atom in atoms):
             return ()
         kind, star = lists[2][at - 1], lists[3][at - 1] or " "
-        on = " - ".join(f"{_symbol(numbers[atom - 1])} {atom}" for atom in atoms)
+        on = " - ".join(f"{symbols[atom - 1]} {atom}" for atom in atoms)
         labels.append(f"{kind}{star}({serial[at - 1]}) {on}")
     return tuple(labels)
-
-
-def _symbol(number: int) -> str:
-    return SYMBOLS[number] if 0 < number < len(SYMBOLS) else SYMBOLS[0]
 
 
 def _width(lines: list[str], n: int) -> int:

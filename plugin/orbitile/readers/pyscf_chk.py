@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial, pi, sqrt
 from pathlib import Path
 from typing import Any
@@ -102,9 +102,6 @@ class _Molecule:
     shells: list[tuple[int, int]]
     ours: tuple[Shell, ...]
     cartesian: bool
-
-    def with_pure(self) -> tuple[Shell, ...]:
-        return tuple(Shell(one.atom, one.angular_momentum, True, one.exponents, one.coefficients) for one in self.ours)
 
 
 def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
@@ -213,7 +210,8 @@ def _two_components(
     if len(coefficients) == 2 * len(rows):
         candidates.append((coefficients.reshape(2, len(rows), -1)[:, rows] * factors[:, None], molecule.ours))
     if len(coefficients) == n_spinors(molecule.shells):
-        candidates.append((components_of_spinors(molecule.shells, coefficients), molecule.with_pure()))
+        pure = tuple(replace(shell, pure=True) for shell in molecule.ours)
+        candidates.append((components_of_spinors(molecule.shells, coefficients), pure))
 
     def deviation(candidate: tuple[NDArray[Any], tuple[Shell, ...]]) -> float:
         components, shells = candidate

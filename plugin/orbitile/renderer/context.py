@@ -18,6 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from taichi_kernels.shader_cache import cache_with_room
@@ -172,10 +173,7 @@ class OSMesa:
         if not self._make_current(self._context, ctypes.byref(self._pixels), _GL_UNSIGNED_BYTE, 4, 4):
             raise OSError("OSMesaMakeCurrent failed")
 
-        def restore() -> None:
-            self._make_current(None, None, _GL_UNSIGNED_BYTE, 0, 0)
-
-        return restore
+        return partial(self._make_current, None, None, _GL_UNSIGNED_BYTE, 0, 0)
 
     def destroy(self) -> None:
         self._destroy(self._context)
@@ -205,11 +203,7 @@ class WindowSystem:
 
     def bind(self) -> Callable[[], None]:
         self._context.__enter__()
-
-        def restore() -> None:
-            self._context.__exit__(None, None, None)
-
-        return restore
+        return partial(self._context.__exit__, None, None, None)
 
     def destroy(self) -> None:
         self._context.release()
