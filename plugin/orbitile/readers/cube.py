@@ -164,7 +164,8 @@ def _header(data: bytes, name: str) -> _Header:
     if wrong.any():
         bad = int(np.argmax(wrong))
         raise FileError(f"{name}, line {7 + bad}: expected an atomic number, got {atoms[bad, 0]:g}")
-    titles, quantity_unit = (title,), ""
+    titles: tuple[str, ...] = (title,)
+    quantity_unit = ""
     if n_sets > 1:
         titles = tuple(f"{title}, data set {n + 1}".lstrip(", ") for n in range(n_sets))
     if n_atoms < 0:

@@ -446,6 +446,7 @@ def checked_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ..
     drawn = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
     for surface in drawn:
         if not isinstance(surface, Surface):
-            got = type(surface).__name__
-            raise RenderError(f"surfaces of a scene: expected Surface objects (see `orbitile.isosurface`), got {got}")
+            raise RenderError(
+                f"surfaces of a scene: expected Surface objects (`isosurface`), got {type(surface).__name__}"
+            )
     return drawn
