@@ -556,7 +556,7 @@ class Place:
             shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             example = f"{place.rstrip('/')}{self.separator}{names[0]}"
             kind = "folder" if self._folder else "archive"
-            raise FileError(f"{place}: several files of this {kind} are as good: {shown}. Choose one, as {example}")
+            raise FileError(f"{place}: several equally good files in this {kind}: {shown}. Choose one, as {example}")
 
     def files(self, entries: tuple[Entry, ...]) -> list[Path]:
         """Files of this place, those of an archive as copies that last as long as this object.

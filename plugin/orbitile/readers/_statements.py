@@ -435,7 +435,7 @@ def of_both_spins(data: bytes) -> bytes:
         return data
     starts = [data.rfind(b"[", 0, start) for name, start, _ in sections if name == "molden format"]
     if len(starts) < 2:
-        raise OrbitileError("it has several sections [MO]; keep the one that is wanted")
+        raise OrbitileError("it has several sections [MO]; keep the one to read")
     first, second = (data[starts[0] : starts[1]], data[starts[1] :])
     parts = [list(sections_of(part)) for part in (first, second)]
     if len(starts) == 2 and [_spins(*one) for one in zip((first, second), parts, strict=True)] == [{b"a"}, {b"b"}]:

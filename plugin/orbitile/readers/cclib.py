@@ -399,7 +399,7 @@ def decoded(label: str, program: Program) -> Function:
                 m -= l + 1
             if l > 1 and abs(m) <= l:
                 return Function(atom, l, True, harmonic(m), -1 if (l, abs(m)) in program.minus else 1)
-    raise ConventionError(f"{program.name} label {label!r} names no basis function that we know")
+    raise ConventionError(f"{program.name} label {label!r}: not the label of a known basis function")
 
 
 def choose_convention(

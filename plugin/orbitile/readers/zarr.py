@@ -383,7 +383,7 @@ def _opened(store: str, path: str, version: int) -> Any:
         return zarr.open_array(str(folder), mode="r", zarr_format=version)
     except Exception as error:  # foreign code raises anything
         detail = " ".join(str(error).split())[:160]
-        raise FileError(f"{name}: its metadata are damaged, or of no kind that is read ({detail})") from error
+        raise FileError(f"{name}: its metadata are damaged or unsupported ({detail})") from error
 
 
 def _check_file(file: Path, name: str, most: int, needed: bool) -> None:
