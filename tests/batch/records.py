@@ -1,6 +1,6 @@
 """Records as a batch makes them, and some as an enemy would."""
 
-from orbitile.jobs.record import Output, Record
+from orbitile.jobs.table import Output, Record
 
 NASTY = (
     "</script><script>alert(1)</script>.log",

@@ -7,9 +7,8 @@ from urllib.parse import unquote
 import numpy as np
 from PIL import Image
 
-from orbitile.jobs.record import Output, Record
 from orbitile.jobs.sheet import DATA, PAGE, write_sheet
-from orbitile.jobs.table import write_tables
+from orbitile.jobs.table import Output, Record, write_tables
 from orbitile.jobs.thumbnail import LARGEST, write_thumbnail
 from tests.batch.records import NASTY, as_folder, nasty, some
 

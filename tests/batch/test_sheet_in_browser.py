@@ -3,9 +3,8 @@
 import pytest
 from PIL import Image
 
-from orbitile.jobs.record import Output, Record
 from orbitile.jobs.sheet import PAGE, write_sheet
-from orbitile.jobs.table import write_tables
+from orbitile.jobs.table import Output, Record, write_tables
 from tests.batch.records import NASTY, nasty, record, refused, some
 from tests.hosts.browser import address, chromium
 

@@ -8,9 +8,7 @@ import sys
 import pytest
 
 from orbitile.base.errors import FileError
-from orbitile.jobs.columns import columns_of
-from orbitile.jobs.record import Record
-from orbitile.jobs.table import NAMES, write_table, write_tables
+from orbitile.jobs.table import NAMES, Record, columns_of, write_table, write_tables
 from tests.batch.records import NASTY, nasty, some
 
 ODD = (

@@ -36,7 +36,7 @@ from ..fields._orbital_ranges import orbital_range
 from ..fields.orbital import Orbital, orbital_name
 from ..gaussians.overlap import own_overlap
 from ..model.wavefunction import Wavefunction
-from .charges.overlap_populations import overlap_root
+from .charges import overlap_root
 
 Labels = NDArray[np.intp]
 Population = Literal["mulliken", "loewdin"]
@@ -238,7 +238,7 @@ def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], sc
     from ..evaluation.devices import device_session
     from ..evaluation.points import evaluate
     from ..integrals.grids import grid_of
-    from .charges.cells import SampledDensity, becke_populations, hirshfeld_populations
+    from .charges import SampledDensity, becke_populations, hirshfeld_populations
 
     populations_of = {"becke": becke_populations, "hirshfeld": hirshfeld_populations}[scheme]
     with device_session(device, "single") as target:

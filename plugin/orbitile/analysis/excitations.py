@@ -42,7 +42,7 @@ from ..integrals.pairs import pairs_of
 from ..integrals.quadrature import Quadrature, quadrature_of
 from ..model.units import wavenumber
 from ..model.wavefunction import Excitation, Spin, Wavefunction
-from .charges.overlap_populations import overlap_root
+from .charges import overlap_root
 from .composition import functions_by
 
 SCHEMES = ("loewdin", "mulliken")

@@ -15,7 +15,7 @@ from ..base.errors import FileError, OrbitileError
 from ..exporters import holds_scenes, kind_of, suffixes
 from ..fields import field_names, files_in, with_absolute_files
 from ..fields._frontier import frontier_name
-from .contents import digest_of
+from .files import digest_of
 
 DEFAULT_ITEMS: tuple[str, ...] = ("homo", "lumo")
 DEFAULT_FORMATS: tuple[str, ...] = ("png", "json")

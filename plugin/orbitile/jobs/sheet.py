@@ -20,8 +20,7 @@ from urllib.parse import quote
 
 from ..files.writing import written_atomically
 from ..scenes.web.page import module
-from .columns import LIST, TEXT, Column, cell_of, columns_of, readable
-from .record import Record
+from .table import LIST, TEXT, Column, Record, cell_of, columns_of, readable
 from .table import NAMES as TABLES
 
 PAGE, DATA = "index.html", "sheet.js"

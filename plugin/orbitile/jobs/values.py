@@ -20,7 +20,7 @@ from ..model.geometry import formula
 from ..model.report import Closure, Column, Report, Table
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole
 from ..model.wavefunction import Spin, Wavefunction
-from .record import Cell
+from .table import Cell
 
 _MOST_FOR_DIPOLE = 1500
 """Basis functions up to which the dipole moment is had for next to nothing."""

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.basins.integration import AtomicBasins
-from orbitile.analysis.basins.partition import lattice_about
-from orbitile.analysis.basins.qtaim import qtaim_basins, qtaim_charges
+from orbitile.analysis.qtaim import AtomicBasins, lattice_about, qtaim_basins, qtaim_charges
 from orbitile.analysis.reports import analysis_named
 from orbitile.base.errors import Cancelled
 
@@ -110,7 +108,7 @@ def test_atoms_with_a_large_laplacian_are_named(monkeypatch):
     found = AtomicBasins(
         np.array([0, 1]), np.zeros((2, 3)), np.ones(2), np.ones(2), np.array([2e-3, 0]), np.zeros(2), np.eye(2), []
     )
-    monkeypatch.setattr("orbitile.analysis.basins.qtaim.qtaim_basins", lambda *_: found)
+    monkeypatch.setattr("orbitile.analysis.qtaim.qtaim_basins", lambda *_: found)
     report = ob.basins(computed("H 0 0 0; H 0 0 0.74"), device="cpu")
     remark = next(one for one in report.remarks if "fine" in one)
     assert "H1 " in remark

@@ -8,8 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 import orbitile as ob
-from orbitile.analysis.charges import potential_fit
-from orbitile.analysis.charges.potential_fit import (
+from orbitile.analysis.charges import (
     POINTS_AN_AREA,
     chelpg_charges,
     chelpg_points,
@@ -189,7 +188,7 @@ def test_only_ghosts():
 
 
 def test_hyperbolas_that_do_not_settle(monkeypatch):
-    monkeypatch.setattr(potential_fit, "_MOST_ROUNDS", 1)
+    monkeypatch.setattr("orbitile.analysis.charges._MOST_ROUNDS", 1)
     with pytest.raises(OrbitileError, match="did not settle"):
         resp_charges(solved(*CASES["water"])[1], device="cpu")
 

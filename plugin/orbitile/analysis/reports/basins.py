@@ -26,8 +26,8 @@ from ...model.wavefunction import Wavefunction
 from . import takes_long
 
 if TYPE_CHECKING:
-    from ..basins.elf import ElfBasins
-    from ..basins.integration import AtomicBasins
+    from ..elf_basins import ElfBasins
+    from ..qtaim import AtomicBasins
 
 
 TITLE = "Basins"
@@ -71,12 +71,12 @@ def estimated_seconds(wavefunction: Wavefunction, of: str, accuracy: str) -> flo
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Basins of a field; parameters as stated, see `orbitile.analysis.basins`."""
+    """Basins of a field; parameters as stated, see `orbitile.analysis.qtaim`."""
     if parameters["of"] == "elf":
-        from ..basins.elf import elf_basins
+        from ..elf_basins import elf_basins
 
         return _of_elf(wavefunction, elf_basins(wavefunction, parameters["accuracy"], device))
-    from ..basins.qtaim import qtaim_basins
+    from ..qtaim import qtaim_basins
 
     return _of_density(wavefunction, qtaim_basins(wavefunction, parameters["accuracy"], device))
 

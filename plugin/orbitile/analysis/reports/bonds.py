@@ -18,7 +18,7 @@ from . import takes_long
 from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
-    from ..charges.overlap_populations import Bonds
+    from ..charges import Bonds
 
 TITLE = "Bonds"
 HELP = "bond orders by Mayer and Wiberg, valences and free valences"
@@ -45,8 +45,8 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Bond orders; parameters as stated, see `orbitile.analysis.charges.overlap_populations`."""
-    from ..charges.overlap_populations import bonds_of
+    """Bond orders; parameters as stated, see `orbitile.analysis.charges`."""
+    from ..charges import bonds_of
 
     bonds = bonds_of(wavefunction)
     mayer = bonds.orders["mayer"].orders

@@ -14,7 +14,7 @@ from ...model.wavefunction import Wavefunction
 from . import takes_long
 
 if TYPE_CHECKING:
-    from ..charges.schemes import AtomicCharges
+    from ..charges import AtomicCharges
 
 
 TITLE = "Charges of atoms"
@@ -74,9 +74,8 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges.schemes`."""
-    from ..charges.overlap_populations import spins_unavailable
-    from ..charges.schemes import atomic_charges, charges_by_schemes
+    """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges`."""
+    from ..charges import atomic_charges, charges_by_schemes, spins_unavailable
 
     scheme, dipole = parameters["scheme"], parameters["dipole"]
     if dipole and scheme not in (*_HELD, _ALL):

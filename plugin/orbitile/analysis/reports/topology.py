@@ -15,7 +15,7 @@ from . import takes_long
 from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
-    from ..topology.critical_points import Topology
+    from ..topology import Topology
 
 TITLE = "Topology of the density"
 HELP = "critical points of the density (QTAIM), their properties, and bond paths"
@@ -56,7 +56,7 @@ def unavailable(wavefunction: Wavefunction) -> str:
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """How long it will take, where that is long."""
-    from ..topology.critical_points import seconds_of_search
+    from ..topology import seconds_of_search
 
     return takes_long("the search for critical points takes", seconds_of_search(wavefunction))
 
@@ -66,7 +66,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     Matrix products on the processor do all of it, in double precision, whatever the device.
     """
-    from ..topology.critical_points import topology_of
+    from ..topology import topology_of
 
     found = topology_of(wavefunction, parameters["cutoff"])
     kinds = [

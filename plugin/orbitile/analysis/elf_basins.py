@@ -17,21 +17,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import Reals
-from ...base.errors import OrbitileError
-from ...base.watch import checkpoint, stage
-from ...evaluation.devices import device_session, first_device
-from ...evaluation.lattices import compute
-from ...evaluation.points import evaluate
-from ...model.cell import molecules_only
-from ...model.derived import Derived
-from ...model.elements import SYMBOLS
-from ...model.lattice import Lattice
-from ...model.wavefunction import Wavefunction
-from .._quadrature import quadrature_with_density
-from .ascent import Spheres
-from .integration import MOLECULE, directions_of
-from .partition import Partition, lattice_about, maxima, partition
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..base.watch import checkpoint, stage
+from ..evaluation.devices import device_session, first_device
+from ..evaluation.lattices import compute
+from ..evaluation.points import evaluate
+from ..model.cell import molecules_only
+from ..model.derived import Derived
+from ..model.elements import SYMBOLS
+from ..model.lattice import Lattice
+from ..model.wavefunction import Wavefunction
+from ._quadrature import quadrature_with_density
+from .qtaim import MOLECULE, Partition, directions_of, lattice_about, maxima, partition
+from .topology import Spheres
 
 SPACINGS = {"quick": 0.22, "normal": 0.16, "fine": 0.11}
 """Spacing of the lattice in bohr."""
