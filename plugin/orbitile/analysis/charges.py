@@ -96,7 +96,7 @@ from numpy.typing import NDArray
 from ..base.arguments import alternatives
 from ..base.arrays import Reals
 from ..base.errors import Cancelled, OrbitileError
-from ..base.watch import checkpoint, patiently, stage
+from ..base.watch import checkpoint, patiently, pieces, stage
 from ..fields.density import occupied, unavailable
 from ..gaussians.overlap import own_overlap
 from ..model.derived import Derived
@@ -217,10 +217,8 @@ def _made_root(wavefunction: Wavefunction) -> Reals:
 def _times(matrix: object, coefficients: Reals) -> Reals:
     """A matrix times coefficients, orbitals by pieces so that it can be cancelled."""
     result = np.empty_like(coefficients)
-    for first in range(0, coefficients.shape[1], _COLUMNS):
-        some = slice(first, first + _COLUMNS)
+    for some in pieces(coefficients.shape[1], _COLUMNS):
         result[:, some] = matrix @ coefficients[:, some]  # type: ignore[operator]  # dense or sparse
-        checkpoint()
     return result
 
 
@@ -309,16 +307,13 @@ def _exchanged(orbitals: SharedOrbitals) -> Reals:
     weighted = orbitals.coefficients * orbitals.weights
     result = np.zeros((orbitals.n_atoms, orbitals.n_atoms))
     present, first_function = np.unique(orbitals.atoms, return_index=True)
-    step = max(1, _MATRIX_ELEMENTS // n_functions)
-    for first in range(0, n_functions, step):
-        rows = slice(first, first + step)
+    for rows in pieces(n_functions, _MATRIX_ELEMENTS // n_functions):
         there = weighted[rows] @ orbitals.duals.T
         back = orbitals.duals[rows] @ weighted.T
         there *= back
         by_column = np.add.reduceat(there, first_function, axis=1)
         some, starts = np.unique(orbitals.atoms[rows], return_index=True)
         result[np.ix_(some, present)] += np.add.reduceat(by_column, starts, axis=0)
-        checkpoint()
     return result
 
 
@@ -466,13 +461,11 @@ def sampled_density(
         pairs = pairs_of(wavefunction)
         matrices = [density_matrix(wavefunction, which) for which in ("total", "spin")[: 1 + spin]]
         coefficients = [to_hermite(pairs, matrix, target) for matrix in matrices]
-        for first in range(0, len(grid), _SAMPLED_AT_ONCE):
-            some = slice(first, first + _SAMPLED_AT_ONCE)
+        for some in pieces(len(grid), _SAMPLED_AT_ONCE):
             quadrature = quadrature_of(pairs, Grid(grid.points[some], grid.weights[some], grid.atom[some]), target)
             # of one array on the device, which the next density fills again
             densities = [np.array(quadrature.density(one, False)[0], np.float64) for one in coefficients]
             found.append((quadrature.points, quadrature.weights, quadrature.atom, np.stack(densities)))
-            checkpoint(min(first + _SAMPLED_AT_ONCE, len(grid)) / len(grid))
     points, weights, atom, values = zip(*found, strict=True)
     return SampledDensity(np.concatenate(points), np.concatenate(weights), np.concatenate(atom), np.hstack(values))
 
@@ -503,9 +496,7 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
     reach_of = {atom.number: _reach(atom) for atom in free}
     reaches = np.array([reach_of[atom.number] for atom in free])
     found = np.zeros((len(sampled.densities), len(real)))
-    n_points = len(sampled.points)
-    for first in range(0, n_points, _SHARED_AT_ONCE):
-        some = slice(first, first + _SHARED_AT_ONCE)
+    for some in pieces(len(sampled.points), _SHARED_AT_ONCE):
         points, weights = sampled.points[some], sampled.weights[some]
         middle = (points.min(axis=0) + points.max(axis=0)) / 2
         radius = np.sqrt(((points - middle) ** 2).sum(axis=1).max())
@@ -520,7 +511,6 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
         excess[0] -= promolecule * weights
         reached = whole > 0
         found[:, near] += (excess[:, reached] / whole[reached]) @ parts[:, reached].T
-        checkpoint(min(first + _SHARED_AT_ONCE, n_points) / n_points)
     result = np.zeros((len(found), wavefunction.n_atoms))
     result[:, real] = found
     result[0, real] += wavefunction.core_charges[real]
@@ -923,93 +913,55 @@ class _Fit:
     square: float
     weight: float
     n_points: int
-    classes: NDArray[np.int64]
 
-    def result(self, charges: Reals, atoms: NDArray[np.intp], n_atoms: int) -> PotentialFit:
+    def result(self, charges: Reals, atoms: NDArray[np.intp], n_atoms: int, equal: Indices) -> PotentialFit:
         left = float(charges @ self.inverse_distances @ charges - 2 * charges @ self.potentials) + self.square
         everywhere = np.zeros(n_atoms)
         everywhere[atoms] = charges
         left = left if left > 0 else 0.0  # but for rounding
         relative = math.sqrt(left / self.square) if self.square else 0.0
-        spread = max(float(np.ptp(charges[self.classes == one])) for one in np.unique(self.classes))
+        spread = max(float(np.ptp(charges[equal == kind])) for kind in np.unique(equal))
         return PotentialFit(everywhere, math.sqrt(left / self.weight), relative, self.n_points, spread)
 
 
-def chelpg_charges(wavefunction: Wavefunction, *, dipole: bool = False, device: str | None = None) -> PotentialFit:
-    """Charges of CHELPG.
-
-    Parameters
-    ----------
-    wavefunction
-    dipole
-        Whether the dipole moment of the charges is to be that of the molecule, beside the total charge.
-    device
-        As for `orbitile.evaluate`.
-
-    Raises
-    ------
-    OrbitileError
-        When the molecule has no atom that is no ghost, or charges at its nuclei cannot have its dipole moment.
-    """
-    atoms, numbers, places = _atoms(wavefunction)
-    fit = _fit_at(wavefunction, numbers, places, *chelpg_points(numbers, places), device)
-    return _unrestrained(wavefunction, fit, atoms, dipole)
-
-
-def merz_kollman_charges(
-    wavefunction: Wavefunction, *, dipole: bool = False, device: str | None = None
+def potential_charges(
+    wavefunction: Wavefunction, scheme: str, *, dipole: bool = False, device: str | None = None
 ) -> PotentialFit:
-    """Charges of Merz and Kollman; parameters and errors as for `chelpg_charges`."""
-    atoms, numbers, places = _atoms(wavefunction)
-    fit = _fit_at(wavefunction, numbers, places, *merz_kollman_points(numbers, places), device)
-    return _unrestrained(wavefunction, fit, atoms, dipole)
-
-
-def resp_charges(wavefunction: Wavefunction, *, device: str | None = None) -> PotentialFit:
-    """Charges of RESP, in two stages.
+    """Charges of the atoms from the potential.
 
     Parameters
     ----------
     wavefunction
+    scheme
+        chelpg; mk, Merz and Kollman's; or resp.
+    dipole
+        Whether the dipole moment of the charges is to be that of the molecule, beside the total charge; not of resp.
     device
         As for `orbitile.evaluate`.
 
     Raises
     ------
     OrbitileError
-        When the molecule has no atom that is no ghost.
+        When the molecule has no atom that is no ghost, charges at its nuclei cannot have its dipole moment, or those of
+        RESP do not settle.
     """
-    atoms, numbers, places = _atoms(wavefunction)
-    fit = _fit_at(wavefunction, numbers, places, *merz_kollman_points(numbers, places), device)
-    alike, groups = equivalent_atoms(numbers, places), in_methyl_or_methylene(numbers, places)
-    total, restrained = wavefunction.charge, (numbers > 1).astype(float)
-    # each atom of a methyl or methylene group is a class of its own at first
-    first = np.where(groups, alike.max() + 1 + np.arange(len(alike)), alike)
-    charges = _restrained(fit, _sums_of_classes(first), np.zeros(len(atoms)), total, _WEAK * restrained)
-    if groups.any():
-        kept = np.where(groups, 0.0, charges)
-        free = _sums_of_classes(alike)
-        free = free[:, groups @ free > 0] * groups[:, None]
-        charges = _restrained(fit, free, kept, total - kept.sum(), _STRONG * restrained)
-    return fit.result(charges, atoms, wavefunction.n_atoms)
-
-
-def _atoms(wavefunction: Wavefunction) -> tuple[NDArray[np.intp], NDArray[np.int64], Reals]:
     atoms = np.flatnonzero(~wavefunction.is_ghost)
     if not len(atoms):
         raise OrbitileError("charges from the potential: expected at least one atom that is no ghost, got none")
-    return atoms, wavefunction.atomic_numbers[atoms], wavefunction.positions[atoms]
+    numbers, places = wavefunction.atomic_numbers[atoms], wavefunction.positions[atoms]
+    points_of = chelpg_points if scheme == "chelpg" else merz_kollman_points
+    fit = _fit_at(wavefunction, places, *points_of(numbers, places), device)
+    if scheme == "resp":
+        charges = _resp(fit, numbers, places, wavefunction.charge)
+    else:
+        charges = _unrestrained(fit, wavefunction, places, dipole)
+    return fit.result(charges, atoms, wavefunction.n_atoms, equal_atoms(numbers, places))
 
 
-def _fit_at(
-    wavefunction: Wavefunction,
-    numbers: NDArray[np.int64],
-    places: Reals,
-    points: Reals,
-    weights: Reals,
-    device: str | None,
-) -> _Fit:
-    """The normal equations of some points."""
+def _fit_at(wavefunction: Wavefunction, places: Reals, points: Reals, weights: Reals, device: str | None) -> _Fit:
+    """The normal equations of charges at some places, for the potential at some points."""
+    from scipy.spatial.distance import cdist
+
     from ..evaluation.devices import exact_precision
     from ..evaluation.points import evaluate
     from ..fields.electrostatic_potential import ElectrostaticPotential
@@ -1018,30 +970,34 @@ def _fit_at(
     potential = evaluate(wavefunction, field, points, device=device, precision=exact_precision(device)).astype(float)
     inverse = np.zeros((len(places), len(places)))
     right = np.zeros(len(places))
-    step = max(1, _ELEMENTS // len(places))
-    for first in range(0, len(points), step):
-        some = slice(first, first + step)
-        from_atoms = _inverse_distances(points[some], places)
+    for some in pieces(len(points), _ELEMENTS // len(places)):
+        from_atoms = 1 / cdist(points[some], places)
         inverse += (from_atoms * weights[some, None]).T @ from_atoms
         right += (weights[some] * potential[some]) @ from_atoms
-        checkpoint()
-    square = float(weights @ potential**2)
-    return _Fit(inverse, right, square, float(weights.sum()), len(points), equal_atoms(numbers, places))
+    return _Fit(inverse, right, float(weights @ potential**2), float(weights.sum()), len(points))
 
 
-def _inverse_distances(points: Reals, places: Reals) -> Reals:
-    from scipy.spatial.distance import cdist
+def _resp(fit: _Fit, numbers: Indices, places: Reals, total: float) -> Reals:
+    """Charges of RESP, in two stages."""
+    alike, groups = equivalent_atoms(numbers, places), in_methyl_or_methylene(numbers, places)
+    restrained = (numbers > 1).astype(float)
+    # each atom of a methyl or methylene group is a class of its own at first
+    first = np.where(groups, alike.max() + 1 + np.arange(len(alike)), alike)
+    charges = _restrained(fit, _sums_of_classes(first), np.zeros(len(numbers)), total, _WEAK * restrained)
+    if groups.any():
+        kept = np.where(groups, 0.0, charges)
+        free = _sums_of_classes(alike)
+        free = free[:, groups @ free > 0] * groups[:, None]
+        charges = _restrained(fit, free, kept, total - kept.sum(), _STRONG * restrained)
+    return charges
 
-    return 1 / cdist(points, places)
 
-
-def _unrestrained(wavefunction: Wavefunction, fit: _Fit, atoms: NDArray[np.intp], dipole: bool) -> PotentialFit:
-    sums, values = np.ones((1, len(atoms))), np.array([wavefunction.charge])
+def _unrestrained(fit: _Fit, wavefunction: Wavefunction, places: Reals, dipole: bool) -> Reals:
+    sums, values = np.ones((1, len(places))), np.array([wavefunction.charge])
     if dipole:
         from ..fields.density import density_of
         from ._quadrature import analytic_moments
 
-        places = wavefunction.positions[atoms]
         middle = places.mean(axis=0)  # about which the equations are best conditioned
         wanted = analytic_moments(wavefunction, density_of(wavefunction)).dipole - wavefunction.charge * middle
         sums, values = np.vstack([sums, (places - middle).T]), np.append(values, wanted)
@@ -1051,7 +1007,7 @@ def _unrestrained(wavefunction: Wavefunction, fit: _Fit, atoms: NDArray[np.intp]
             "dipole: charges at these nuclei cannot have the dipole moment of the molecule, which has a part across "
             "the line or the plane that they are in; leave it out"
         )
-    return fit.result(charges, atoms, wavefunction.n_atoms)
+    return charges
 
 
 def _restrained(fit: _Fit, classes: Reals, kept: Reals, total: float, strength: Reals) -> Reals:
@@ -1136,7 +1092,7 @@ def atomic_charges(
     ----------
     wavefunction
     scheme
-        One of `SCHEMES`; see the modules of this package for what they are.
+        One of `SCHEMES`.
     dipole
         Whether charges from the potential are to have the molecule's dipole moment: of chelpg and mk.
     device
@@ -1232,21 +1188,17 @@ def _cm5(work: _Work, scheme: str) -> AtomicCharges:
 
 
 def _fitted(work: _Work, scheme: str) -> AtomicCharges:
-    if scheme == "resp":
-        fit = resp_charges(work.wavefunction, device=work.device)
-    else:
-        of = {"chelpg": chelpg_charges, "mk": merz_kollman_charges}[scheme]
-        fit = of(work.wavefunction, dipole=work.dipole, device=work.device)
+    fit = potential_charges(work.wavefunction, scheme, dipole=work.dipole, device=work.device)
     return AtomicCharges(scheme, fit.charges, fit=fit)
 
 
 def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
-    from .qtaim import qtaim_basins, qtaim_charges
+    from .qtaim import qtaim_basins
 
-    wavefunction = work.wavefunction
+    wavefunction, n_atoms = work.wavefunction, work.wavefunction.n_atoms
     found = qtaim_basins(wavefunction, device=work.device)
-    errors = found.of_atoms(found.error, wavefunction.n_atoms)
-    return AtomicCharges(scheme, qtaim_charges(wavefunction, work.device), errors=errors)
+    charges = wavefunction.core_charges - found.of_atoms(found.population, n_atoms)
+    return AtomicCharges(scheme, charges, errors=found.of_atoms(found.error, n_atoms))
 
 
 SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {

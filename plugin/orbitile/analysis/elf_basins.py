@@ -25,8 +25,8 @@ from ..evaluation.lattices import compute
 from ..evaluation.points import evaluate
 from ..model.cell import molecules_only
 from ..model.derived import Derived
-from ..model.elements import SYMBOLS
 from ..model.lattice import Lattice
+from ..model.report import atom_names
 from ..model.wavefunction import Wavefunction
 from ._quadrature import quadrature_with_density
 from .qtaim import MOLECULE, Partition, directions_of, lattice_about, maxima, partition
@@ -285,8 +285,8 @@ def _named(
 
 def _names(wavefunction: Wavefunction, n_cores: int, atoms: Sequence[tuple[int, ...]]) -> list[str]:
     """C(O1), V(O1,H2), and V1(O1), V2(O1) where there are several."""
-    symbols = [SYMBOLS[int(number)] for number in wavefunction.atomic_numbers]
-    inside = [",".join(f"{symbols[atom]}{atom + 1}" for atom in of_one) for of_one in atoms]
+    known = atom_names(wavefunction.atomic_numbers)
+    inside = [",".join(known[atom] for atom in of_one) for of_one in atoms]
     names = []
     for n, text in enumerate(inside):
         alike = [m for m in range(n_cores, len(inside)) if inside[m] == text] if n >= n_cores else []

@@ -24,6 +24,7 @@ from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
 from ..model.elements import SYMBOLS
 from ..model.geometry import formula
+from ..model.report import atom_names
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Orbitals, Shell, Spin, Wavefunction
 
@@ -174,33 +175,24 @@ def _of_filling(wavefunction: Wavefunction, orbitals: Orbitals, name: str) -> li
         for some in np.unique(filled):
             those = np.flatnonzero(filled == some)
             result += _of_order(orbitals, those, energies[those], f"{name}orbital", "energies")
-        single, double = np.flatnonzero(filled == 1), np.flatnonzero(filled == 2)
-        if len(single) and len(double) and energies[double].max() > energies[single].min() + _SAME:
-            low, high = single[energies[single].argmin()], double[energies[double].argmax()]
-            result.append(
-                f"the singly occupied orbital {low + 1} lies below orbital {high + 1}, which is doubly occupied "
-                f"({energies[low]:.4f} and {energies[high]:.4f} hartree)"
-            )
         full = (filled == filled.max()) & (filled > 0)
-        empty = filled == 0
-        if full.any() and empty.any() and energies[full].max() > energies[empty].min() + _SAME:
-            low, high = np.flatnonzero(empty), np.flatnonzero(full)
-            low, high = low[energies[low].argmin()], high[energies[high].argmax()]
-            result.append(
-                f"{name}orbital {low + 1} is empty and lies below orbital {high + 1}, which is occupied "
-                f"({energies[low]:.4f} and {energies[high]:.4f} hartree)"
-            )
-    elif len(set(orbitals.irreps)) < 2 and np.any(rises := np.diff(filled) > 0):
+        for fewer, more, text, what in (
+            (filled == 1, filled == 2, "the singly occupied orbital {} lies", "doubly occupied"),
+            (filled == 0, full, f"{name}orbital {{}} is empty and lies", "occupied"),
+        ):
+            if fewer.any() and more.any() and energies[more].max() > energies[fewer].min() + _SAME:
+                low, high = np.where(fewer, energies, np.inf).argmin(), np.where(more, energies, -np.inf).argmax()
+                result.append(
+                    f"{text.format(low + 1)} below orbital {high + 1}, which is {what} ({energies[low]:.4f} and "
+                    f"{energies[high]:.4f} hartree)"
+                )
+        # singly occupied ones below doubly occupied ones, in energy and in the file
+        suspicious = not result and np.any(np.diff(filled[np.argsort(energies, kind="stable")]) > 0)
+    else:
+        suspicious = len(set(orbitals.irreps)) < 2
+    if suspicious and np.any(rises := np.diff(filled) > 0):
         n = _first(rises)
         result.append(f"{name}orbital {n} holds {filled[n - 1]:g} electrons and orbital {n + 1} holds {filled[n]:g}")
-    if has_energies and not result:  # singly occupied ones below doubly occupied ones, in energy and in the file
-        by_energy = filled[np.argsort(energies, kind="stable")]
-        rises = np.diff(filled) > 0
-        if rises.any() and np.any(np.diff(by_energy) > 0):
-            n = _first(rises)
-            result.append(
-                f"{name}orbital {n} holds {filled[n - 1]:g} electrons and orbital {n + 1} holds {filled[n]:g}"
-            )
     return result
 
 
@@ -235,21 +227,18 @@ def _of_atoms(wavefunction: Wavefunction) -> list[str]:
 
     result = []
     real = np.flatnonzero(wavefunction.core_charges)
-    symbols = [SYMBOLS[number] for number in wavefunction.atomic_numbers.tolist()]
+    names = atom_names(wavefunction.atomic_numbers)
     pairs = cKDTree(wavefunction.positions[real]).query_pairs(_CLOSE) if len(real) > 1 else set()
     if pairs:
         one, other = (int(real[n]) for n in min(pairs))
         distance = float(np.linalg.norm(wavefunction.positions[one] - wavefunction.positions[other])) / angstrom
-        result.append(
-            f"atoms {symbols[one]}{one + 1} and {symbols[other]}{other + 1} are {distance:.2f} Angstrom apart, closer "
-            "than any bond"
-        )
+        result.append(f"atoms {names[one]} and {names[other]} are {distance:.2f} Angstrom apart, closer than any bond")
     cores = wavefunction.atomic_numbers - wavefunction.core_charges
     for n in real.tolist():
         number = int(wavefunction.atomic_numbers[n])
         if number > 0 and not is_usual(number, round(float(cores[n]), 6)):
             result.append(
-                f"atom {symbols[n]}{n + 1} has a nuclear charge of {wavefunction.core_charges[n]:g}, which is neither "
+                f"atom {names[n]} has a nuclear charge of {wavefunction.core_charges[n]:g}, which is neither "
                 "that of the element nor that of a usual core potential"
             )
             break
@@ -271,9 +260,9 @@ def _of_basis(wavefunction: Wavefunction) -> list[str]:
             pairs = list(zip(atoms[first], atoms[other], strict=True))
             different = [n for n, (one, two) in enumerate(pairs, 1) if not _are_alike(one, two)]
             if len(different) == 1 and len(pairs) > 1:
-                symbol = SYMBOLS[number]
+                names = atom_names(wavefunction.atomic_numbers)
                 return [
-                    f"the basis functions of {symbol}{first + 1} and {symbol}{other + 1} are the same but for those of "
+                    f"the basis functions of {names[first]} and {names[other]} are the same but for those of "
                     f"shell {different[0]}: an exponent or a contraction coefficient of one of the two may be damaged"
                 ]
     return []
@@ -311,9 +300,6 @@ def _of_kinetic_energy(wavefunction: Wavefunction) -> list[str]:
         f"give {found:.6f}: a coordinate, an exponent, a coefficient or an occupation is damaged, or they are of "
         "another method"
     ]
-
-
-__all__ = ["notes"]
 
 
 _AROUND = 10

@@ -264,7 +264,8 @@ def _table(table: Table, most: int | None) -> str:
         if "".join(parts).strip()
     ]
     more = [f"... and {len(table) - n} more"] if n < len(table) else []
-    return "\n".join([f"{table.title}:", *(f"  {line}" for line in (*lines, *more, *_closures(table)))])
+    closures = [closure.text for closure in table.closures]
+    return "\n".join([f"{table.title}:", *(f"  {line}" for line in (*lines, *more, *closures))])
 
 
 def _lines(column: Column, n: int) -> list[str]:
@@ -278,28 +279,26 @@ def _holds(column: Column, kind: type) -> bool:
     return bool(column.values) and isinstance(column.values[0], kind)
 
 
-def _closures(table: Table) -> list[str]:
-    return [closure.text for closure in table.closures]
-
-
 def as_csv(table: Table) -> str:
     """A table as CSV, a head of names first; numbers with all their digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(column.name for column in table.columns)
-    writer.writerows(zip(*(column.values for column in table.columns), strict=True))
-    return text.getvalue()
+    return _csv([column.name for column in table.columns], *(column.values for column in table.columns))
 
 
 def plot_as_csv(plot: Plot) -> str:
     """A plot as CSV, a point a row: its curve, its place, and the field that it stands for where there is one."""
+    points = [
+        (curve.name, x, y, curve.fields[n] if curve.fields else "")
+        for curve in plot.curves
+        for n, (x, y) in enumerate(zip(curve.x.tolist(), curve.y.tolist(), strict=True))
+    ]
+    return _csv(["curve", "x", "y", "field"], *zip(*points, strict=True))
+
+
+def _csv(names: Sequence[str], *columns: Sequence[object]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("curve", "x", "y", "field"))
-    for curve in plot.curves:
-        fields = curve.fields or ("",) * len(curve.x)
-        names = (curve.name,) * len(curve.x)
-        writer.writerows(zip(names, curve.x.tolist(), curve.y.tolist(), fields, strict=True))
+    writer.writerow(names)
+    writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 

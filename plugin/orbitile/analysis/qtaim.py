@@ -59,7 +59,7 @@ right near borders: there paths of steepest ascent say which basin a point of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,7 +69,7 @@ from taichi_kernels.target import Target
 
 from ..base.arrays import Flags, Indices, Reals
 from ..base.errors import OrbitileError
-from ..base.watch import checkpoint, stage
+from ..base.watch import checkpoint, pieces, stage
 from ..evaluation.devices import device_session, first_device
 from ..evaluation.lattices import compute
 from ..fields.localisation import unpaired
@@ -349,8 +349,8 @@ def _share_wave(
     points: NDArray[np.intp], flow: Integers, values: Reals, basin: Integers, share: NDArray[np.float32]
 ) -> None:
     """Shares of points from those of the points that they flow to."""
-    for first in range(0, len(points), _SHARED_AT_ONCE):
-        some = points[first : first + _SHARED_AT_ONCE]
+    for piece in pieces(len(points), _SHARED_AT_ONCE):
+        some = points[piece]
         goals = flow[some]
         there = goals >= 0
         main = basin[goals, 0]
@@ -726,7 +726,7 @@ class AtomicBasins:
     spin: Reals
     delocalisation: Reals
     without_maximum: NDArray[np.intp]
-    error: Reals = field(default_factory=lambda: np.zeros(0))
+    error: Reals
 
     def of_atoms(self, values: Reals, n_atoms: int) -> Reals:
         """Values of the basins as those of the atoms, 0 for atoms without one; shape (n_atoms,)."""
@@ -1032,16 +1032,6 @@ def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: s
     if accuracy not in DEGREES:
         raise OrbitileError(f"accuracy: expected {' or '.join(DEGREES)}, got {accuracy!r}")
     return _BASINS.of(wavefunction, accuracy, lambda: _integrated(wavefunction, accuracy, device))
-
-
-def qtaim_charges(wavefunction: Wavefunction, device: str | None = None, accuracy: str = "normal") -> Reals:
-    """QTAIM charges of the atoms in e: the charge that electrons see less the electrons of the basin; shape (n_atoms,).
-
-    Where other maxima have basins too, the charges do not add up to that of the molecule. Parameters and errors as for
-    `qtaim_basins`.
-    """
-    found = qtaim_basins(wavefunction, accuracy, device)
-    return wavefunction.core_charges - found.of_atoms(found.population, wavefunction.n_atoms)
 
 
 def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -> AtomicBasins:

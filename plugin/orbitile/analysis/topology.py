@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Flags, Indices, Reals
 from ..base.errors import OrbitileError
-from ..base.watch import checkpoint, stage
+from ..base.watch import checkpoint, pieces, stage
 from ..gaussians.extent import directions
 from ..gaussians.packing import packed_shells
 from ..model.cell import molecules_only
@@ -303,9 +303,8 @@ def promising(
     n_negative : ndarray of int, shape (m,)
     """
     kept, wanted = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
-    for begin in range(0, len(points), _AT_ONCE):
-        checkpoint(begin / len(points))
-        some = points[begin : begin + _AT_ONCE]
+    for piece in pieces(len(points), _AT_ONCE):
+        some = points[piece]
         density, gradient, hessian = field(some)
         values, vectors = np.linalg.eigh(hessian)
         uphill = (values < 0).sum(axis=1)
