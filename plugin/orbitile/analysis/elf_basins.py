@@ -29,7 +29,7 @@ from ..model.lattice import Lattice
 from ..model.report import atom_names
 from ..model.wavefunction import Wavefunction
 from ._quadrature import quadrature_with_density
-from .qtaim import MOLECULE, Partition, directions_of, lattice_about, maxima, partition
+from .qtaim import MOLECULE, Partition, directions_of, lattice_about, maxima, neighbours_along, partition
 from .topology import Spheres
 
 SPACINGS = {"quick": 0.22, "normal": 0.16, "fine": 0.11}
@@ -207,8 +207,7 @@ def _touching(shares: Partition, n: tuple[int, ...]) -> tuple[NDArray[np.intp], 
     index = np.arange(n[0]).reshape(label.shape)
     ones, others = [], []
     for axis in range(3):
-        before = tuple(slice(None, -1) if a == axis else slice(None) for a in range(3))
-        after = tuple(slice(1, None) if a == axis else slice(None) for a in range(3))
+        before, after = neighbours_along(axis)
         differ = (label[before] != label[after]) & (label[before] >= 0) & (label[after] >= 0)
         ones.append(index[before][differ])
         others.append(index[after][differ])

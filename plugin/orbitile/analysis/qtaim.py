@@ -231,18 +231,12 @@ class Partition:
     basin: Integers
     share: NDArray[np.float32]
 
-    def nearest(self, points: Reals) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The lattice point nearest to each point, and whether it is on the lattice at all; shapes (n_points,)."""
-        shape = np.array(self.lattice.shape)
-        place = np.rint((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
-        there: NDArray[np.bool_] = np.all((place >= 0) & (place < shape), axis=1)
-        place = np.clip(place, 0, shape - 1)
-        return (place[:, 0] * shape[1] + place[:, 1]) * shape[2] + place[:, 2], there
-
     def largest(self, points: Reals) -> Integers:
         """The basin with the largest share at each point, -1 for none; shape (n_points,)."""
-        place, there = self.nearest(points)
-        return np.where(there, self.basin[place, 0], np.int32(-1))
+        place = np.rint((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
+        there = np.all((place >= 0) & (place < self.lattice.shape), axis=1)
+        nearest = np.ravel_multi_index(tuple(place.T), self.lattice.shape, mode="clip")
+        return np.where(there, self.basin[nearest, 0], np.int32(-1))
 
 
 def lattice_about(wavefunction: Wavefunction, density: float, spacing: float) -> Lattice:
@@ -439,14 +433,14 @@ def _beside_others(basin: Integers) -> NDArray[np.bool_]:
     """Points with a neighbour along an axis in another basin."""
     beside = np.zeros(basin.shape, bool)
     for axis in range(3):
-        one, other = _slices(axis)
+        one, other = neighbours_along(axis)
         different = (basin[one] != basin[other]) & (basin[one] >= 0) & (basin[other] >= 0)
         beside[one] |= different
         beside[other] |= different
     return beside
 
 
-def _slices(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+def neighbours_along(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """All but the last, and all but the first, along an axis."""
     whole = [slice(None)] * 3
     first, second = whole.copy(), whole.copy()
@@ -458,7 +452,7 @@ def _of_cells(basin: Integers) -> Integers:
     """The basin that all corners of a cell have that are in any."""
     least, most = np.where(basin < 0, np.iinfo(np.int32).max, basin), basin
     for axis in range(3):
-        one, other = _slices(axis)
+        one, other = neighbours_along(axis)
         least, most = np.minimum(least[one], least[other]), np.maximum(most[one], most[other])
     return np.where(most < 0, EMPTY, np.where(least == most, most, MIXED)).astype(np.int32)
 

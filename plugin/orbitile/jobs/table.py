@@ -10,15 +10,12 @@ import csv
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from os import PathLike, fspath
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from ..base.errors import FileError
 from ..base.packages import install_command
 from ..files.writing import written_atomically
 
@@ -198,80 +195,56 @@ _GROUP = 16_384
 """Rows of a table that are in memory at once."""
 
 
-def write_table(
-    records: Collection[Record], path: str | PathLike[str], columns: Sequence[Column] | None = None
-) -> None:
-    """Write a table of records, one row each, whole or not at all.
+def write_tables(records: Collection[Record], folder: Path, columns: Sequence[Column]) -> str:
+    """Write both tables of a batch, a row for each record, each whole or not at all.
 
-    Columns are `file`, `key`, the values that at least one record has, `refusals`, `remarks` and `outputs`. Nothing in
-    it depends on when, where or how fast it was computed: equal records give equal bytes.
+    Columns are `file`, `key`, the given ones, `refusals`, `remarks` and `outputs`. Nothing in it depends on when, where
+    or how fast it was computed: equal records give equal bytes.
+
+    - CSV is RFC 4180 in UTF-8: numbers have all digits, missing ones are empty; lists are JSON; text that a spreadsheet
+      would take for a formula has an apostrophe before it, as has text that begins with one.
+    - Parquet is compressed by zstd: columns are typed, units stand in the metadata of the columns, and refusals are
+      pairs of `item` and `reason`.
 
     Parameters
     ----------
     records
-        Gone through once for the rows, and before for the columns.
-    path
-        `.parquet` (Apache Parquet, compressed by zstd; columns are typed, units stand in the metadata of the columns;
-        refusals are pairs of `item` and `reason`), or `.csv` (RFC 4180 in UTF-8; numbers have all digits, missing ones
-        are empty; lists are JSON; text that a spreadsheet would take for a formula has an apostrophe before it, as has
-        text that begins with one).
+        Gone through once.
+    folder
+        Of the batch.
     columns
-        Those of the records, where they are known.
-
-    Raises
-    ------
-    FileError
-        When the name ends otherwise, the file cannot be written, or pyarrow, which writes Parquet, is not installed.
-    """
-    ending = Path(fspath(path)).suffix.lower()
-    if ending not in _WRITERS:
-        raise FileError(f"{path}: expected a table, .parquet or .csv")
-    _write(records, [Path(fspath(path))], columns_of(records) if columns is None else columns)
-
-
-def write_tables(records: Collection[Record], folder: Path, columns: Sequence[Column] | None = None) -> str:
-    """Write both tables of a batch, going through the records once for both.
+        Those of the records, from `columns_of`.
 
     Returns
     -------
     str
-        What is missing for one of them, in a line; empty where there are both.
+        Why there is no Parquet, in a line, where pyarrow is not installed; otherwise empty.
+
+    Raises
+    ------
+    FileError
+        When a file cannot be written.
     """
-    paths = [folder / name for name in NAMES]
-    said = ""
+    writers, missing = dict(zip(NAMES, (_csv, _parquet), strict=True)), ""
     try:
-        _pyarrow(paths[-1])
-    except FileError as error:
-        said = str(error)
-        paths.pop()
-    _write(records, paths, columns_of(records) if columns is None else columns)
-    return said
-
-
-def _write(records: Collection[Record], paths: list[Path], columns: Sequence[Column]) -> None:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        del writers[NAMES[1]]
+        missing = f"{NAMES[1]}: Parquet needs the package pyarrow: {install_command('pyarrow')}"
     with ExitStack() as stack:
         write_rows = []
-        for path in paths:
-            temporary = stack.enter_context(written_atomically(path))
-            write_rows.append(stack.enter_context(_WRITERS[path.suffix.lower()](path, temporary, columns)))
+        for name, writer in writers.items():
+            temporary = stack.enter_context(written_atomically(folder / name))
+            write_rows.append(stack.enter_context(writer(temporary, columns)))
         remaining = iter(records)
         while group := list(islice(remaining, _GROUP)):
             for write in write_rows:
                 write(group)
-
-
-def _pyarrow(path: Path) -> ModuleType:
-    """The package pyarrow with its module for Parquet, for a table of that name."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise FileError(f"{path.name}: Parquet needs the package pyarrow: {install_command('pyarrow')}") from error
-    return pyarrow
+    return missing
 
 
 @contextmanager
-def _csv(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
+def _csv(temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
     """What writes rows as CSV."""
 
     def write(group: list[Record]) -> None:
@@ -310,9 +283,10 @@ def _as_json(value: Any) -> str:
 
 
 @contextmanager
-def _parquet(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
+def _parquet(temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
     """What writes rows as Parquet, a group of rows each time."""
-    pyarrow = _pyarrow(path)
+    import pyarrow.parquet
+
     text, real = pyarrow.string(), pyarrow.float64()
     types = {TEXT: text, WHOLE: pyarrow.int64(), REAL: real, LIST: pyarrow.list_(real)}
     schema = pyarrow.schema(
@@ -347,13 +321,6 @@ def _parquet(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator
     # a stream, since pyarrow takes names in UTF-8 only
     with temporary.open("wb") as stream, pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         yield write
-
-
-_WRITERS: Mapping[str, Callable[[Path, Path, Sequence[Column]], AbstractContextManager[_WriteRows]]] = {
-    ".csv": _csv,
-    ".parquet": _parquet,
-}
-"""By the ending: given the name, where to write, and the columns."""
 
 
 def _stored(value: Any) -> Any:
