@@ -13,7 +13,6 @@ from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
 from orbitile.session.orbitals import Level, levels_of
 from orbitile.session.presets import PRESETS
-from orbitile.session.window.choices import Choices
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -22,13 +21,11 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.analyse_menu import AnalyseButton  # noqa: E402  after Qt is known to be there
-from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
-from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
-from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402
-from orbitile.hosts.pymol.layout import PanelLayout  # noqa: E402
-from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
-from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
+from orbitile.hosts.pymol.colours import ColourScale, PairButton, PairMenu  # noqa: E402
+from orbitile.hosts.pymol.commands import state_of  # noqa: E402
+from orbitile.hosts.pymol.menus import AnalyseButton, FieldDialog, FieldMenu  # noqa: E402
+from orbitile.hosts.pymol.orbitals import LevelDiagram, OrbitalTable  # noqa: E402
+from orbitile.hosts.pymol.panel import Panel  # noqa: E402
 from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
 from orbitile.hosts.pymol.widgets import breakable  # noqa: E402
 from orbitile.session.window.analysing import OfferedAnalysis  # noqa: E402
@@ -132,9 +129,19 @@ def test_the_header_of_energies_changes_their_unit(table):
     assert units == ["hartree", "eV"]
 
 
-def test_the_window_begins_with_the_unit_of_the_last_time():
-    layout = PanelLayout(None, Choices(unit="hartree"))
-    assert layout.table.orbitals.unit.name == "hartree"
+@pytest.fixture
+def panel(cmd, seen, monkeypatch):
+    """The window, of a user who had energies in hartree the last time; nothing goes on in it."""
+    session = state_of(cmd)
+    monkeypatch.setattr(session.host, "settings", lambda: {"unit": "hartree"})
+    panel = Panel(session, QtWidgets.QMainWindow())
+    for timer in (panel._timer, panel._follow_timer):
+        timer.stop()
+    return panel
+
+
+def test_the_window_begins_with_the_unit_of_the_last_time(panel):
+    assert panel.table.orbitals.unit.name == "hartree"
 
 
 def test_every_text_fits_its_column(seen):
@@ -307,8 +314,9 @@ def test_sentences_of_menus_are_whole_as_far_as_the_screen_goes(benzene, monkeyp
     assert not [sentence for sentence in sentences if sentence.endswith("…")]
 
 
-def test_the_status_is_read_whole(seen):
-    layout = seen(PanelLayout(None, Choices()))
+def test_the_status_is_read_whole(panel):
+    layout = panel
+    layout.show()
     layout.window().resize(560, 900)
     words = "no such file (nor a folder " + "/very_long_names/of_folders" * 12 + "/x.molden)"
     layout.status.setText(breakable(words))

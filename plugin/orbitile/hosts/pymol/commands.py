@@ -176,7 +176,7 @@ def _take_up_later(cmd: Any) -> None:
         name, host.loaded_last = host.loaded_last, ""
         if name in host.molecules() and (panel is None or panel.isVisible()):
             with suppress(OrbitileError):  # there is no Qt
-                open_panel(cmd).take_up(name)
+                open_panel(cmd).browser.molecules.take_up(name)
 
     QtCore.QTimer.singleShot(_SOON, take_up)
 

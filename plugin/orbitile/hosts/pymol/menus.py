@@ -1,93 +1,252 @@
-"""Menus of the window: what can be done with a surface, and with all that is shown."""
+"""Menus of the window: fields and analyses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pymol.Qt import QtWidgets
+from pymol.Qt import QtCore, QtWidgets
 
-from ...session import commands
-from ...session.look import STYLES
-from ...session.recipe import render_line
-from ...session.seen import visible
-from ...session.words import of_error
-from .file_filters import surfaces_to_export, volumes_to_export
-from .help import COMMANDS, open_manual
-from .recipe import pymol_lines
-from .saving import SaveFilm, SavePicture, ask_target, run
-from .widgets import take_keys
-
-if TYPE_CHECKING:
-    from .panel import Panel
+from ...fields import field_groups, unavailable
+from ...model.wavefunction import Wavefunction
+from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
+from ...session.presets import PRESETS, Preset, why_not
+from ...session.window.analysing import OfferedAnalysis
+from .file_filters import files_of_field, wavefunctions_to_open
+from .widgets import add_entry, ask_by, row
 
 
-def fill_surface_menu(menu: Any, panel: Panel, name: str) -> None:
-    """What can be done with a surface, into an empty menu."""
-    browser, shown = panel.browser, panel.session.shelf[name]
-    is_visible = name in visible(panel.session)
-    menu.addAction("Hide" if is_visible else "Show", lambda: browser.showing.set_visible(name, not is_visible))
-    kept = menu.addAction("Keep", lambda: browser.showing.keep(name, not shown.kept))
-    kept.setCheckable(True)
-    kept.setChecked(shown.kept)
-    styles = menu.addMenu("Style")
-    for style in STYLES:
-        action = styles.addAction(style.capitalize(), partial(_restyle, panel, name, style))
-        action.setCheckable(True)
-        action.setChecked(style == shown.look.style)
-    menu.addAction("Colours…", lambda: panel.shown_list.colours_asked.emit(name))
-    menu.addSeparator()
-    menu.addAction("Save volume…", partial(ask_export, panel, name, volumes_to_export()))
-    menu.addAction("Save surface…", partial(ask_export, panel, name, surfaces_to_export()))
-    menu.addAction("Save picture…", partial(SavePicture.ask, panel))
-    menu.addSeparator()
-    _add_copying(menu, panel, [name])
-    menu.addSeparator()
-    menu.addAction("Delete", lambda: browser.showing.delete(name))
+class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
+    """A button that drops down what can be shown of a molecule.
+
+    What is open in the name of a field is asked for: a number, a file, one of several.
+
+    Attributes
+    ----------
+    field_chosen : signal of str
+        Name of a field, complete.
+    preset_chosen : signal of str, str
+        Name of a preset, and the file to compare with, empty where it needs none.
+    """
+
+    field_chosen = QtCore.Signal(str)
+    preset_chosen = QtCore.Signal(str, str)
+
+    def __init__(self, parent: Any = None) -> None:
+        super().__init__(parent)
+        self.setText("Show a field")
+        self.setToolTip("What can be shown of the molecule: often used views first, then all fields in groups")
+        self.setPopupMode(self.InstantPopup)
+        self._wavefunction: Wavefunction | None = None
+        self._presets: dict[str, Any] = {}
+        self._fields: dict[str, Any] = {}
+        self._tips: dict[Any, str] = {}
+        menu = QtWidgets.QMenu(self)
+        menu.setToolTipsVisible(True)
+        for preset in PRESETS:
+            self._presets[preset.name] = self._add(menu, preset.title, preset.sentence, partial(self._preset, preset))
+        menu.addSeparator()
+        for title, fields in field_groups():
+            group = menu.addMenu(title)
+            group.setToolTipsVisible(True)
+            for name, sentence in fields:
+                text = name if not asked_for(name) else f"{name} …"
+                self._fields[name] = self._add(group, text, sentence, partial(self._field, name, sentence))
+        self.setMenu(menu)
+        self.show_molecule(None)
+
+    def show_molecule(self, wavefunction: Wavefunction | None) -> None:
+        """Offer what a molecule has; the rest is greyed, with the reason."""
+        self._wavefunction = wavefunction
+        self.setEnabled(wavefunction is not None)
+        if wavefunction is None:
+            return
+        missing = unavailable(wavefunction)
+        for name, action in self._fields.items():
+            self._enable(action, missing.get(name, ""))
+        for preset in PRESETS:
+            self._enable(self._presets[preset.name], why_not(preset, wavefunction))
+
+    def _add(self, menu: Any, text: str, sentence: str, chosen: Any) -> Any:
+        """An entry; what stands behind the tab is set in a column of its own, the whole of it in the tooltip."""
+        action = add_entry(menu, text, sentence)
+        action.triggered.connect(lambda checked=False: chosen())
+        self._tips[action] = sentence
+        return action
+
+    def _enable(self, action: Any, reason: str) -> None:
+        action.setEnabled(not reason)
+        action.setToolTip(f"Not for this molecule: {reason}" if reason else self._tips[action])
+
+    # ---- what was chosen
+
+    def _preset(self, preset: Preset) -> None:
+        if not preset.needs_file:
+            self.preset_chosen.emit(preset.name, "")
+            return
+        files = _ask_files(self, preset.sentence, wavefunctions_to_open(), several=True)
+        if files:
+            self.preset_chosen.emit(preset.name, files)
+
+    def _field(self, name: str, sentence: str) -> None:
+        asked = asked_for(name)
+        if not asked:
+            self.field_chosen.emit(name)
+        elif [part.kind for part in asked] == ["file"]:
+            several = takes_several_files(name, sentence)
+            files = _ask_files(self, sentence, files_of_field(name), several)
+            if files:
+                self.field_chosen.emit(completed(name, [files]))
+        elif self._wavefunction is not None:
+            dialog = FieldDialog(name, sentence, largest(name, self._wavefunction), self)
+            dialog.accepted.connect(lambda: self.field_chosen.emit(dialog.field()))
+            ask_by(dialog)
 
 
-def fill_more_menu(menu: Any, panel: Panel) -> None:
-    """What can be done with all that is shown, in place of what the menu held."""
-    menu.clear()
-    menu.addAction("Save picture…", partial(SavePicture.ask, panel))
-    menu.addAction("Save film…", partial(SaveFilm.ask, panel))
-    menu.addSeparator()
-    _add_copying(menu, panel, visible(panel.session))
-    menu.addSeparator()
-    menu.addAction("Manual\tF1", lambda: open_manual(panel))  # the key is that of the window
-    menu.addAction("List of commands", lambda: open_manual(panel, COMMANDS))
+class FieldDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
+    """Asks for what is open in the name of a field.
+
+    Parameters
+    ----------
+    pattern, sentence
+        See `orbitile.fields.field_names`.
+    most
+        Largest number that makes sense.
+    """
+
+    def __init__(self, pattern: str, sentence: str, most: int, parent: Any = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(pattern)
+        self._pattern, self._most = pattern, most
+        self._preview = QtWidgets.QLabel()
+        buttons = QtWidgets.QDialogButtonBox(QtWidgets.QDialogButtonBox.Ok | QtWidgets.QDialogButtonBox.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        self.ok_button = buttons.button(QtWidgets.QDialogButtonBox.Ok)
+        explanation = QtWidgets.QLabel(sentence)
+        explanation.setWordWrap(True)
+        form = QtWidgets.QFormLayout(self)
+        form.addRow(explanation)
+        asked = asked_for(pattern)
+        self.inputs = [self._input(part) for part in asked]
+        for title, widget in zip(_titles(pattern, asked), self.inputs, strict=True):
+            form.addRow(title, widget)
+        form.addRow("Field", self._preview)
+        form.addRow(buttons)
+        self._told()
+
+    def field(self) -> str:
+        """Name of the field as it was answered."""
+        return completed(self._pattern, [widget.answer() for widget in self.inputs])
+
+    def _input(self, part: Part) -> Any:
+        if part.kind == "number":
+            return _Number(self._most, self._told)
+        return _File(self._told) if part.kind == "file" else _Choice(part.options, self._told)
+
+    def _told(self) -> None:
+        """Show what the field will be called, once all is answered."""
+        complete = all(widget.answer() for widget in self.inputs)
+        self._preview.setText(self.field() if complete else "")
+        self.ok_button.setEnabled(complete)
 
 
-def _add_copying(menu: Any, panel: Panel, names: Sequence[str]) -> None:
-    cmd = panel.session.host.cmd  # type: ignore[attr-defined]  # it is a PyMOLViewer
-    menu.addAction("Copy commands", lambda: _copy(panel, "\n".join(pymol_lines(panel.session, cmd, names)))).setEnabled(
-        bool(names)
-    )
-    menu.addAction("Copy orbitile render line", partial(_copy_render_line, panel, names)).setEnabled(bool(names))
+class _Number(QtWidgets.QSpinBox):  # type: ignore[misc]  # Qt has no types here
+    def __init__(self, most: int, changed: Any) -> None:
+        super().__init__()
+        self.setRange(1, max(most, 1))
+        self.valueChanged.connect(lambda value: changed())
+
+    def showEvent(self, event: Any) -> None:
+        super().showEvent(event)
+        self.selectAll()  # what is typed replaces it
+
+    def answer(self) -> str:
+        return str(self.value())
 
 
-def _copy_render_line(panel: Panel, names: Sequence[str]) -> None:
-    try:
-        _copy(panel, render_line(panel.session, names))
-    except Exception as error:
-        panel.say(of_error(error), error=True)
+class _Choice(QtWidgets.QComboBox):  # type: ignore[misc]  # Qt has no types here
+    def __init__(self, options: tuple[str, ...], changed: Any) -> None:
+        super().__init__()
+        for option in options:
+            self.addItem(option.removeprefix(":"), option)
+        self.currentIndexChanged.connect(lambda at: changed())
+
+    def answer(self) -> str:
+        return str(self.currentData())
 
 
-def _copy(panel: Panel, text: str) -> None:
-    QtWidgets.QApplication.clipboard().setText(text)
-    first, *others = text.splitlines()
-    panel.say(f"Copied: {first}" + (f", and {len(others)} more lines" if others else ""), detail=text)
+class _File(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
+    def __init__(self, changed: Any) -> None:
+        super().__init__()
+        self._changed = changed
+        self.edit = QtWidgets.QLineEdit()
+        self.edit.textChanged.connect(lambda text: changed())
+        button = QtWidgets.QPushButton("Choose…")
+        button.clicked.connect(self._ask)
+        self.setLayout(row(self.edit, button))
+
+    def answer(self) -> str:
+        return str(self.edit.text().strip())
+
+    def _ask(self) -> None:
+        file = _ask_files(self, "File to compare with", wavefunctions_to_open(), several=False)
+        if file:
+            self.edit.setText(file)
 
 
-def _restyle(panel: Panel, name: str, style: str) -> None:
-    panel.browser.molecules.choose_surface(name)
-    panel.browser.showing.change_look(style=style)
+def _titles(pattern: str, asked: list[Part]) -> list[str]:
+    """What stands before each of the answers."""
+    files = [part.kind for part in asked].count("file")
+    titles = {
+        "number": iter(number_titles(pattern)),
+        "file": iter([f"File {n + 1}" for n in range(files)] if files > 1 else ["File"]),
+        "choice": iter(["Which"]),
+    }
+    return [next(titles[part.kind]) for part in asked]
 
 
-def ask_export(panel: Panel, name: str, pattern: str) -> None:
-    """Ask where a surface or its volume is to be written, and write it; the suffix of the file decides how."""
-    path = ask_target(panel, "Save", name, pattern)
-    take_keys(panel)
-    if path is not None:
-        run(panel, commands.orb_export, [str(path), name])
+def _ask_files(parent: Any, title: str, offered: str, several: bool) -> str:
+    """Files that the user chooses of those that a filter offers, with commas between; empty where he chose none."""
+    if several:
+        files, _ = QtWidgets.QFileDialog.getOpenFileNames(parent, title, "", offered)
+    else:
+        file, _ = QtWidgets.QFileDialog.getOpenFileName(parent, title, "", offered)
+        files = [file]
+    return ",".join(files)
+
+
+class AnalyseButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
+    """A button that drops down the analyses of the molecule; fill its menu when that is about to show.
+
+    Attributes
+    ----------
+    chosen : signal of str
+        Name of an analysis.
+    """
+
+    chosen = QtCore.Signal(str)
+
+    def __init__(self, parent: Any = None) -> None:
+        super().__init__(parent)
+        self.setText("Analyse")
+        self.setToolTip("Charges, bonds, localised orbitals, surfaces as numbers … of the molecule")
+        self.setPopupMode(self.InstantPopup)
+        menu = QtWidgets.QMenu(self)
+        menu.setToolTipsVisible(True)
+        self.setMenu(menu)
+
+    def fill(self, groups: Sequence[tuple[str, Sequence[OfferedAnalysis]]]) -> None:
+        """Offer analyses in groups; those that the molecule does not have are greyed, with the reason."""
+        menu = self.menu()
+        menu.clear()
+        for title, those in groups:
+            menu.addSection(title)
+            for offered in those:
+                sentence = f"{offered.module.HELP[0].upper()}{offered.module.HELP[1:]}"
+                told = f"not here: {offered.reason}" if offered.reason else sentence
+                action = add_entry(menu, offered.module.TITLE, told)
+                action.setEnabled(not offered.reason)
+                action.setToolTip(f"Not for this molecule: {offered.reason}" if offered.reason else sentence)
+                action.triggered.connect(lambda checked=False, name=offered.name: self.chosen.emit(name))

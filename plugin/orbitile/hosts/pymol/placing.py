@@ -1,10 +1,10 @@
-"""Where the window stands: beside PyMOL's own window, or where it was left."""
+"""The windows of Orbitile, and where they stand: beside PyMOL's own window, or where they were left."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pymol.Qt import QtCore, QtGui
+from pymol.Qt import QtCore, QtGui, QtWidgets
 
 _WIDTH, _HEIGHT = 540, 760
 """Pixels that the window takes at first, where the screen has them."""
@@ -17,6 +17,8 @@ _THIRD = 420
 _GAP = 8
 _NARROWEST = 560
 """Pixels to which PyMOL's window is made narrower, to have both side by side."""
+_PLACED = 1000
+"""Milliseconds after which a place where a window was moved to is kept."""
 
 
 class Place(NamedTuple):
@@ -191,3 +193,44 @@ class _SharedWidth:
         room = window.screen().availableGeometry().right() - window.frameGeometry().right()
         window.resize(window.width() + max(0, min(room, panel.width())), window.height())
         window.resizeDocks([panel], [panel.minimumSizeHint().width()], QtCore.Qt.Horizontal)
+
+
+class ToolWindow(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types here
+    """A window that can be docked, and tells where it was left.
+
+    Parameters
+    ----------
+    title
+        Of the window.
+    window
+        Main window that it belongs to.
+
+    Attributes
+    ----------
+    placed : signal
+        It stands where it was moved to, or has another size. PyMOL ends without telling: what is to be kept is kept
+        when it changes.
+    """
+
+    placed = QtCore.Signal()
+
+    def __init__(self, title: str, window: Any) -> None:
+        super().__init__(title, window)
+        self._placed = QtCore.QTimer(self, singleShot=True, interval=_PLACED, timeout=self.placed)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it is, in plain types; see `placing`."""
+        return {"floating": self.isFloating(), "geometry": [self.x(), self.y(), self.width(), self.height()]}
+
+    def keyPressEvent(self, event: Any) -> None:
+        """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
+        event.accept()
+
+    def moveEvent(self, event: Any) -> None:
+        super().moveEvent(event)
+        self._placed.start()
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._placed.start()

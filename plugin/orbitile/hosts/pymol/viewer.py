@@ -1,4 +1,4 @@
-"""What PyMOL is made to show: molecules, maps, surfaces. Here, and only here, lengths become Angstrom."""
+"""What PyMOL is made to show, and tells of its atoms. Here, and only here, lengths become Angstrom."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pymol import editing
 
 from ...base.errors import FileError, OrbitileError
-from ...model.geometry import Molecule
+from ...model.elements import SYMBOLS
+from ...model.geometry import Molecule, covalent_radius, find_bonds
 from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.writing import Pixels
-from ...session.host import Colour
+from ...session.host import Colour, TrajectoryViewer
 from ...session.look import Look
 from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
-from .atoms import PyMOLAtoms
-from .drawing import drawing_of
 from .drawings import Drawings
-from .maps import nothing_at, put_map
+from .graphics import drawing_of, nothing_at, put_map
 from .molecules import Molecules, delete
-from .ray_tracing import scene_of, traced
-from .viewpoint import viewpoint_of
+from .seen import scene_of, traced, viewpoint_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -45,10 +44,20 @@ _TITLE_SIZE = 18
 """Pixels of the height of a title below a surface that stands beside others."""
 
 _BYTES_A_FACE = 250
-"""Three corners with normals, and their copy for the GPU."""
+"""Bytes of three corners with normals, and of their copy for the GPU."""
+
+_PICKED = ("pk1", "pk2", "pk3", "pk4")
+"""Selections of the atoms that were picked in editing mode."""
+
+_CHOSEN = "sele"
+"""PyMOL's own selection of what was clicked on."""
+_PLACE = "_orbitile_place"
+"""An object that is there for a moment, at a place that is brought to the middle."""
+_TORN = 1.5
+"""Sums of covalent radii at which a bond is torn; until then it stays, drawn by whomever."""
 
 
-class PyMOLViewer(PyMOLAtoms):
+class PyMOLViewer(TrajectoryViewer):
     """One PyMOL as a host; see `orbitile.session.host.Host`.
 
     Parameters
@@ -69,7 +78,8 @@ class PyMOLViewer(PyMOLAtoms):
     syntax = PYMOL
 
     def __init__(self, cmd: Any) -> None:
-        super().__init__(cmd)
+        super().__init__()
+        self.cmd = cmd
         self.loaded = Molecules(cmd)
         self.loaded_last = ""
         self._places: dict[str, int] = {}
@@ -391,6 +401,102 @@ class PyMOLViewer(PyMOLAtoms):
     def _n_states(self, molecule: str, frame: int) -> int:
         """States of a molecule, at least as many as that of a frame."""
         return max(int(self.cmd.count_states(molecule)) if molecule in self.objects() else 0, frame + 1)
+
+    # ---- atoms
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        if name not in self.cmd.get_names_of_type("object:molecule"):
+            raise OrbitileError(f"no molecule is called {name!r}")
+        symbols: list[str] = []
+        self.cmd.iterate(name, "symbols.append(elem)", space={"symbols": symbols})
+        unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
+        if unknown or not symbols:
+            raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
+        states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
+        if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
+            raise OrbitileError(f"{name}: expected the same atoms in all states")
+        return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
+
+    def formal_charge(self, molecule: str) -> int:
+        charges: list[int] = []
+        if molecule in self.objects():
+            self.cmd.iterate(f"%{molecule}", "charges.append(formal_charge)", space={"charges": charges})
+        return sum(charges)
+
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        found = self.cmd.get_coords(f"%{molecule}", self._state_of(molecule)) if molecule in self.objects() else None
+        return None if found is None else np.asarray(found, np.float64) * angstrom
+
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        if molecule not in self.objects():
+            raise OrbitileError(f"no molecule is called {molecule!r}")
+        self.cmd.load_coords((positions / angstrom).tolist(), f"%{molecule}", self._state_of(molecule))
+
+    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (positions / angstrom).astype(np.float32).astype(np.float64) * angstrom
+
+    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
+        there = self.names()
+        every = self.cmd.index(f"%{molecule}")
+        found = []
+        for name in names or [name for name in _PICKED if name in there]:
+            atoms = self.cmd.index(f"%{molecule} and %{name}") if name in there else []
+            if len(atoms) != 1:
+                raise OrbitileError(f"{name}: expected a selection of one atom of {molecule}, got {len(atoms)}")
+            found.append(every.index(atoms[0]))
+        return tuple(found)
+
+    def rebond(self, molecule: str) -> None:
+        numbers, _ = self.geometries(molecule)
+        positions = self.positions(molecule)
+        if positions is None:
+            return
+        drawn = {(min(i, j), max(i, j)) for i, j, _ in self.cmd.get_bonds(f"%{molecule}")}
+        near = {(i, j) for i, j in find_bonds(numbers, positions).tolist()}
+        radii = [covalent_radius(z) for z in numbers]
+        torn = {(i, j) for i, j in drawn if np.linalg.norm(positions[i] - positions[j]) > _TORN * (radii[i] + radii[j])}
+        for change, pairs in ((self.cmd.unbond, torn), (self.cmd.bond, near - drawn)):
+            for i, j in sorted(pairs):
+                change(f"%{molecule} and index {i + 1}", f"%{molecule} and index {j + 1}")
+
+    def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
+        from pymol import CmdException
+
+        chosen: list[int] = []
+        try:
+            self.cmd.iterate(f"%{molecule} and ({selection})", "add(index)", space={"add": chosen.append})
+        except CmdException as error:
+            raise OrbitileError(f"PyMOL does not know the selection {selection[:80]!r}: {error}") from error
+        if not chosen:
+            raise OrbitileError(f"{selection[:80]!r} selects no atom of {molecule}")
+        return self._counted(molecule, chosen)
+
+    def selected(self, molecule: str) -> tuple[int, ...]:
+        if _CHOSEN not in self.names():
+            return ()
+        chosen: list[int] = []
+        self.cmd.iterate(f"%{molecule} and %{_CHOSEN}", "add(index)", space={"add": chosen.append})
+        return self._counted(molecule, chosen)
+
+    def select(self, molecule: str, atoms: Sequence[int]) -> None:
+        every = [index for _, index in self.cmd.index(f"%{molecule}")]
+        numbers = "+".join(str(every[atom]) for atom in atoms if atom < len(every))
+        self.cmd.select(_CHOSEN, f"%{molecule} and index {numbers}" if numbers else "none", enable=1)
+
+    def centre(self, place: Sequence[float]) -> None:
+        self.cmd.pseudoatom(_PLACE, pos=[float(part) / angstrom for part in place])
+        self.cmd.center(_PLACE, animate=0.4)
+        delete(self.cmd, _PLACE)
+
+    def _counted(self, molecule: str, indices: Sequence[int]) -> tuple[int, ...]:
+        """PyMOL's numbers of atoms as places in the order in which it gives coordinates, from 0 and rising."""
+        at = {index: number for number, (_, index) in enumerate(self.cmd.index(f"%{molecule}"))}
+        return tuple(sorted(at[index] for index in indices))
+
+    def _state_of(self, molecule: str) -> int:
+        """The state that is seen of a molecule."""
+        n = int(self.cmd.count_states(f"%{molecule}"))
+        return min(max(int(self.cmd.get_state()), 1), max(n, 1))
 
 
 def _scale_of(colouring: Colouring) -> tuple[float, float, str]:
