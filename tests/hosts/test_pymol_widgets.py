@@ -21,7 +21,7 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.colours import ColourScale, PairButton, PairMenu  # noqa: E402
+from orbitile.hosts.pymol.colours import ColourScale, PairButton  # noqa: E402
 from orbitile.hosts.pymol.commands import state_of  # noqa: E402
 from orbitile.hosts.pymol.menus import AnalyseButton, FieldDialog, FieldMenu  # noqa: E402
 from orbitile.hosts.pymol.orbitals import LevelDiagram, OrbitalTable  # noqa: E402
@@ -130,14 +130,16 @@ def test_the_header_of_energies_changes_their_unit(table):
 
 
 @pytest.fixture
-def panel(cmd, seen, monkeypatch):
+def panel(cmd, monkeypatch):
     """The window, of a user who had energies in hartree the last time; nothing goes on in it."""
     session = state_of(cmd)
     monkeypatch.setattr(session.host, "settings", lambda: {"unit": "hartree"})
-    panel = Panel(session, QtWidgets.QMainWindow())
+    window = QtWidgets.QMainWindow()
+    panel = Panel(session, window)
     for timer in (panel._timer, panel._follow_timer):
         timer.stop()
-    return panel
+    yield panel
+    window.close()
 
 
 def test_the_window_begins_with_the_unit_of_the_last_time(panel):
@@ -424,9 +426,9 @@ def test_pairs_of_colours_are_chosen_by_name():
 
 
 def test_one_of_two_colours_is_chosen_freely():
-    menu = PairMenu({"blue and red": (BLUE, RED)})
-    told = told_by(menu.chosen)
-    menu.actions()[-1].trigger()
+    button = PairButton({"blue and red": (BLUE, RED)})
+    told = told_by(button.chosen)
+    button.menu().actions()[-1].trigger()
     (dialog,) = (w for w in QtWidgets.QApplication.topLevelWidgets() if isinstance(w, QtWidgets.QColorDialog))
     dialog.setCurrentColor(QtGui.QColor("#00ff00"))
     dialog.accept()

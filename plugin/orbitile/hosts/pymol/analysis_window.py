@@ -27,9 +27,9 @@ from .widgets import narrow_box, row, row_widget, stage_colour, take_keys
 Qt = QtCore.Qt
 
 _LOOK = 60
-"""Milliseconds between two looks at how far an analysis is."""
+"""Interval in milliseconds at which the progress of an analysis is shown."""
 _KEPT = "analysis"
-"""Part of the settings: where the window was left."""
+"""Key in the settings under which the place of the window is kept."""
 _TABLES, _PLOTS = "Tables (*.csv);;Tables (*.json)", "Plots (*.svg);;Plots (*.png);;Plots (*.pdf)"
 _NOTHING_SELECTED = "No atom of this molecule is selected: click on atoms in PyMOL, then here."
 
@@ -307,17 +307,17 @@ class AnalysisWindow(ToolWindow):
         menu, report, shown = self.drawings_button.menu(), self._report(), self.analysing.drawings_shown()
         menu.clear()
         for drawing in () if report is None else report.drawings:
-            what = "values at atoms" if isinstance(drawing, AtomValues) else _how_many(drawing)
-            action = menu.addAction(f"{drawing.name.replace('_', ' ')}: {what}")
+            content = "values at atoms" if isinstance(drawing, AtomValues) else _how_many(drawing)
+            action = menu.addAction(f"{drawing.name.replace('_', ' ')}: {content}")
             action.setCheckable(True)
-            action.setChecked(any(one is drawing for one in shown))
+            action.setChecked(drawing in shown)
             action.toggled.connect(partial(self._set_drawing, drawing))
 
     def _set_drawing(self, drawing: Any, shown: bool) -> None:
-        report, now = self._report(), [one for one in self.analysing.drawings_shown() if one is not drawing]
+        report, now = self._report(), self.analysing.drawings_shown()
         if report is not None:
-            wanted = [*now, drawing] if shown else now
-            self.analysing.show_drawings([one for one in report.drawings if any(one is other for other in wanted)])
+            wanted = [other for other in report.drawings if (shown if other is drawing else other in now)]
+            self.analysing.show_drawings(wanted)
         self._enable()
 
     def _toggle_drawings(self) -> None:
@@ -384,8 +384,8 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         """Put a parameter into half a row, one of atoms into a whole one; gives the half that is free then."""
         widget, shown = self._input(parameter)
         label = QtWidgets.QLabel(_sentence(parameter.name.replace("_", " ")))
-        for one in {widget, shown, label}:
-            one.setToolTip(_sentence(parameter.help))
+        for part in {widget, shown, label}:
+            part.setToolTip(_sentence(parameter.help))
         is_wide = shown is not widget
         at += at % 2 if is_wide else 0
         self._grid.addWidget(label, at // 2, 2 * (at % 2))
@@ -464,7 +464,7 @@ def _sentence(text: str) -> str:
 def _placeholder(parameter: Argument) -> str:
     otherwise = parameter.otherwise or ("" if parameter.default in ("", None) else str(parameter.default))
     if parameter.kind is ATOMS:
-        return f"{otherwise or 'atoms'}: 1-6,9 or a selection, as elem C"
+        return f"{otherwise or 'atoms'}: 1-6,9 or a selection such as elem C"
     if parameter.kind is FRAGMENTS:
-        return f"{otherwise or 'fragments'}: 1-6; 7-12 or selections, as ring = resi 1; rest = resi 2"
+        return f"{otherwise or 'fragments'}: 1-6; 7-12 or selections such as ring = resi 1; rest = resi 2"
     return otherwise

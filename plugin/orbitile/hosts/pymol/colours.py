@@ -15,11 +15,11 @@ from .widgets import ask_by, row
 Qt = QtCore.Qt
 
 SWATCH = QtCore.QSize(34, 12)
-"""Room for the picture of a pair, in pixels."""
+"""Size of the picture of a pair, in pixels."""
 _STOPS = 33
-"""Colours that a ramp is drawn through."""
+"""Number of colours that a ramp is drawn through."""
 _BAR = 12
-"""Pixels from top to bottom of the ramp."""
+"""Height of the ramp in pixels."""
 
 
 def swatch_of(paint: Any, size: Any = SWATCH) -> Any:
@@ -40,8 +40,8 @@ def fill_with_pair(painter: Any, where: Any, pair: Pair) -> None:
         painter.fillRect(where.left() + left, where.top(), half, where.height(), QtGui.QColor.fromRgbF(*colour))
 
 
-class PairMenu(QtWidgets.QMenu):  # type: ignore[misc]  # Qt has no types here
-    """Pairs by name, and others by Qt's dialog.
+class PairButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
+    """A button that shows two colours and drops down others: pairs by name, or any by Qt's dialog.
 
     Parameters
     ----------
@@ -57,22 +57,26 @@ class PairMenu(QtWidgets.QMenu):  # type: ignore[misc]  # Qt has no types here
     chosen = QtCore.Signal(object)
 
     def __init__(self, pairs: Mapping[str, Pair], parent: Any = None) -> None:
-        super().__init__(parent)
-        self._pair = next(iter(pairs.values()))
+        super().__init__(parent, popupMode=QtWidgets.QToolButton.InstantPopup, iconSize=SWATCH)
+        self.setToolTip("Colours where the field is positive and where it is negative")
         self._named: dict[Any, Pair] = {}
+        menu = QtWidgets.QMenu(self)
         for name, pair in pairs.items():
-            action = self.addAction(swatch_of(partial(fill_with_pair, pair=pair), QtCore.QSize(16, 16)), name)
+            action = menu.addAction(swatch_of(partial(fill_with_pair, pair=pair), QtCore.QSize(16, 16)), name)
             action.setCheckable(True)
             action.triggered.connect(partial(self._choose, pair))
             self._named[action] = pair
-        self.addSeparator()
-        self.addAction("Exchange the two").triggered.connect(lambda: self._choose((self._pair[1], self._pair[0])))
-        self.addAction("Other colour where positive…").triggered.connect(lambda: self._ask(0))
-        self.addAction("Other colour where negative…").triggered.connect(lambda: self._ask(1))
+        menu.addSeparator()
+        menu.addAction("Exchange the two").triggered.connect(lambda: self._choose((self._pair[1], self._pair[0])))
+        menu.addAction("Other colour where positive…").triggered.connect(lambda: self._ask(0))
+        menu.addAction("Other colour where negative…").triggered.connect(lambda: self._ask(1))
+        self.setMenu(menu)
+        self.show_pair(next(iter(pairs.values())))
 
     def show_pair(self, pair: Pair) -> None:
-        """Check the pair that is in use, if it is one of those with a name."""
+        """Show the pair that is in use, and check it in the menu if it is one of those with a name."""
         self._pair = pair
+        self.setIcon(swatch_of(partial(fill_with_pair, pair=pair)))
         for action, named in self._named.items():
             action.setChecked(all(abs(a - b) < 0.003 for a, b in zip(sum(pair, ()), sum(named, ()), strict=True)))
 
@@ -82,7 +86,7 @@ class PairMenu(QtWidgets.QMenu):  # type: ignore[misc]  # Qt has no types here
 
     def _ask(self, which: int) -> None:
         """Let the user choose one of the two freely."""
-        dialog = QtWidgets.QColorDialog(QtGui.QColor.fromRgbF(*self._pair[which]), self.parentWidget() or self)
+        dialog = QtWidgets.QColorDialog(QtGui.QColor.fromRgbF(*self._pair[which]), self)
         dialog.setWindowTitle(f"Colour where the field is {('positive', 'negative')[which]}")
         dialog.colorSelected.connect(partial(self._replace, which))
         ask_by(dialog)
@@ -91,39 +95,6 @@ class PairMenu(QtWidgets.QMenu):  # type: ignore[misc]  # Qt has no types here
         pair = list(self._pair)
         pair[which] = (colour.redF(), colour.greenF(), colour.blueF())
         self._choose((pair[0], pair[1]))
-
-
-class PairButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
-    """A button that shows two colours and drops down others.
-
-    Parameters
-    ----------
-    pairs
-        Pairs by their names.
-
-    Attributes
-    ----------
-    chosen : signal of pair
-        The user chose two colours.
-    """
-
-    chosen = QtCore.Signal(object)
-
-    def __init__(self, pairs: Mapping[str, Pair], parent: Any = None) -> None:
-        super().__init__(parent)
-        self.setToolTip("Colours where the field is positive and where it is negative")
-        self.setPopupMode(self.InstantPopup)
-        self.setIconSize(SWATCH)
-        self._menu = PairMenu(pairs, self)
-        self._menu.chosen.connect(self.show_pair)
-        self._menu.chosen.connect(self.chosen)
-        self.setMenu(self._menu)
-        self.show_pair(next(iter(pairs.values())))
-
-    def show_pair(self, pair: Pair) -> None:
-        """Show the pair that is in use."""
-        self._menu.show_pair(pair)
-        self.setIcon(swatch_of(partial(fill_with_pair, pair=pair)))
 
 
 def fill_with_ramp(painter: Any, where: Any, colour_map: str) -> None:

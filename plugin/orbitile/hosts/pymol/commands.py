@@ -26,18 +26,17 @@ from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
 _failures: list[str] = []
-"""Commands that have raised an error, the last one only."""
+"""The last command, if it has raised an error."""
 _SOON = 100
-"""Milliseconds after which it is looked whether a script that loads a molecule goes on."""
+"""Delay in milliseconds before a loaded molecule is shown in the window, in case a script goes on."""
 
 
 def state_of(cmd: Any) -> Session:
     """The session of the PyMOL that a `cmd` belongs to; it lives and dies with that instance."""
     owner = cmd._pymol
     session: Session | None = getattr(owner, "_orbitile", None)
-    if (
-        session is None or _host_of(session).cmd._pymol is not owner
-    ):  # an instance starts with a copy of the first one's
+    # an instance starts with a copy of the first one's session
+    if session is None or _host_of(session).cmd._pymol is not owner:
         session = owner._orbitile = Session(PyMOLViewer(cmd))
         if "orb_load" not in cmd.keyword:  # an instance of pymol2, whose first command comes from Python
             register(cmd)
@@ -98,9 +97,7 @@ def _in_pymol(command: Command) -> Callable[..., Any]:
 
     def run(cmd: Any, quiet: Any, *values: Any) -> str | None:
         try:
-            given = [
-                "" if value is None else value for value in values
-            ]  # PyMOL's word for what is left out: "orb_mo , lumo"
+            given = ["" if value is None else value for value in values]  # None is left out, as in "orb_mo , lumo"
             answer = command.run(state_of(cmd), given)
         except OrbitileError as error:
             _failures[:] = [command.name]

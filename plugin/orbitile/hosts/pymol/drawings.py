@@ -23,10 +23,26 @@ SAVED = "orbitile_drawings"
 """Part of a saved session: which objects are drawings, and what marked atoms had before."""
 
 _HEAD = 0.35
-"""Angstrom that the head of an arrow is long."""
+"""Length of the head of an arrow in Angstrom."""
 
 Key = tuple[str, str]
 """A molecule, and the name of an analysis."""
+
+_MAP = "signed"
+_LABELS = 8
+"""Bit that stands for labels among what an atom is shown as."""
+
+_NEARER = 3.0
+_READ = {"float_labels": 1, "label_outline_color": "back", "label_position": [0.0, 0.0, _NEARER]}
+"""Settings by which labels are read before atoms and surfaces, 3 Angstrom nearer to the user, on any colour."""
+
+_LETTER = 0.62
+"""Width of a letter of a label, in units of its height."""
+_STEPS, _MOST_SPREAD = 5, 400
+"""Largest shift of a label in halves of its height; largest number of labels that are moved apart."""
+
+Marks = tuple[int, str, float]
+"""Number of the colour, label and partial charge of an atom."""
 
 
 class Drawings:
@@ -35,7 +51,7 @@ class Drawings:
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
     group
         Puts objects into the group of a molecule.
     put_scale
@@ -86,34 +102,33 @@ class Drawings:
         """Take away what an analysis has drawn at a molecule, which may be gone."""
         if self._marked.get(molecule, ("",))[0] == name:
             self._unmark(molecule)
-        for one in self._objects.pop((molecule, name), ()):
-            if one in self._cmd.get_names_of_type("object:group"):
-                self._cmd.group(one, action="empty")  # what the user has put into it stays
-            delete(self._cmd, one)
+        for drawn in self._objects.pop((molecule, name), ()):
+            if drawn in self._cmd.get_names_of_type("object:group"):
+                self._cmd.group(drawn, action="empty")  # what the user has put into it stays
+            delete(self._cmd, drawn)
 
     def _unmark(self, molecule: str) -> None:
         name, marked = self._marked.pop(molecule)
         if molecule in self._cmd.get_names("objects"):
             marked.take_away(self._cmd, molecule)
-        scales = [one for one in self._objects.get((molecule, name), ()) if one.endswith("_scale")]
-        for scale in scales:
+        for scale in [drawn for drawn in self._objects.get((molecule, name), ()) if drawn.endswith("_scale")]:
             self._put_scale(scale, molecule, None)
             self._objects[molecule, name].remove(scale)
 
     def names(self) -> set[str]:
         """Objects that are drawings, groups of them included."""
-        return {one for those in self._objects.values() for one in those}
+        return set[str]().union(*self._objects.values())
 
     def rename(self, old: str, new: str) -> None:
         """The drawings of a molecule follow its new name; scales keep theirs, since PyMOL crashes at a second one."""
         for molecule, name in [key for key in self._objects if key[0] == old]:
             renamed, there = [], set(self._cmd.get_names("objects"))
-            for one in self._objects.pop((molecule, name)):
-                wanted = self._free(new + one.removeprefix(old)) if one.startswith(old) else one
-                if one in there and wanted != one and not one.endswith("_scale"):
-                    editing.set_name(one, wanted, _self=self._cmd)
-                    one = wanted
-                renamed.append(one)
+            for drawn in self._objects.pop((molecule, name)):
+                wanted = self._free(new + drawn.removeprefix(old)) if drawn.startswith(old) else drawn
+                if drawn in there and wanted != drawn and not drawn.endswith("_scale"):
+                    editing.set_name(drawn, wanted, _self=self._cmd)
+                    drawn = wanted
+                renamed.append(drawn)
             self._objects[new, name] = renamed
         if old in self._marked:
             self._marked[new] = self._marked.pop(old)
@@ -127,11 +142,9 @@ class Drawings:
     def drop_gone(self) -> None:
         """Take away the drawings of molecules that are gone."""
         there = self._cmd.get_names("objects")
-        for molecule, name in [key for key in {*self._objects, *self._marks()} if key[0] not in there]:
+        marks = [(molecule, name) for molecule, (name, _) in self._marked.items()]
+        for molecule, name in [key for key in {*self._objects, *marks} if key[0] not in there]:
             self.remove(molecule, name)
-
-    def _marks(self) -> list[Key]:
-        return [(molecule, name) for molecule, (name, _) in self._marked.items()]
 
     def _free(self, wanted: str) -> str:
         """A name that nothing has."""
@@ -200,23 +213,6 @@ def _put_paths(cmd: Any, name: str, drawing: Paths) -> None:
 
 
 _PUT: dict[type, Callable[[Any, str, Any], None]] = {Points: _put_points, Paths: _put_paths}
-
-
-_MAP = "signed"
-_LABELS = 8
-"""Bit of what an atom is shown as."""
-
-_NEARER = 3.0
-_READ = {"float_labels": 1, "label_outline_color": "back", "label_position": [0.0, 0.0, _NEARER]}
-"""Settings by which labels are read before atoms and surfaces, 3 Angstrom nearer to the user, on any colour."""
-
-_LETTER = 0.62
-"""Width of a letter of a label, in units of its height."""
-_STEPS, _MOST_SPREAD = 5, 400
-"""Halves of its height by which a label is moved at most; labels up to which they are moved apart."""
-
-Marks = tuple[int, str, float]
-"""Number of the colour, label and partial charge of an atom."""
 
 
 def limit_of(drawing: AtomValues) -> float:

@@ -13,7 +13,7 @@ Qt = QtCore.Qt
 
 _DRAWN, _DOUBTFUL, _REFUSED = "#2166ac", "#e08214", "#b2182b"
 _STRIP = 4
-"""Pixels from top to bottom of the strip below the slider."""
+"""Height in pixels of the strip below the slider."""
 
 
 class FrameSlider(QtWidgets.QSlider):  # type: ignore[misc]  # Qt has no types here

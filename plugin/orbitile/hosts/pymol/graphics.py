@@ -22,7 +22,7 @@ from ...surfaces.isosurface import lobe
 from ...surfaces.subdivision import corners_of, edges_of
 
 _PIECE = 5000
-"""Triangles, edges or vertices handled at once."""
+"""Number of triangles, edges or vertices handled at once."""
 
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR = 2.0, 3.0, 4.0, 5.0, 6.0  # of pymol.cgo
 _PRIMITIVES = {"surface": 4.0, "two-sided": 4.0, "mesh": 1.0, "dots": 0.0}
@@ -99,16 +99,12 @@ def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> No
     normalize = cmd.get("normalize_ccp4_maps")
     cmd.set("normalize_ccp4_maps", 0)
     try:
-        cmd.load_raw(_mrc_bytes(volume), "mrc", name, state, zoom=0)
+        with TemporaryDirectory(dir=own_folder()) as folder:
+            path = Path(folder) / "map.mrc"
+            save(volume, path)
+            cmd.load_raw(path.read_bytes(), "mrc", name, state, zoom=0)
     finally:
         cmd.set("normalize_ccp4_maps", normalize)
-
-
-def _mrc_bytes(volume: Volume) -> bytes:
-    with TemporaryDirectory(dir=own_folder()) as folder:
-        path = Path(folder) / "map.mrc"
-        save(volume, path)
-        return path.read_bytes()
 
 
 def _is_brick(volume: Volume) -> bool:

@@ -24,22 +24,22 @@ _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
 _UNITS = {"degrees": "°", "Angstrom": "Å"}
 _AS_IN_FILE = "as in file"
-"""What stands for the method and the basis set of the file that a molecule came from."""
+"""Text that stands for the method and the basis set of the file that a molecule came from."""
 
 _PATIENCE = 6000
-"""Milliseconds for which it is said why something cannot be done with the live molecule."""
+"""Time in milliseconds for which the bar says why something cannot be done with the live molecule."""
 
 _HARDNESS = 100
 """Steps of the slider that says how strongly forces move the atoms."""
 
 _LEFT, _TOP, _BOTTOM, _RIGHT = 58, 8, 5, 8
-"""Pixels about what is plotted."""
+"""Margins of the plot in pixels."""
 _LEAST = 1.0 * kilocalorie_per_mole
-"""Range of energies that is shown at least, in hartree."""
+"""Smallest range of energies that is shown, in hartree."""
 _SPAN = 60.0
-"""Seconds that are seen: what was long ago and high up would make all else flat."""
+"""Time in seconds that is shown: high energies of long ago would make all else flat."""
 _NEAR = 12
-"""Pixels within which a point is the one that is pointed at."""
+"""Distance in pixels up to which a point is the one that is pointed at."""
 
 
 class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here

@@ -90,8 +90,8 @@ def _opener(orb_load: Callable[..., Any]) -> Callable[..., Any]:
     def load(filename: str, object: str, state: int, quiet: int, zoom: int, _self: Any) -> Any:
         if state > 1:
             raise CmdException(
-                f"state: {PurePath(filename).name} becomes an object of its own, got state {state}; the frames of "
-                "one object come by orb_load scan/*.molden"
+                f"state: expected 1, since {PurePath(filename).name} becomes an object of its own, got {state}; to "
+                "load several files as the frames of one object: orb_load scan/*.molden"
             )
         given = "" if object == importing.filename_to_format(filename)[0] else object
         view = {-1: "", 0: "nothing"}.get(zoom, "zoom")

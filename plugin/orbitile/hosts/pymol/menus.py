@@ -34,14 +34,11 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
     preset_chosen = QtCore.Signal(str, str)
 
     def __init__(self, parent: Any = None) -> None:
-        super().__init__(parent)
-        self.setText("Show a field")
-        self.setToolTip("What can be shown of the molecule: often used views first, then all fields in groups")
-        self.setPopupMode(self.InstantPopup)
+        super().__init__(parent, text="Show a field", popupMode=QtWidgets.QToolButton.InstantPopup)
+        self.setToolTip("Show a field of the molecule: often used views first, then all fields in groups")
         self._wavefunction: Wavefunction | None = None
         self._presets: dict[str, Any] = {}
         self._fields: dict[str, Any] = {}
-        self._tips: dict[Any, str] = {}
         menu = QtWidgets.QMenu(self)
         menu.setToolTipsVisible(True)
         for preset in PRESETS:
@@ -72,12 +69,12 @@ class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types
         """An entry; what stands behind the tab is set in a column of its own, the whole of it in the tooltip."""
         action = add_entry(menu, text, sentence)
         action.triggered.connect(lambda checked=False: chosen())
-        self._tips[action] = sentence
+        action.setData(sentence)
         return action
 
     def _enable(self, action: Any, reason: str) -> None:
         action.setEnabled(not reason)
-        action.setToolTip(f"Not for this molecule: {reason}" if reason else self._tips[action])
+        action.setToolTip(f"Not for this molecule: {reason}" if reason else action.data())
 
     # ---- what was chosen
 
@@ -229,10 +226,8 @@ class AnalyseButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no t
     chosen = QtCore.Signal(str)
 
     def __init__(self, parent: Any = None) -> None:
-        super().__init__(parent)
-        self.setText("Analyse")
-        self.setToolTip("Charges, bonds, localised orbitals, surfaces as numbers … of the molecule")
-        self.setPopupMode(self.InstantPopup)
+        super().__init__(parent, text="Analyse", popupMode=QtWidgets.QToolButton.InstantPopup)
+        self.setToolTip("Analyse the molecule: charges, bonds, localised orbitals, properties of surfaces …")
         menu = QtWidgets.QMenu(self)
         menu.setToolTipsVisible(True)
         self.setMenu(menu)

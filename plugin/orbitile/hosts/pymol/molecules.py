@@ -23,15 +23,15 @@ shows beside that of the object, behind it the key of its source, a dot, and a m
 with an object when it is renamed, and in a saved session; it has room for 255 characters."""
 
 _CARBON = "grey60"
-"""In place of another colour for each molecule, which those of orbitals would mix with."""
+"""Colour of carbon: PyMOL would give each molecule another one, and the colours of orbitals would mix with it."""
 
 _END_ON = 0.4
-"""Share of its length, or of its width, that is seen at most of a molecule that is turned."""
+"""Largest visible share of the length, or of the width, at which a molecule is turned into view."""
 _FLAT = 0.05
 """Thickness of a flat molecule, in units of its width."""
 
 _MARGIN = 2.5
-"""Angstrom around what is looked at, which most surfaces need around the atoms."""
+"""Margin in Angstrom around the atoms in view, which most surfaces need."""
 
 
 SAVED = ("orbitile_sources", "orbitile_aside")
@@ -44,7 +44,7 @@ class Molecules:
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
 
     Attributes
     ----------

@@ -26,20 +26,20 @@ from .widgets import ListView, faded, mark_colour, write_on
 Qt = QtCore.Qt
 
 _PADDING = 9
-"""Pixels beside the text of a column."""
+"""Room in pixels beside the text of a column."""
 
 _AXIS = 46
-"""Pixels left of the axis of energies."""
+"""Room in pixels left of the axis of energies."""
 _MARGIN = 14
-"""Pixels above the highest energy and below the lowest."""
+"""Room in pixels above the highest energy and below the lowest."""
 _TIED = 2.5
-"""Pixels within which lines stand side by side."""
+"""Distance in pixels below which lines stand side by side."""
 _LEAST_GAP = 1.5 * electronvolt
-"""What is shown above and below the gap at first, at least, in hartree."""
+"""Smallest range that is shown above and below the gap at first, in hartree."""
 _MOVES = 120
-"""Milliseconds in which levels move to where they are at another geometry."""
+"""Time in milliseconds in which levels move to where they are at another geometry."""
 _CORES = -2.0
-"""Energy in hartree below which those of cores are, which are not seen at first."""
+"""Energy in hartree below which levels are those of cores, which are not shown at first."""
 _WIDEST = 800.0
 """Largest range that can be zoomed out to, in hartree; core levels are deeper, and shifted to when they are chosen."""
 
@@ -333,7 +333,7 @@ class OrbitalTable(ListView):
     def paintEvent(self, event: Any) -> None:
         super().paintEvent(event)
         if self.orbitals.rowCount() and not self.proxy.rowCount():
-            write_on(self, f"No orbital is “{self._filter.strip()}”")
+            write_on(self, f"No orbital matches “{self._filter.strip()}”")
 
     def _fit_columns(self) -> None:
         """Give each column the width of its longest text, in bold as HOMO and LUMO are."""

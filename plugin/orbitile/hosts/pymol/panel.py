@@ -51,7 +51,7 @@ from .help import (
 from .live_bar import LiveBar
 from .menus import AnalyseButton, FieldMenu
 from .orbitals import LevelDiagram, OrbitalTable
-from .placing import ToolWindow, put_beside
+from .placing import ToolWindow
 from .saving import SaveFilm, SavePicture, ask_target
 from .seen import pymol_lines
 from .shown_list import ShownList
@@ -76,7 +76,7 @@ class Panel(ToolWindow):
     Parameters
     ----------
     session
-        Of the PyMOL that it controls.
+        Session of the PyMOL that it controls.
     window
         Main window that it belongs to.
     """
@@ -96,7 +96,7 @@ class Panel(ToolWindow):
         self.placed.connect(self._remember)
         add_help(self)
         Dropping(self, lambda paths: self.open(*paths))
-        put_beside(self, window, self.showing.settings)
+        self.put_beside(self.showing.settings)
         self._timer = QtCore.QTimer(self, timeout=self._look)
         self._timer.start(_LOOK)
         self._follow_timer = QtCore.QTimer(self, timeout=self.refresh)

@@ -20,25 +20,26 @@ from .widgets import ListView, faded, is_dark, stage_colour
 Qt = QtCore.Qt
 
 _PADDING = 10
-"""Pixels beside the text of a column."""
+"""Room in pixels beside the text of a column."""
 _SHORT = 5
-"""Letters of a title that stand in one line."""
+"""Largest number of letters of a title that stands in one line."""
 _INKS = ("#1f5fa8", "#c2571a", "#1a7f37", "#a33846", "#6f4fb0", "#0f8c94", "#785717", "#b04fc4")
 _DARK_INKS = ("#7fb8f5", "#f2a65e", "#5dd27a", "#ff7b8a", "#b9a0f5", "#5fd5dc", "#d8b273", "#e59bf5")
-"""Of curves, on a light and on a dark ground."""
+"""Colours of curves, on a light and on a dark ground."""
 _LEFT, _TOP, _RIGHT, _BOTTOM = 64, 30, 14, 44
-"""Pixels about what is plotted."""
+"""Margins of a plot in pixels."""
 _NEAR = 9.0
-"""Pixels within which a point is the one that is pointed at."""
+"""Distance in pixels up to which a point is the one that is pointed at."""
 _CLICK = 4
 """Pixels by which the mouse may move while it clicks."""
 _MANY = 2000
-"""Points that are painted one by one at most."""
+"""Largest number of points that are painted one by one."""
 _MARGIN = 0.04
-"""Of a range that is left free beyond the values."""
+"""Share of a range that is left free beyond the values."""
 _FACTORS = (1.0, 2.0, 2.5, 5.0, 10.0)
+"""Steps between marks of an axis, in powers of ten."""
 _NARROWEST = 1e-6
-"""Of the whole range, to which it can be zoomed in."""
+"""Smallest range that can be zoomed in to, in units of the values at its ends."""
 
 Range = tuple[float, float]
 

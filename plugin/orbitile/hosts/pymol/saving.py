@@ -69,7 +69,7 @@ class _Save(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
             numbers.addWidget(widget)
         self.background_box = QtWidgets.QComboBox()
         self.background_box.addItems(list(_BACKGROUNDS))
-        self.legend_box = QtWidgets.QCheckBox("Names, isovalues and scales of colours", checked=True)
+        self.legend_box = QtWidgets.QCheckBox("Names, isovalues and colour scales", checked=True)
         self.form = QtWidgets.QFormLayout()
         self.form.addRow("Size", self.size_box)
         self.form.addRow("", numbers)
@@ -124,7 +124,7 @@ class SavePicture(_Save):
 
     def add_more(self) -> None:
         self.by_box = QtWidgets.QComboBox(
-            toolTip="Orbitile draws balls, sticks and surfaces; PyMOL also cartoons and labels, and shadows"
+            toolTip="Orbitile draws balls, sticks and surfaces; PyMOL's ray tracer also cartoons, labels and shadows"
         )
         self.by_box.addItem("Orbitile", "orbitile")
         self.by_box.addItem("PyMOL's ray tracer", "ray")

@@ -31,6 +31,9 @@ _OTHERS = ("cartoon", "ribbon", "surface", "mesh", "dots", "labels")
 """What PyMOL calls the other things that it draws of atoms."""
 _THIN = 0.03
 """Radius of lines and crosses in Angstrom, which PyMOL draws a pixel wide or two."""
+_NOT_TRACED = ("object:map", "object:group", "object:ramp")
+_LEFT_OUT = ("orbitile", *SAVED, DRAWINGS, "wizard", "cache", "moviescenes")
+"""Parts of a session that have nothing to do with what is seen."""
 
 
 def viewpoint_of(cmd: Any, n_frames: int = 0, titles: Set[str] = frozenset()) -> Viewpoint:
@@ -39,7 +42,7 @@ def viewpoint_of(cmd: Any, n_frames: int = 0, titles: Set[str] = frozenset()) ->
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
     n_frames : int
         States from the first on for which it is also told where the atoms are.
     titles : set of str
@@ -156,11 +159,6 @@ def _colour(cmd: Any, index: int) -> RGB:
     return red, green, blue
 
 
-_NOT_TRACED = ("object:map", "object:group", "object:ramp")
-_LEFT_OUT = ("orbitile", *SAVED, DRAWINGS, "wizard", "cache", "moviescenes")
-"""Parts of a session that have nothing to do with what is seen."""
-
-
 def scene_of(cmd: Any, surfaces: Set[str]) -> dict[str, Any]:
     """What can be seen in a PyMOL but for some surfaces, as a session of PyMOL.
 
@@ -203,7 +201,7 @@ def pymol_lines(session: Session, cmd: Any, names: Sequence[str]) -> list[str]:
     ----------
     session : Session
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
     names : sequence of str
         Surfaces.
 

@@ -20,9 +20,9 @@ _EYE, _PIN, _TEXT, _ISOVALUE, _COLOURS, _TRANSPARENCY, _DELETE = range(7)
 _FEWEST, _MOST = 3, 5
 """Rows that there is room for, at least and at most; more are scrolled to."""
 _ICON = 16
-"""Pixels from side to side of an icon, on screens of usual density."""
+"""Width of an icon in pixels, on screens of usual density."""
 _DENSITY = 2
-"""Pixels drawn for one, for screens of high density."""
+"""Pixels drawn for each of these, for screens of high density."""
 
 
 class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no types here
@@ -33,18 +33,19 @@ class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no
         self.rows: list[Listed] = []
         self.palette = QtGui.QPalette()
 
-    def fill(self, rows: list[Listed]) -> None:
-        """List other surfaces; of the same ones only what has changed is drawn anew."""
-        before, self.rows = self.rows, rows
+    def fill(self, rows: list[Listed]) -> bool:
+        """List surfaces; says whether their names are others, else only what has changed is drawn anew."""
+        before = self.rows
+        if [row.name for row in rows] != [row.name for row in before]:
+            self.beginResetModel()
+            self.rows = rows
+            self.endResetModel()
+            return True
+        self.rows = rows
         for at, (old, new) in enumerate(zip(before, rows, strict=True)):
             if old != new:
                 self.dataChanged.emit(self.index(at, 0), self.index(at, _DELETE))
-
-    def replace(self, rows: list[Listed]) -> None:
-        """List other surfaces, of other names."""
-        self.beginResetModel()
-        self.rows = rows
-        self.endResetModel()
+        return False
 
     def rowCount(self, parent: Any = None) -> int:
         return len(self.rows)
@@ -132,11 +133,8 @@ class ShownList(ListView):
     def fill(self, rows: list[Listed], current: str) -> None:
         """List what is shown, and mark the surface that the window acts on; empty for none."""
         self._quiet = True
-        if [row.name for row in rows] == [row.name for row in self.surfaces.rows]:
-            self.surfaces.fill(rows)
-        else:
-            top = self.verticalScrollBar().value()
-            self.surfaces.replace(rows)
+        top = self.verticalScrollBar().value()
+        if self.surfaces.fill(rows):
             self.verticalScrollBar().setValue(top)
             self.updateGeometry()
         self._fit_isovalues()

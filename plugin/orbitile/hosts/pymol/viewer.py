@@ -33,7 +33,7 @@ _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
 _MARGIN = 1.0
-"""Angstrom around what is seen in a cell of the grid."""
+"""Margin in Angstrom around what is shown in a cell of the grid."""
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
 
@@ -41,7 +41,7 @@ _GLEAMING = "1"
 """PyMOL's own setting of highlights."""
 
 _TITLE_SIZE = 18
-"""Pixels of the height of a title below a surface that stands beside others."""
+"""Height in pixels of a title below a surface that stands beside others."""
 
 _BYTES_A_FACE = 250
 """Bytes of three corners with normals, and of their copy for the GPU."""
@@ -52,9 +52,9 @@ _PICKED = ("pk1", "pk2", "pk3", "pk4")
 _CHOSEN = "sele"
 """PyMOL's own selection of what was clicked on."""
 _PLACE = "_orbitile_place"
-"""An object that is there for a moment, at a place that is brought to the middle."""
+"""Name of an object that is there for a moment, at a place that is brought to the middle."""
 _TORN = 1.5
-"""Sums of covalent radii at which a bond is torn; until then it stays, drawn by whomever."""
+"""Length above which a bond is removed, in sums of covalent radii; a shorter one stays, whoever drew it."""
 
 
 class PyMOLViewer(TrajectoryViewer):
@@ -63,16 +63,16 @@ class PyMOLViewer(TrajectoryViewer):
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
 
     Attributes
     ----------
     drawings : Drawings
         What analyses have drawn.
     loaded : Molecules
-        That came from wavefunctions.
+        Molecules that came from wavefunctions.
     loaded_last : str
-        Of what is being loaded by PyMOL's own means, one after the other; empty when that is over.
+        Last molecule of those that PyMOL's own ways are loading one after the other; empty when that is over.
     """
 
     syntax = PYMOL
@@ -147,12 +147,15 @@ class PyMOLViewer(TrajectoryViewer):
             QtCore.QMetaObject.invokeMethod(window.pymolwidget, "update", QtCore.Qt.QueuedConnection)
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
-        if function not in self._timers:
-            timer = _timer(milliseconds, function)
-            if timer is None:
-                return False
-            self._timers[function] = timer
-        return True
+        window = main_window()
+        if function not in self._timers and window is not None:
+            from pymol.Qt import QtCore
+
+            timer = self._timers[function] = QtCore.QTimer(interval=milliseconds)
+            timer.moveToThread(window.thread())  # before it is connected: the function is called in that thread
+            timer.timeout.connect(function)
+            QtCore.QMetaObject.invokeMethod(timer, "start", QtCore.Qt.QueuedConnection)
+        return function in self._timers
 
     def has_window(self) -> bool:
         return main_window() is not None
@@ -192,9 +195,8 @@ class PyMOLViewer(TrajectoryViewer):
     ) -> None:
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
-            if (
-                abs(float(self.cmd.get("cgo_transparency", name)) - look.transparency) > 1e-4
-            ):  # it draws all states anew
+            before = float(self.cmd.get("cgo_transparency", name))
+            if abs(before - look.transparency) > 1e-4:  # setting it draws all states anew
                 self.set_transparency(name, look.transparency)
             return
         delete(self.cmd, name)
@@ -309,7 +311,7 @@ class PyMOLViewer(TrajectoryViewer):
         try:
             put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
         except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
-            self.say(f"{name}: PyMOL has no map for a lattice of such axes; the surface is shown alone")
+            self.say(f"{name}: PyMOL cannot hold a map with the axes of this lattice; only the surface is shown")
             return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
@@ -380,7 +382,7 @@ class PyMOLViewer(TrajectoryViewer):
     def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)
         if index < 0 and not name.startswith("0x"):
-            raise OrbitileError(f"colour: PyMOL knows none called {name!r}")
+            raise OrbitileError(f"colour: PyMOL knows no colour called {name!r}")
         red, green, blue = self.cmd.get_color_tuple(index)
         return red, green, blue
 
@@ -512,18 +514,3 @@ def main_window() -> Any:
         return gui.get_qtwindow()
     except Exception:  # there is no window, or the Qt it was made with is gone
         return None
-
-
-def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
-    """A running timer of PyMOL's window, or None where there is no window."""
-    window = main_window()
-    if window is None:
-        return None
-    from pymol.Qt import QtCore
-
-    timer = QtCore.QTimer()
-    timer.moveToThread(window.thread())
-    timer.timeout.connect(function)
-    timer.setInterval(milliseconds)
-    QtCore.QMetaObject.invokeMethod(timer, "start", QtCore.Qt.QueuedConnection)
-    return timer

@@ -9,11 +9,11 @@ from typing import Any
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 _GONE = 100
-"""Milliseconds after which a window manager has taken a dialog away, and given the keys to PyMOL's main window."""
+"""Time in milliseconds in which a window manager closes a dialog and gives the keys to PyMOL's main window."""
 _UNBROKEN = 24
-"""Letters without a space after which a line may be broken."""
+"""Number of letters without a space after which a line may be broken."""
 _TITLE, _BESIDE = 260, 80
-"""Pixels of the titles in a menu, about, and of what stands beside its texts."""
+"""Width in pixels, about, of the titles in a menu, and of what stands beside its texts."""
 
 _MARKS = {"HOMO": ("#1f5fa8", "#7fb8f5"), "LUMO": ("#b4540a", "#f2a65e")}
 """Colours on a light ground, and on a dark one."""
