@@ -8,6 +8,7 @@ import pytest
 
 from orbitile.analysis.reports import analyses
 from orbitile.fields import field_groups
+from orbitile.model.report import Curve, Plot, Report
 from orbitile.session.field_patterns import asked_for, largest
 from orbitile.session.listed import Listed
 from orbitile.session.look import Look, Scale
@@ -327,6 +328,21 @@ def test_the_status_is_read_whole(panel):
     assert needed > 3 * layout.fontMetrics().height()
     assert layout.status.height() >= needed
     assert breakable("a word, and another") == "a word, and another"
+
+
+def test_plots_of_analyses_are_saved_as_they_are_zoomed(panel, tmp_path):
+    curve = Curve("", np.linspace(0, 1000, 11), np.linspace(0, 1, 11))
+    window = panel.analysis_window()
+    window.view.show_report(Report("levels", "Levels", (), (Plot("dos", "States", "energy / eV", "states", (curve,)),)))
+    plot = window.view.currentWidget()
+    plot._show(plot._axes().zoomed((500.0, 0.5), 1e-3, across=True, up=False))
+    window.save(tmp_path / "dos.svg")
+    assert window.status.text() == f"Wrote {tmp_path / 'dos.svg'}"
+    written = (tmp_path / "dos.svg").read_text()
+    assert "energy / eV" in written
+    assert ">500.2<" in written
+    window.save(tmp_path / "dos.txt")
+    assert not (tmp_path / "dos.txt").exists()
 
 
 def test_what_a_molecule_lacks_is_grey_and_says_why(benzene):
