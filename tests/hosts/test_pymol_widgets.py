@@ -403,7 +403,7 @@ def test_a_dialog_waits_for_its_files(seen):
     dialog = seen(FieldDialog("dual:FILE,FILE", "Two files", 0))
     assert not dialog.ok_button.isEnabled()
     for file in dialog.inputs:
-        QtTest.keyClicks(file.edit, "a.fchk")
+        QtTest.keyClicks(file.findChild(QtWidgets.QLineEdit), "a.fchk")
     assert dialog.ok_button.isEnabled()
     assert dialog.field() == "dual:a.fchk,a.fchk"
 

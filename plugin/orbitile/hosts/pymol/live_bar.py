@@ -88,9 +88,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.text.setWordWrap(True)
         self.text.setAlignment(Qt.AlignLeft | Qt.AlignTop)
         self.text.setFixedHeight(2 * self.fontMetrics().height() + 2)
-        self.settings = self._made_settings(level if isinstance(level, dict) else {})
-        self.moving = self._made_moving()
-        self.scanning = self._made_scanning()
+        self.settings = self._make_settings(level if isinstance(level, dict) else {})
+        self.moving = self._make_moving()
+        self.scanning = self._make_scanning()
         self.plot = EnergyPlot()
         self.controls = QtWidgets.QStackedWidget()  # as wide as either: the window does not grow when they change
         self.controls.setSizePolicy(QtWidgets.QSizePolicy.Preferred, QtWidgets.QSizePolicy.Fixed)
@@ -105,7 +105,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         rows.addWidget(self.plot)
         self._fit()
 
-    def _made_settings(self, level: dict[str, Any]) -> Any:
+    def _make_settings(self, level: dict[str, Any]) -> Any:
         self.method_box = _words(_METHODS, level.get("method"), "Functional, or hf")
         self.basis_box = _words(_BASES, level.get("basis"), "Basis set")
         self.charge_box = QtWidgets.QSpinBox(minimum=-20, maximum=20, toolTip="Charge of the molecule")
@@ -119,7 +119,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         settings.layout().setStretch(1, 1)
         return settings
 
-    def _made_moving(self) -> Any:
+    def _make_moving(self) -> Any:
         self.relax_box = QtWidgets.QCheckBox("Relax", toolTip="Forces move the atoms; those that you drag stay held")
         self.relax_box.clicked.connect(lambda: self._relax())
         self.hardness_slider = QtWidgets.QSlider(
@@ -139,7 +139,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         buttons = (self.undo_button, self.path_button, self.scan_button)
         return row_widget(self.relax_box, self.hardness_slider, *buttons, stretch=1)
 
-    def _made_scanning(self) -> Any:
+    def _make_scanning(self) -> Any:
         self.scan_text = QtWidgets.QLabel()
         self.scan_slider = FrameSlider()
         self.scan_slider.setToolTip("Value of the scan. Strip: blue where it is computed, red where that failed")

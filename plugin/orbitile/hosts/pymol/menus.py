@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from ...session.field_patterns import Part, asked_for, completed, largest, numbe
 from ...session.presets import PRESETS, Preset, why_not
 from ...session.window.analysing import OfferedAnalysis
 from .file_filters import files_of_field, wavefunctions_to_open
-from .widgets import add_entry, ask_by, row
+from .widgets import add_entry, ask_by, row_widget
 
 
 class FieldMenu(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
@@ -113,84 +113,61 @@ class FieldDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types h
     """
 
     def __init__(self, pattern: str, sentence: str, most: int, parent: Any = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle(pattern)
+        super().__init__(parent, windowTitle=pattern)
         self._pattern, self._most = pattern, most
+        self._answers: list[Callable[[], str]] = []
         self._preview = QtWidgets.QLabel()
-        buttons = QtWidgets.QDialogButtonBox(QtWidgets.QDialogButtonBox.Ok | QtWidgets.QDialogButtonBox.Cancel)
-        buttons.accepted.connect(self.accept)
-        buttons.rejected.connect(self.reject)
-        self.ok_button = buttons.button(QtWidgets.QDialogButtonBox.Ok)
-        explanation = QtWidgets.QLabel(sentence)
-        explanation.setWordWrap(True)
+        kinds = QtWidgets.QDialogButtonBox
+        buttons = kinds(kinds.Ok | kinds.Cancel, accepted=self.accept, rejected=self.reject)
+        self.ok_button = buttons.button(kinds.Ok)
         form = QtWidgets.QFormLayout(self)
-        form.addRow(explanation)
+        form.addRow(QtWidgets.QLabel(sentence, wordWrap=True))
         asked = asked_for(pattern)
-        self.inputs = [self._input(part) for part in asked]
+        self.inputs = [self._add_input(part) for part in asked]
         for title, widget in zip(_titles(pattern, asked), self.inputs, strict=True):
             form.addRow(title, widget)
         form.addRow("Field", self._preview)
         form.addRow(buttons)
-        self._told()
+        self._show_field()
 
     def field(self) -> str:
         """Name of the field as it was answered."""
-        return completed(self._pattern, [widget.answer() for widget in self.inputs])
+        return completed(self._pattern, [answer() for answer in self._answers])
 
-    def _input(self, part: Part) -> Any:
+    def _add_input(self, part: Part) -> Any:
+        """A widget for a part of the name that is open; what it is answered is known from then on."""
         if part.kind == "number":
-            return _Number(self._most, self._told)
-        return _File(self._told) if part.kind == "file" else _Choice(part.options, self._told)
+            box = QtWidgets.QSpinBox(minimum=1, maximum=max(self._most, 1))
+            box.valueChanged.connect(lambda value: self._show_field())
+            self._answers.append(lambda: str(box.value()))
+            return box
+        if part.kind == "choice":
+            choice = QtWidgets.QComboBox()
+            for option in part.options:
+                choice.addItem(option.removeprefix(":"), option)
+            choice.currentIndexChanged.connect(lambda at: self._show_field())
+            self._answers.append(lambda: str(choice.currentData()))
+            return choice
+        edit = QtWidgets.QLineEdit()
+        edit.textChanged.connect(lambda text: self._show_field())
+        self._answers.append(lambda: str(edit.text().strip()))
+        return row_widget(edit, QtWidgets.QPushButton("Choose…", clicked=lambda: self._ask_file(edit)))
 
-    def _told(self) -> None:
+    def _ask_file(self, edit: Any) -> None:
+        file = _ask_files(self, "File to compare with", wavefunctions_to_open(), several=False)
+        if file:
+            edit.setText(file)
+
+    def _show_field(self) -> None:
         """Show what the field will be called, once all is answered."""
-        complete = all(widget.answer() for widget in self.inputs)
+        complete = all(answer() for answer in self._answers)
         self._preview.setText(self.field() if complete else "")
         self.ok_button.setEnabled(complete)
 
-
-class _Number(QtWidgets.QSpinBox):  # type: ignore[misc]  # Qt has no types here
-    def __init__(self, most: int, changed: Any) -> None:
-        super().__init__()
-        self.setRange(1, max(most, 1))
-        self.valueChanged.connect(lambda value: changed())
-
     def showEvent(self, event: Any) -> None:
         super().showEvent(event)
-        self.selectAll()  # what is typed replaces it
-
-    def answer(self) -> str:
-        return str(self.value())
-
-
-class _Choice(QtWidgets.QComboBox):  # type: ignore[misc]  # Qt has no types here
-    def __init__(self, options: tuple[str, ...], changed: Any) -> None:
-        super().__init__()
-        for option in options:
-            self.addItem(option.removeprefix(":"), option)
-        self.currentIndexChanged.connect(lambda at: changed())
-
-    def answer(self) -> str:
-        return str(self.currentData())
-
-
-class _File(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
-    def __init__(self, changed: Any) -> None:
-        super().__init__()
-        self._changed = changed
-        self.edit = QtWidgets.QLineEdit()
-        self.edit.textChanged.connect(lambda text: changed())
-        button = QtWidgets.QPushButton("Choose…")
-        button.clicked.connect(self._ask)
-        self.setLayout(row(self.edit, button))
-
-    def answer(self) -> str:
-        return str(self.edit.text().strip())
-
-    def _ask(self) -> None:
-        file = _ask_files(self, "File to compare with", wavefunctions_to_open(), several=False)
-        if file:
-            self.edit.setText(file)
+        for number in self.findChildren(QtWidgets.QSpinBox):
+            number.selectAll()  # what is typed replaces it
 
 
 def _titles(pattern: str, asked: list[Part]) -> list[str]:
