@@ -9,13 +9,12 @@ from __future__ import annotations
 import importlib
 import os
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
 from .._requirements import absent
-from .plugin import command
 
 _OFFLINE = ("Failed to establish a new connection", "Could not fetch URL", "NewConnectionError", "name resolution")
 """Parts of the messages by which pip says that it reaches no index."""
@@ -29,14 +28,16 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
 
     Parameters
     ----------
+    command
+        Program and arguments that install it.
     then
         Called when all is there.
     """
 
-    def __init__(self, then: Callable[[], None]) -> None:
+    def __init__(self, command: Sequence[str], then: Callable[[], None]) -> None:
         super().__init__(windowTitle="Orbitile: packages to install")
         self._then = then
-        self._command = command()
+        self._command = command
         self._process: Any = None
         selectable = QtCore.Qt.TextSelectableByMouse
         self.question = QtWidgets.QLabel(self._text(), wordWrap=True, textInteractionFlags=selectable)

@@ -91,7 +91,7 @@ def _open() -> None:
     if missing():
         from .completing import Completing
 
-        Completing(_open).show()
+        Completing(command(), _open).show()
         return
     from ...base.errors import OrbitileError
 
