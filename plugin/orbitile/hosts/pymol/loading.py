@@ -23,6 +23,10 @@ from ...files.plain import beginning
 _MACROMODEL = re.compile(r"\s*\d+.*\n\s*\d+(\s+\d+){12}(\s+-?\d+\.\d+){3}")
 """How MacroModel's files begin: the number of atoms; type, six neighbours with orders of bonds, and place of the first.
 Programs of quantum chemistry give their logs the same endings, .out and .dat."""
+_CUBES = ("cube", "cub")
+_VOLUMES = (*_CUBES, "npz")
+"""Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
+_ARCHIVES = (".zip", ".tar", ".tgz")
 
 
 def add_formats(orb_load: Callable[..., Any], show_volume: Callable[..., Any]) -> None:
@@ -63,14 +67,6 @@ def _is_ours(filename: str) -> bool:
     if Path(filename).is_dir() or path.name in _names() or path.suffix.lower() in _ARCHIVES:
         return True
     return format in _VOLUMES or (format in _formats() and not (format == "mmod" and _is_macromodel(Path(filename))))
-
-
-_CUBES = ("cube", "cub")
-_VOLUMES = (*_CUBES, "npz")
-"""Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
-
-
-_ARCHIVES = (".zip", ".tar", ".tgz")
 
 
 def _names() -> set[str]:

@@ -58,7 +58,7 @@ _TORN = 1.5
 
 
 class PyMOLViewer(TrajectoryViewer):
-    """One PyMOL as a host; see `orbitile.session.host.Host`.
+    """One PyMOL as a host; see `orbitile.session.host.TrajectoryViewer`.
 
     Parameters
     ----------
