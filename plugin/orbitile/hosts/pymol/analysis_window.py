@@ -72,7 +72,7 @@ class AnalysisWindow(ToolWindow):
         font.setBold(True)
         self.title.setFont(font)
         self.molecule_box = narrow_box("Molecule that is analysed")
-        self.molecule_box.activated.connect(lambda at: self._changed())
+        self.molecule_box.activated.connect(lambda at: self._check_parameters())
         self.run_button = QtWidgets.QPushButton("Run", default=True, clicked=self.run)
         self.cancel_button = QtWidgets.QPushButton("Cancel", clicked=self.analysing.cancel)
         self.progress = QtWidgets.QProgressBar(maximum=100)
@@ -176,16 +176,16 @@ class AnalysisWindow(ToolWindow):
         self.name = name
         self.title.setText(self.module.TITLE)
         self.setWindowTitle(f"Analysis: {self.module.TITLE}")
-        self.form = ParameterForm(self.module.PARAMETERS, self._selected)
+        self.form = ParameterForm(self.module.PARAMETERS, self._selected_atoms)
         self.form.fill(self._given.get(name, {}))
-        self.form.changed.connect(self._changed)
+        self.form.changed.connect(self._check_parameters)
         self.form.entered.connect(self.run)
         self.form.setVisible(bool(self.module.PARAMETERS))
         self.form_place.addWidget(self.form)
         self._say("")
         self._enable()
 
-    def _selected(self) -> tuple[int, ...]:
+    def _selected_atoms(self) -> tuple[int, ...]:
         return self.analysing.session.host.selected(self.molecule_box.currentText())
 
     def _offer_molecules(self, chosen: str = "") -> None:
@@ -206,7 +206,7 @@ class AnalysisWindow(ToolWindow):
         self._say(warning, "warning")
         return warning
 
-    def _changed(self) -> None:
+    def _check_parameters(self) -> None:
         """Parameters, or the molecule, are others than those of what is shown."""
         if self.form.missing(self.module.PARAMETERS):
             self._say("")
@@ -236,7 +236,7 @@ class AnalysisWindow(ToolWindow):
             return
         if finding.report is not None:
             self.view.show_report(finding.report)
-            self._say(_told_of(finding), "warning" if finding.is_stale else "")
+            self._say(_describe(finding), "warning" if finding.is_stale else "")
         elif finding.problem:
             self._say(finding.problem, "" if finding.problem == "Cancelled." else "failed")
         self._enable()
@@ -338,7 +338,7 @@ def _how_many(drawing: Any) -> str:
     return f"{len(drawing.positions)} points"
 
 
-def _told_of(finding: Finding) -> str:
+def _describe(finding: Finding) -> str:
     frame = "" if finding.order.frame is None else f", frame {finding.order.frame + 1}"
     title = finding.report.title if finding.report is not None else ""
     told = f"{title}: {finding.molecule}{frame}"
@@ -369,7 +369,7 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         self, parameters: Sequence[Argument], selected: Callable[[], Sequence[int]], parent: Any = None
     ) -> None:
         super().__init__(parent)
-        self._selected = selected
+        self._selected_atoms = selected
         self.inputs: dict[str, Any] = {}
         self._grid = QtWidgets.QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -441,7 +441,7 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         return edit, row_widget(edit, button)
 
     def _take_selection(self, edit: Any, several: bool) -> None:
-        atoms = atom_list(self._selected())
+        atoms = atom_list(self._selected_atoms())
         if not atoms:
             QtWidgets.QToolTip.showText(edit.mapToGlobal(edit.rect().bottomLeft()), _NOTHING_SELECTED, edit)
             return

@@ -22,7 +22,7 @@ _BAR = 12
 """Height of the ramp in pixels."""
 
 
-def swatch_of(paint: Any, size: Any = SWATCH) -> Any:
+def make_swatch(paint: Any, size: Any = SWATCH) -> Any:
     """An icon that a function paints into a rectangle; Qt does not tint it where its row is selected."""
     picture = QtGui.QPixmap(size)
     painter = QtGui.QPainter(picture)
@@ -62,7 +62,7 @@ class PairButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no type
         self._named: dict[Any, Pair] = {}
         menu = QtWidgets.QMenu(self)
         for name, pair in pairs.items():
-            action = menu.addAction(swatch_of(partial(fill_with_pair, pair=pair), QtCore.QSize(16, 16)), name)
+            action = menu.addAction(make_swatch(partial(fill_with_pair, pair=pair), QtCore.QSize(16, 16)), name)
             action.setCheckable(True)
             action.triggered.connect(partial(self._choose, pair))
             self._named[action] = pair
@@ -76,7 +76,7 @@ class PairButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no type
     def show_pair(self, pair: Pair) -> None:
         """Show the pair that is in use, and check it in the menu if it is one of those with a name."""
         self._pair = pair
-        self.setIcon(swatch_of(partial(fill_with_pair, pair=pair)))
+        self.setIcon(make_swatch(partial(fill_with_pair, pair=pair)))
         for action, named in self._named.items():
             action.setChecked(all(abs(a - b) < 0.003 for a, b in zip(sum(pair, ()), sum(named, ()), strict=True)))
 
@@ -128,7 +128,7 @@ class ColourScale(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
             toolTip="The colours span minus this value to plus this value; leave it empty for an automatic range",
         )
         self.range_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("automatic") + 22)
-        self.range_edit.editingFinished.connect(self._typed)
+        self.range_edit.editingFinished.connect(self._take_range)
         self.setLayout(row(self.ramp, self._unit, QtWidgets.QLabel("±"), self.range_edit, stretch=0))
         self.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
 
@@ -160,7 +160,7 @@ class ColourScale(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
         self.range_edit.setFocus()
         self.range_edit.selectAll()
 
-    def _typed(self) -> None:
+    def _take_range(self) -> None:
         text = self.range_edit.text().strip()
         shown = "" if self._limit is None else f"{self._limit:.4g}"
         limit = _number(text)

@@ -255,7 +255,7 @@ def _follow_objects(cmd: Any) -> None:
     Its two commands are followed by a look at what there is; whatever else stood in their place, of another plugin,
     is called as before. A window also looks by itself twice a second; a script has no loop.
     """
-    for name, made in (("delete", _followed), ("set_name", _followed_name)):
+    for name, made in (("delete", _follow_delete), ("set_name", _follow_set_name)):
         if not hasattr(getattr(global_cmd, name), "_orbitile"):
             setattr(global_cmd, name, made(getattr(global_cmd, name)))
         if cmd is not global_cmd:
@@ -264,7 +264,7 @@ def _follow_objects(cmd: Any) -> None:
             cmd.keyword[name][0] = made(cmd.keyword[name][0])
 
 
-def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
+def _follow_delete(delete: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(delete)
     def followed(name: Any, *, _self: Any = global_cmd) -> Any:
         result = delete(name, _self=_self)
@@ -275,7 +275,7 @@ def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
     return followed
 
 
-def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
+def _follow_set_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(set_name)
     def followed(old_name: Any, new_name: Any, _self: Any = global_cmd) -> Any:
         result = set_name(old_name, new_name, _self=_self)

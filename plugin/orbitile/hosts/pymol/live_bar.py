@@ -339,7 +339,7 @@ class EnergyPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
 
     def event(self, event: Any) -> bool:
         if event.type() == QtCore.QEvent.ToolTip:
-            QtWidgets.QToolTip.showText(event.globalPos(), self._told_of(self._nearest(event.pos())), self)
+            QtWidgets.QToolTip.showText(event.globalPos(), self._describe(self._nearest(event.pos())), self)
             return True
         return super().event(event)
 
@@ -350,7 +350,7 @@ class EnergyPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         nearest = int(distances.argmin())
         return nearest if distances[nearest] < _NEAR else None
 
-    def _told_of(self, at: int | None) -> str:
+    def _describe(self, at: int | None) -> str:
         if at is None:
             return "Energy of the live molecule in the last minute, above the lowest"
         seconds, energy = self._energies[at]

@@ -76,7 +76,7 @@ class Molecules:
                 cmd.set("state", geometry + 1)
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
-        title = self._marked(atoms.source)
+        title = self._title_with_mark(atoms.source)
         for state in {1, geometry + 1}:
             cmd.set_title(name, state, title)
         self._seen = self._marks()
@@ -105,7 +105,7 @@ class Molecules:
 
     def adopt(self, name: str, source: str) -> None:
         """Remember where the wavefunctions of a molecule are that came from elsewhere."""
-        self.cmd.set_title(name, 1, self._marked(source))
+        self.cmd.set_title(name, 1, self._title_with_mark(source))
         self._seen = self._marks()
 
     def known(self) -> dict[str, str]:
@@ -265,7 +265,7 @@ class Molecules:
                     self.cmd.set_title(name, state, title.partition(_MARK)[0])
         return {name: mark for name, mark in marks.items() if own[mark] == name}
 
-    def _marked(self, source: str) -> str:
+    def _title_with_mark(self, source: str) -> str:
         """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
         known = {mark.partition(".")[0] for mark in self._marks().values()}
         key = hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]

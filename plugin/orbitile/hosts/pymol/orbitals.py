@@ -458,7 +458,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
 
     def position_of(self, spin: str, index: int) -> Any:
         """Where on the widget an orbital is, as a point; None where it is not in view."""
-        for line in self._placed():
+        for line in self._lines_in_view():
             if (line.level.spin, line.level.index) == (spin, index):
                 return QtCore.QPoint(int((line.left + line.right) / 2), int(line.height))
         return None
@@ -491,13 +491,13 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         width = (self.width() - _AXIS - 8) / max(len(self._levels), 1)
         return _AXIS + at * width + 4, _AXIS + (at + 1) * width - 4
 
-    def _placed(self) -> list[_Line]:
+    def _lines_in_view(self) -> list[_Line]:
         """Lines of all orbitals in view; those that are too close stand side by side."""
         if self._lines is None:
-            self._lines = [line for at in range(len(self._levels)) for line in self._placed_of(at)]
+            self._lines = [line for at in range(len(self._levels)) for line in self._place_lines(at)]
         return self._lines
 
-    def _placed_of(self, at: int) -> list[_Line]:
+    def _place_lines(self, at: int) -> list[_Line]:
         low, high = self._range
         left, right = self._column(at)
         in_view = sorted(
@@ -520,7 +520,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         return lines
 
     def _near(self, point: Any) -> Level | None:
-        under = [line for line in self._placed() if line.left - 2 <= point.x() <= line.right + 2]
+        under = [line for line in self._lines_in_view() if line.left - 2 <= point.x() <= line.right + 2]
         nearest = min(under, key=lambda line: abs(line.height - point.y()), default=None)
         return nearest.level if nearest is not None and abs(nearest.height - point.y()) < 6 else None
 
@@ -616,7 +616,7 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
         halo.setAlpha(110)
         plain: dict[bool, list[Any]] = {True: [], False: []}
         prominent = []
-        for line in self._placed():
+        for line in self._lines_in_view():
             if line.level.mark or self._is_chosen(line.level):
                 prominent.append(line)
             else:
@@ -653,11 +653,11 @@ class LevelDiagram(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types 
     def event(self, event: Any) -> bool:
         if event.type() == QtCore.QEvent.ToolTip:
             level = self._near(event.pos())
-            QtWidgets.QToolTip.showText(event.globalPos(), self._told_of(level), self)
+            QtWidgets.QToolTip.showText(event.globalPos(), self._describe(level), self)
             return True
         return super().event(event)
 
-    def _told_of(self, level: Level | None) -> str:
+    def _describe(self, level: Level | None) -> str:
         if level is not None:
             return described(level, of_one_spin=len(self._levels) > 1)
         spins = ("alpha ", "beta ") if len(self._levels) > 1 else ("",)

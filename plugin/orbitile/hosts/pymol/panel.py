@@ -290,7 +290,7 @@ class Panel(ToolWindow):
         self.molecule_box.activated.connect(lambda at: browser.molecules.choose(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
         self.orbitals_box.activated.connect(lambda at: browser.localising.choose(self.orbitals_box.itemData(at)))
-        self.table.chosen.connect(self._selected)
+        self.table.chosen.connect(self._show_selected)
         self.table.unit_changed.connect(self.diagram.set_unit)
         self.table.unit_changed.connect(showing.choose_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
@@ -313,7 +313,7 @@ class Panel(ToolWindow):
         self.frame_bar.rated.connect(browser.playing.choose_rate)
         self.field_edit.returnPressed.connect(self._show_typed)
         self.show_button.clicked.connect(self._show_typed)
-        self.iso_slider.valueChanged.connect(self._slid)
+        self.iso_slider.valueChanged.connect(self._slide)
         self.iso_edit.editingFinished.connect(lambda: showing.choose_isovalue(self.iso_edit.text()))
         self.auto_box.clicked.connect(showing.choose_automatic)
         self.quality_box.currentTextChanged.connect(showing.set_quality)
@@ -496,7 +496,7 @@ class Panel(ToolWindow):
         """Select an orbital in the table, which shows it."""
         level = self.table.choose(spin, index)
         if level is not None:
-            self._selected(level)
+            self._show_selected(level)
 
     def refresh(self) -> None:
         """Follow what was changed at PyMOL's prompt."""
@@ -545,7 +545,7 @@ class Panel(ToolWindow):
                 self._defects.add(repr(error))
                 traceback.print_exc()
 
-    def _selected(self, level: Level) -> None:
+    def _show_selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
         self.field_edit.setModified(False)
         self.showing.ask_for(level)
@@ -555,7 +555,7 @@ class Panel(ToolWindow):
         self.field_edit.setModified(False)
         self.showing.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
-    def _slid(self, at: int) -> None:
+    def _slide(self, at: int) -> None:
         low, high = self.showing.isovalue_range
         isovalue = min(max(float(f"{low * (high / low) ** (at / _STEPS):.3g}"), low), high)
         self.iso_edit.setText(f"{isovalue:.4g}")

@@ -264,7 +264,7 @@ class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
     def _tell_closures(self) -> None:
         red = stage_colour("failed", self.palette()).name()
         lines = [
-            _escaped(one.text) if one.holds else f'<span style="color: {red}">{_escaped(one.text)}</span>'
+            _escape(one.text) if one.holds else f'<span style="color: {red}">{_escape(one.text)}</span>'
             for one in self.table.closures
         ]
         self.closures.setText("<br>".join(lines))
@@ -285,7 +285,7 @@ def _heading(title: str) -> str:
     return "\n".join(text.rsplit(" ", 1)) if len(text) > _SHORT else text
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(unit_in_print(text), quote=False)
 
 
@@ -602,7 +602,7 @@ class Axes:
         """Ranges narrower by a factor about a point that stays where it is."""
         x, y = about
         return replace(
-            self, x=_zoomed(self.x, x, factor) if across else self.x, y=_zoomed(self.y, y, factor) if up else self.y
+            self, x=_zoom(self.x, x, factor) if across else self.x, y=_zoom(self.y, y, factor) if up else self.y
         )
 
     def shifted(self, right: float, down: float) -> Axes:
@@ -612,7 +612,7 @@ class Axes:
         return replace(self, x=(self.x[0] - across, self.x[1] - across), y=(self.y[0] + up, self.y[1] + up))
 
 
-def _zoomed(span: Range, about: float, factor: float) -> Range:
+def _zoom(span: Range, about: float, factor: float) -> Range:
     low, high = about + (span[0] - about) * factor, about + (span[1] - about) * factor
     return (low, high) if high - low > _NARROWEST * max(abs(low), abs(high), 1e-30) else span
 

@@ -170,7 +170,7 @@ def scene_of(cmd: Any, surfaces: Set[str]) -> dict[str, Any]:
     return {part: value for part, value in session.items() if part not in _LEFT_OUT}
 
 
-def traced(scene: dict[str, Any], pane: Pane, size: tuple[int, int], paper: RGB | None) -> Pixels:
+def trace(scene: dict[str, Any], pane: Pane, size: tuple[int, int], paper: RGB | None) -> Pixels:
     """Trace a pane together with a scene in this process; see `orbitile.session.picture.DrawPane`."""
     import pymol2  # type: ignore[import-untyped]  # PyMOL has no types
     from PIL import Image

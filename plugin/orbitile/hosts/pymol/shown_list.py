@@ -11,7 +11,7 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.listed import Listed
 from ...surfaces.colour_maps import tick_labels
-from .colours import SWATCH, fill_with_pair, fill_with_ramp, swatch_of
+from .colours import SWATCH, fill_with_pair, fill_with_ramp, make_swatch
 from .widgets import ListView, faded, write_on
 
 Qt = QtCore.Qt
@@ -83,9 +83,9 @@ class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no
             draw = _draw_set_pin if listed.kept else _draw_loose_pin
             return _icon_for(draw, self.palette, is_pale=not listed.kept)
         if column == _COLOURS and listed.scale is not None:
-            return swatch_of(partial(fill_with_ramp, colour_map=listed.scale.colour_map))
+            return make_swatch(partial(fill_with_ramp, colour_map=listed.scale.colour_map))
         if column == _COLOURS:
-            return swatch_of(partial(fill_with_pair, pair=listed.look.colours))
+            return make_swatch(partial(fill_with_pair, pair=listed.look.colours))
         return _icon_for(_draw_cross, self.palette, is_pale=True) if column == _DELETE else None
 
 

@@ -27,7 +27,7 @@ from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
 from .graphics import drawing_of, nothing_at, put_map
 from .molecules import Molecules, delete
-from .seen import scene_of, traced, viewpoint_of
+from .seen import scene_of, trace, viewpoint_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -299,7 +299,7 @@ class PyMOLViewer(TrajectoryViewer):
         return viewpoint_of(self.cmd, n_frames, self._titles & self.objects())
 
     def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
-        return traced, scene_of(self.cmd, surfaces | self._titles)
+        return trace, scene_of(self.cmd, surfaces | self._titles)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -471,14 +471,14 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"PyMOL does not know the selection {selection[:80]!r}: {error}") from error
         if not chosen:
             raise OrbitileError(f"{selection[:80]!r} selects no atom of {molecule}")
-        return self._counted(molecule, chosen)
+        return self._places_of(molecule, chosen)
 
     def selected(self, molecule: str) -> tuple[int, ...]:
         if _CHOSEN not in self.names():
             return ()
         chosen: list[int] = []
         self.cmd.iterate(f"%{molecule} and %{_CHOSEN}", "add(index)", space={"add": chosen.append})
-        return self._counted(molecule, chosen)
+        return self._places_of(molecule, chosen)
 
     def select(self, molecule: str, atoms: Sequence[int]) -> None:
         every = [index for _, index in self.cmd.index(f"%{molecule}")]
@@ -490,7 +490,7 @@ class PyMOLViewer(TrajectoryViewer):
         self.cmd.center(_PLACE, animate=0.4)
         delete(self.cmd, _PLACE)
 
-    def _counted(self, molecule: str, indices: Sequence[int]) -> tuple[int, ...]:
+    def _places_of(self, molecule: str, indices: Sequence[int]) -> tuple[int, ...]:
         """PyMOL's numbers of atoms as places in the order in which it gives coordinates, from 0 and rising."""
         at = {index: number for number, (_, index) in enumerate(self.cmd.index(f"%{molecule}"))}
         return tuple(sorted(at[index] for index in indices))
