@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
-from ..gaussians.kinetic_energy import kinetic_energy
+from ..gaussians.overlap import kinetic_energy
 from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
 from ..model.elements import SYMBOLS

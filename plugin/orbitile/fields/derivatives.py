@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from taichi_kernels.expressions import Value, sqrt
 
-from ..gaussians.expansion import GaussianExpansion, concatenated, derivative
+from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, gradient
 from ..gaussians.products import kinetic_products
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
@@ -33,16 +35,17 @@ _PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 def gradient_of(wavefunction: Wavefunction, which: str = "total") -> tuple[GaussianExpansion, ...]:
     """The three components of the gradient of the density."""
     density = density_of(wavefunction, which)
-    return _DERIVATIVES.of(
-        wavefunction, ("gradient", which), lambda: tuple(derivative(density, axis) for axis in range(3))
-    )
+    return _DERIVATIVES.of(wavefunction, ("gradient", which), lambda: gradient(density))
 
 
 def hessian_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, ...]:
     """The second derivatives of the density: xx, yy, zz, xy, xz, yz."""
-    x, y, z = gradient_of(wavefunction)
-    pairs = ((x, 0), (y, 1), (z, 2), (x, 1), (x, 2), (y, 2))
-    return _DERIVATIVES.of(wavefunction, "hessian", lambda: tuple(derivative(part, axis) for part, axis in pairs))
+    return _DERIVATIVES.of(wavefunction, "hessian", lambda: second_derivatives(gradient_of(wavefunction)))
+
+
+def second_derivatives(slopes: tuple[GaussianExpansion, ...]) -> tuple[GaussianExpansion, ...]:
+    """xx, yy, zz, xy, xz, yz of a sum, from the three components of its gradient."""
+    return tuple(derivative(slopes["xyz".index(pair[0])], "xyz".index(pair[1])) for pair in _PAIRS)
 
 
 def laplacian_of(wavefunction: Wavefunction) -> GaussianExpansion:
@@ -50,19 +53,18 @@ def laplacian_of(wavefunction: Wavefunction) -> GaussianExpansion:
 
     def make() -> tuple[GaussianExpansion, ...]:
         xx, yy, zz = (derivative(part, axis) for axis, part in enumerate(gradient_of(wavefunction)))
-        terms = xx.terms + yy.terms + zz.terms
-        return (GaussianExpansion(xx.centre, xx.exponent, xx.degree, xx.first_term, terms),)
+        return (replace(xx, terms=xx.terms + yy.terms + zz.terms, origin=None),)
 
     return _DERIVATIVES.of(wavefunction, "laplacian", make)[0]
 
 
-def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
+def kinetic_of(wavefunction: Wavefunction) -> GaussianExpansion:
     """The kinetic energy density G, half the sum of the squared gradients of the orbitals."""
 
     def make() -> tuple[GaussianExpansion, ...]:
-        return (kinetic_products(wavefunction, *occupied(wavefunction, which)),)
+        return (kinetic_products(wavefunction, *occupied(wavefunction, "total")),)
 
-    return _DERIVATIVES.of(wavefunction, ("kinetic", which), make)[0]
+    return _DERIVATIVES.of(wavefunction, "kinetic", make)[0]
 
 
 _DERIVATIVES = Derived[tuple[GaussianExpansion, ...]](most=12)

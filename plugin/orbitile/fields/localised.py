@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..base.errors import FieldError
-from ..gaussians.localised.localisation import count_of, localised, why_not
-from ..gaussians.localised.schemes import SCHEMES, Scheme
+from ..gaussians.localised.localisation import SCHEMES, Scheme, count_of, localised, why_not
 from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
 from ._field import References
@@ -109,7 +108,7 @@ def localised_orbital(wavefunction: Wavefunction, name: str) -> LocalisedOrbital
 
 
 def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> LocalisedOrbital:
-    scheme = next(one for one in SCHEMES if one == match[1])
+    scheme = next(name for name in SCHEMES if name == match[1])
     spin: Spin = "beta" if (match[3] or "a").startswith("b") else "alpha"
     index = int(match[2]) - 1
     occupied, total = count_of(wavefunction, scheme, spin)

@@ -22,8 +22,7 @@ from taichi_kernels.target import Target
 from ...base.arrays import Indices, Reals
 from ...base.watch import checkpoint
 from ...integrals.grids import Grid
-from ...integrals.hermite_map import to_hermite
-from ...integrals.pairs import pairs_of
+from ...integrals.pairs import pairs_of, to_hermite
 from ...integrals.quadrature import quadrature_of
 from ...model.wavefunction import Wavefunction
 from .._quadrature import density_matrix
