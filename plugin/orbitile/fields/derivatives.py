@@ -82,33 +82,26 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     pair = "".join(sorted(axes))
     if wanted == "gradient":
         parts = gradient_of(wavefunction)
-        steepest = concatenated(list(parts))
-        return SumField(
-            parts,
-            "gradient of the density",
-            "e bohr^-4",
-            0.1,
-            steepest,
-            atoms,
-            combine=norm,
-            fewest_points=_STEEP,
-            share_of_loss=1.0,  # each component as if it were alone
-        )
-    if family == "gradient" and axes in ("x", "y", "z"):
-        expansion = gradient_of(wavefunction)["xyz".index(axes)]
+        quantity, unit, isovalue = "gradient of the density", "e bohr^-4", 0.1
+    elif family == "gradient" and axes in ("x", "y", "z"):
+        parts = (gradient_of(wavefunction)["xyz".index(axes)],)
         quantity, unit, isovalue = f"gradient of the density along {axes}", "e bohr^-4", 0.1
     elif family == "hessian" and pair in _PAIRS:
-        expansion = hessian_of(wavefunction)[_PAIRS.index(pair)]
+        parts = (hessian_of(wavefunction)[_PAIRS.index(pair)],)
         quantity, unit, isovalue = f"second derivative {pair} of the density", "e bohr^-5", 0.3
     elif wanted == "laplacian":
-        expansion = laplacian_of(wavefunction)
+        parts = (laplacian_of(wavefunction),)
         quantity, unit, isovalue = "Laplacian of the density", "e bohr^-5", 0.5
     elif wanted in ("kinetic", "kinetic:g"):
-        expansion = kinetic_of(wavefunction)
+        parts = (kinetic_of(wavefunction),)
         quantity, unit, isovalue = "kinetic energy density G", "hartree bohr^-3", 0.1
     elif wanted == "kinetic:k":
-        expansion = concatenated([kinetic_of(wavefunction), laplacian_of(wavefunction).scaled(-0.25)])
+        parts = (concatenated([kinetic_of(wavefunction), laplacian_of(wavefunction).scaled(-0.25)]),)
         quantity, unit, isovalue = "kinetic energy density K", "hartree bohr^-3", 0.1
     else:
         return None
-    return SumField((expansion,), quantity, unit, isovalue, expansion, atoms, fewest_points=_STEEP)
+    extent, combine = (parts[0], None) if len(parts) == 1 else (concatenated(list(parts)), norm)
+    # each component may lose as much to screening as if it were alone
+    return SumField(
+        parts, quantity, unit, isovalue, extent, atoms, combine=combine, fewest_points=_STEEP, share_of_loss=1.0
+    )

@@ -453,13 +453,12 @@ def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
 def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:
     frontier, shift, number, spin_letter = match.groups()
     spin: Spin = "beta" if (spin_letter or "a").startswith("b") else "alpha"
-    orbitals = wavefunction.orbitals(spin)
-    of_spin = f" {spin}" if wavefunction.beta is not None else ""
+    orbitals, named_spin = wavefunction.orbitals(spin), of_spin(wavefunction, spin)
     if number is not None:
         index = int(number) - 1
         if not 0 <= index < len(orbitals):
             raise FieldError(
-                f"field {name!r}: the file holds{of_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
+                f"field {name!r}: the file holds{named_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
                 f"{orbital_name(wavefunction, 0 if index < 0 else len(orbitals) - 1, spin)}"
             )
         return numbered(wavefunction, spin, index)
@@ -471,18 +470,18 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
     base = len(occupied) - 1 if frontier == "homo" else len(occupied)
     place = base + int(shift or 0)
     if not 0 <= place < len(order):
-        have = f"{len(occupied)} occupied and {len(unoccupied)} unoccupied{of_spin} orbitals"
+        have = f"{len(occupied)} occupied and {len(unoccupied)} unoccupied{named_spin} orbitals"
         if occupied and unoccupied:
             have += f", homo-{len(occupied) - 1} to lumo+{len(unoccupied) - 1}"
         raise FieldError(f"field {name!r}: there is no such orbital; the file holds {have}")
-    described = f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})"
+    described = f"{name.split(':')[0].upper()}{named_spin} (orbital {order[place] + 1})"
     return _orbital(wavefunction, spin, order[place], described)
 
 
 def _named(wavefunction: Wavefunction, name: str) -> Orbital:
     """The orbital that the file calls what stands behind `mo:`, blanks and capital letters aside."""
     text = name.removeprefix("mo:")
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+    spins = wavefunction.spins
     stem, _, ending = text.rpartition(":")
     if stem and ending in ("a", "b", "alpha", "beta"):
         text, spins = stem, ("beta" if ending.startswith("b") else "alpha",)
@@ -498,10 +497,11 @@ def _named(wavefunction: Wavefunction, name: str) -> Orbital:
 
 def numbered(wavefunction: Wavefunction, spin: Spin, index: int) -> Orbital:
     """The orbital at a place in the file, from 0."""
-    return _orbital(wavefunction, spin, index, f"orbital {index + 1}" + _of_spin(wavefunction, spin))
+    return _orbital(wavefunction, spin, index, f"orbital {index + 1}" + of_spin(wavefunction, spin))
 
 
-def _of_spin(wavefunction: Wavefunction, spin: Spin) -> str:
+def of_spin(wavefunction: Wavefunction, spin: Spin) -> str:
+    """What tells orbitals of a spin from those of the other: nothing where both share them."""
     return f" {spin}" if wavefunction.beta is not None else ""
 
 
@@ -583,12 +583,11 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
     """Names of orbitals that a file lacks, each with the reason."""
     occupied, unoccupied = frontier_order(wavefunction, "alpha")
-    of_spin = " alpha" if wavefunction.beta is not None else ""
-    reasons: dict[str, str] = {}
+    alpha, reasons = of_spin(wavefunction, "alpha"), dict[str, str]()
     if reason := why_no_frontier(wavefunction):
         return dict.fromkeys(("homo", "homo-N", "lumo", "lumo+N"), reason)
     if not occupied:
-        reasons |= dict.fromkeys(("homo", "homo-N"), f"the file holds no occupied{of_spin} orbitals")
+        reasons |= dict.fromkeys(("homo", "homo-N"), f"the file holds no occupied{alpha} orbitals")
     if not unoccupied:
-        reasons |= dict.fromkeys(("lumo", "lumo+N"), f"the file holds no unoccupied{of_spin} orbitals")
+        reasons |= dict.fromkeys(("lumo", "lumo+N"), f"the file holds no unoccupied{alpha} orbitals")
     return reasons

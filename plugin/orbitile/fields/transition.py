@@ -38,7 +38,7 @@ from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from ._field import References
 from ._sums import SumField
 from .density import Weighted, density_field
-from .orbital import Orbital
+from .orbital import Orbital, of_spin
 
 PRIORITY = 30
 GROUP = "Excited states"
@@ -272,7 +272,6 @@ def _natural_orbital(wavefunction: Wavefunction, excitation: Excitation, number:
     if not 1 <= pair <= len(pairs):
         raise FieldError(f"field 'nto:{number}:{part}:{pair}': state {number} has {len(pairs)} pair(s)")
     share, spin, hole, electron = pairs[pair - 1]
-    of_spin = "" if wavefunction.beta is None else f" {spin}"
-    quantity = f"{part} of state {number}, pair {pair}{of_spin} ({100 * share:.0f} %)"
+    quantity = f"{part} of state {number}, pair {pair}{of_spin(wavefunction, spin)} ({100 * share:.0f} %)"
     alone = Orbitals((hole if part == "hole" else electron)[:, None], np.ones(1))
     return Orbital(replace(wavefunction, alpha=alone, beta=None, natural=True, excitations=()), "alpha", 0, quantity)

@@ -416,8 +416,7 @@ def _with_images(
     n_primitives
         Merged primitives of each packed atom.
     """
-    orbitals = [wavefunction.alpha] if wavefunction.beta is None else [wavefunction.alpha, wavefunction.beta]
-    largest = np.max([np.abs(some.coefficients).max(axis=1) for some in orbitals if len(some)], axis=0)
+    largest = np.max([np.abs(some.coefficients).max(axis=1) for some in wavefunction.sets if len(some)], axis=0)
     terms = abs(merged.from_basis) @ largest
     which, centre = images_of(merged.with_terms(terms), cell, TOLERANCE)
     counts = np.diff(merged.first_term)

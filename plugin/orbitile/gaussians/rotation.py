@@ -148,9 +148,8 @@ def placed(wavefunction: Wavefunction, rotation: Reals, middle: Reals) -> Wavefu
             changed[name] = turn @ matrix @ turn.T
     if len(wavefunction.cell):
         changed["cell"] = wavefunction.cell @ rotation.T
-    for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
-        if orbitals is not None:
-            changed[spin] = replace(orbitals, coefficients=turn @ orbitals.coefficients)
+    for spin, orbitals in zip(wavefunction.spins, wavefunction.sets, strict=True):
+        changed[spin] = replace(orbitals, coefficients=turn @ orbitals.coefficients)
     return replace(wavefunction, positions=positions, geometries=np.empty(0), **changed)
 
 

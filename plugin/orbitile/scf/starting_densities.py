@@ -92,12 +92,10 @@ def _frame(wavefunction: Wavefunction) -> _Frame:
 
 def _occupied(wavefunction: Wavefunction) -> list[Reals]:
     """Coefficients of occupied orbitals: one set for closed shells, otherwise one for each spin."""
-    alpha, beta = wavefunction.alpha, wavefunction.beta
-    if beta is not None:
-        return [spin.coefficients[:, spin.occupations > 0.5] for spin in (alpha, beta)]
-    if wavefunction.n_unpaired:
+    if wavefunction.beta is None and wavefunction.n_unpaired:
+        alpha = wavefunction.alpha
         return [alpha.coefficients[:, alpha.occupations > least] for least in (0.5, 1.5)]
-    return [alpha.coefficients[:, alpha.occupations > 0.5]]
+    return [orbitals.coefficients[:, orbitals.occupations > 0.5] for orbitals in wavefunction.sets]
 
 
 def _roots(overlap: Reals) -> tuple[Reals, Reals]:

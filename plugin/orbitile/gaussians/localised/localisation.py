@@ -220,8 +220,7 @@ def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which
     if (scheme, which) in _LOCALISED.keys(wavefunction) or why_not(wavefunction, scheme):
         return 0.0
     operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
-    for spin in spins:
+    for spin in wavefunction.spins:
         occupied, total = count_of(wavefunction, scheme, spin)
         sites = total if scheme in INTRINSIC else wavefunction.n_basis
         for n in (occupied, total - occupied)[: 1 if which == "occupied" else 2]:
@@ -233,12 +232,12 @@ def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which
 def _made(
     wavefunction: Wavefunction, scheme: Scheme, which: Which, near: Mapping[Spin, Reals] | None = None
 ) -> Localisation:
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
     orbitals: dict[Spin, Orbitals] = {}
     shares: dict[str, Reals] = {}
     sets: list[LocalisedSet] = []
-    for n, spin in enumerate(spins):
-        with stage(n / len(spins), (n + 1) / len(spins)), one_thread_of_blas(wavefunction.n_basis):
+    n_spins = len(wavefunction.spins)
+    for n, spin in enumerate(wavefunction.spins):
+        with stage(n / n_spins, (n + 1) / n_spins), one_thread_of_blas(wavefunction.n_basis):
             parts = list(_sets(wavefunction, spin, scheme, which, None if near is None else near[spin]))
         ends = np.cumsum([0, *(part.coefficients.shape[1] for part in parts)])
         orbitals[spin] = Orbitals(
