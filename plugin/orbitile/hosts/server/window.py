@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.presenting import as_text
+from ...analysis.presentation import as_text
 from ...base.arguments import (
     COUNT,
     FLAG,
