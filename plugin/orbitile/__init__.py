@@ -65,7 +65,7 @@ _HOME = {
     "isosurface": "surfaces.isosurface",
     "lattice_along": "trajectories.volumes",
     "load": "readers",
-    "load_charges": "readers._references",
+    "load_charges": "readers",
     "load_trajectory": "readers",
     "load_volumes": "readers",
     "local_workers": "workers.executor",

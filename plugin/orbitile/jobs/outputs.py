@@ -14,12 +14,11 @@ from ..analysis.presentation import draw_plots
 from ..analysis.reports import analyse
 from ..base.errors import Cancelled, OrbitileError
 from ..evaluation.default_isovalue import default_isovalue
-from ..evaluation.requests import field_of
+from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.streaming import compute_to_file
 from ..exporters import save
 from ..files.writing import written_atomically
 from ..model.wavefunction import Wavefunction
-from ..readers._references import FileReferences
 from ..renderer import render
 from ..scenes import PALETTES
 from ..scenes.web import page

@@ -23,8 +23,7 @@ from ..base.errors import Cancelled, DeviceError, FileError, OrbitileError
 from ..base.watch import checkpoint, tell, watched
 from ..files.compression import SUFFIXES
 from ..files.reading import user_path
-from ..readers import MEMBER, load
-from ..readers._places import within_archive
+from ..readers import MEMBER, load, within_archive
 from ..workers import WorkerEnded, WorkerError, WorkerNotStarted, ahead, first_done
 from .files import digest_of, files_in, stamp_of
 from .folder import Records, named_folder, opened, put_in_place, record_of, workplace

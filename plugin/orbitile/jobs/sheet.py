@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..files.writing import written_atomically
-from ..scenes.web.page import module
+from ..scenes.web import module
 from .table import LIST, TEXT, Column, Record, cell_of, readable
 from .table import NAMES as TABLES
 
