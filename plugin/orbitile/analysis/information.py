@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..fields._frontier import frontier_order
-from ..gaussians.kinetic_energy import kinetic_energy
+from ..gaussians.overlap import kinetic_energy
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
