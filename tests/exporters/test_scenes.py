@@ -157,7 +157,7 @@ def test_a_box_that_cuts_and_a_plane_are_no_solids(scene, tmp_path):
     pytest.importorskip("manifold3d", reason="solids need manifold3d (extra printing)")
     (mesh,) = scene.meshes
     holed = replace(mesh, faces=mesh.faces[:-7])
-    with pytest.raises(FileError, match="is not closed, so it has no inside to print"):
+    with pytest.raises(FileError, match="expected a closed surface to print"):
         save(Scene(scene.molecule, (holed,)), tmp_path / "a.stl")
     assert list(tmp_path.iterdir()) == []
 
