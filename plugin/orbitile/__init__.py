@@ -50,7 +50,7 @@ _HOME = {
     "compute_volumes": "trajectories.volumes",
     "default_isovalue": "evaluation.default_isovalue",
     "draw_correlation": "analysis.correlation",
-    "draw_plots": "analysis.plots",
+    "draw_plots": "analysis.presentation",
     "draw_slice": "analysis.planes",
     "enclosing_isovalue": "surfaces.isovalue",
     "enclosing_lattice": "evaluation.boxes",

@@ -5,7 +5,7 @@ from .analysis.energies import energies as energies
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
-from .analysis.plots import draw_plots as draw_plots
+from .analysis.presentation import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
 from .analysis.surface_statistics import extrema as extrema
 from .base import errors as errors
