@@ -208,5 +208,5 @@ def test_orbital_files_with_the_basis_set_beside_them(tmp_path, field):
         ob.load(tmp_path / "job.ScfOrb")
     (tmp_path / "job.ScfOrb").write_text(as_inporb(expected))
     (tmp_path / "job.scf.h5").unlink()
-    with pytest.raises(FileError, match="expected an HDF5 file .* beside it with its basis set of 11 functions"):
+    with pytest.raises(FileError, match=r"expected an HDF5 file .* beside it with its basis set of 11 functions"):
         ob.load(tmp_path / "job.ScfOrb")
