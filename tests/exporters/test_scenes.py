@@ -18,7 +18,8 @@ from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Colouring
 from orbitile.model.units import angstrom
 from orbitile.model.volume import Volume
-from orbitile.scenes import Molecule, Scene, make_scene, scene_of
+from orbitile.scenes import Molecule, Scene, scene_of
+from orbitile.scenes.scene import make_scene
 from orbitile.scenes.solids import placed_parts, solid_of
 from orbitile.surfaces.colour_maps import NEGATIVE, POSITIVE, linear_light
 from orbitile.surfaces.isosurface import isosurface
