@@ -27,7 +27,7 @@ from ..gaussians.expansion import GaussianExpansion, concatenated, gradient, rea
 from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField, enclosing_box
 from .density import density_of
 from .derivatives import gradient_of, norm

@@ -10,7 +10,7 @@ from ..base.errors import FieldError
 from ..gaussians.localised.localisation import SCHEMES, Scheme, count_of, localised, why_not
 from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
-from ._field import References
+from . import References
 from .orbital import Orbital, of_spin
 
 PRIORITY = 95

@@ -47,7 +47,7 @@ from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import DAMAGED, Spin, Wavefunction
-from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
+from . import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 from ._frontier import degenerate_with, frontier_order, why_no_frontier
 
 PRIORITY = 100
