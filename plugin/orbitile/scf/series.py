@@ -35,7 +35,7 @@ from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers import load_geometries
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 from ..workers import WorkerEnded, ahead, awaited, first_done, local_workers
 from .calculation import HISTORY, Calculation, NotConverged, sound
 from .engines import AUTO, engine_of, engine_of_program
@@ -155,7 +155,7 @@ def continue_series(
             _compute_rows(geometries, target, means, workers, row, report)
     if not target.exists():
         raise OrbitileError(f"{geometries.name}: no frame could be computed with {means.calculation}")
-    return Trajectory(open_series(target))
+    return Trajectory(SeriesFrames(target))
 
 
 def _continue_one_by_one(geometries: Geometries, target: Path, means: Means, report: Report) -> None:
@@ -193,7 +193,7 @@ def _last_frames(target: Path, geometries: Geometries, settings: str) -> list[tu
     """
     if not target.exists():
         return []
-    with closing(open_series(target)) as series:
+    with closing(SeriesFrames(target)) as series:
         if series.settings != settings or not len(series):
             return []
         indices = range(max(0, len(series) - HISTORY), len(series))
@@ -235,7 +235,7 @@ def _row_length_in(target: Path) -> int | None:
     begun = next((file for file in files if file.exists()), None)
     if begun is None:
         return None
-    with closing(open_series(begun)) as series:
+    with closing(SeriesFrames(begun)) as series:
         found = re.search(r", rows of (\d{1,9}) frames$", series.settings)
     return int(found[1]) if found else None
 
@@ -275,7 +275,7 @@ def _first_frames(folder: Path, settings: str) -> list[Wavefunction]:
     """
     found = []
     for part in _parts_in(folder):
-        with closing(open_series(part)) as frames:
+        with closing(SeriesFrames(part)) as frames:
             if frames.settings != settings:
                 raise FileError(
                     f"{folder.name}: holds frames that were computed with other settings ({frames.settings}), expected "
@@ -586,7 +586,7 @@ class _Rows:
             self._row += 1
 
     def _append(self, part: Path) -> None:
-        with closing(open_series(part)) as frames:
+        with closing(SeriesFrames(part)) as frames:
             for index in range(len(frames)):
                 checkpoint()
                 if frames.number(index) >= self._next:  # others were appended before an interruption

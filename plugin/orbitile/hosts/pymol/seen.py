@@ -1,25 +1,39 @@
-"""From where PyMOL shows which atoms, so that a picture by another renderer shows the same."""
+"""What PyMOL shows and from where: for a picture by Orbitile, for PyMOL's ray tracer, and as commands."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+import tempfile
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.temporary import own_folder
 from ...model.units import angstrom
+from ...pictures.writing import Pixels
 from ...renderer import Camera
 from ...scenes import Molecule
+from ...session.picture import Pane
+from ...session.recipe import calls
+from ...session.session import Session
+from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import RGB
+from .drawings import SAVED as DRAWINGS
+from .graphics import drawing_of
+from .molecules import SAVED
 
 _STICKS, _SPHERES, _SMALL_SPHERES, _LINES, _CROSSES = 1, 2, 16, 128, 2048  # bits of what an atom is shown as
 _OTHERS = ("cartoon", "ribbon", "surface", "mesh", "dots", "labels")
 """What PyMOL calls the other things that it draws of atoms."""
 _THIN = 0.03
 """Radius of lines and crosses in Angstrom, which PyMOL draws a pixel wide or two."""
+_NOT_TRACED = ("object:map", "object:group", "object:ramp")
+_LEFT_OUT = ("orbitile", *SAVED, DRAWINGS, "wizard", "cache", "moviescenes")
+"""Parts of a session that have nothing to do with what is seen."""
 
 
 def viewpoint_of(cmd: Any, n_frames: int = 0, titles: Set[str] = frozenset()) -> Viewpoint:
@@ -28,7 +42,7 @@ def viewpoint_of(cmd: Any, n_frames: int = 0, titles: Set[str] = frozenset()) ->
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
     n_frames : int
         States from the first on for which it is also told where the atoms are.
     titles : set of str
@@ -143,3 +157,66 @@ def _colour(cmd: Any, index: int) -> RGB:
     """A colour by its number; grey for those that differ from place to place, as those of a ramp do."""
     red, green, blue = cmd.get_color_tuple(index) if index >= 0 else (0.7, 0.7, 0.7)
     return red, green, blue
+
+
+def scene_of(cmd: Any, surfaces: Set[str]) -> dict[str, Any]:
+    """What can be seen in a PyMOL but for some surfaces, as a session of PyMOL.
+
+    Surfaces go to the second PyMOL by themselves: PyMOL has them in lists of numbers, which take it a second.
+    """
+    others = set(cmd.get_names("objects", enabled_only=1)) - surfaces
+    others.difference_update(*(cmd.get_names_of_type(kind) for kind in _NOT_TRACED))
+    session = cmd.get_session(" ".join(sorted(others)) or "none", partial=0)
+    return {part: value for part, value in session.items() if part not in _LEFT_OUT}
+
+
+def trace(scene: dict[str, Any], pane: Pane, size: tuple[int, int], paper: RGB | None) -> Pixels:
+    """Trace a pane together with a scene in this process; see `orbitile.session.picture.DrawPane`."""
+    import pymol2  # type: ignore[import-untyped]  # PyMOL has no types
+    from PIL import Image
+
+    with pymol2.PyMOL() as instance, tempfile.TemporaryDirectory(dir=own_folder()) as folder:
+        cmd = instance.cmd
+        cmd.set_session(scene)
+        cmd.set("grid_mode", 0)
+        for drawn in pane:
+            look = drawn.shown.look
+            cmd.load_cgo(drawing_of(drawn.surface, look), drawn.name, zoom=0)
+            cmd.set("cgo_transparency", look.transparency, drawn.name)
+        cmd.set("two_sided_lighting", 1)  # the inside of a surface that is cut is black without
+        cmd.set("ray_opaque_background", 0 if paper is None else 1)
+        if paper is not None:
+            cmd.set_color("orbitile_paper", list(paper))
+            cmd.bg_color("orbitile_paper")
+        target = Path(folder) / "traced.png"
+        cmd.png(str(target), *size, ray=1, quiet=1)
+        with Image.open(target) as picture:
+            return np.array(picture.convert("RGBA"))
+
+
+def pymol_lines(session: Session, cmd: Any, names: Sequence[str]) -> list[str]:
+    """Lines for PyMOL's prompt or a .pml file that show surfaces again, from where they are seen now.
+
+    Parameters
+    ----------
+    session : Session
+    cmd
+        The `cmd` of a PyMOL.
+    names : sequence of str
+        Surfaces.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such surface.
+    """
+    shelf = session.shelf
+    asked = calls(session, names)
+    lines = [PYMOL.line(call) for call in asked]
+    frames = [session.frame(shelf[name].molecule) for name in names]
+    moved = [f"frame {frame + 1}" for frame in frames if frame][:1]
+    loads = [line for line, call in zip(lines, asked, strict=True) if call.command == "orb_load"]
+    grid = [f"set grid_slot, {place}, {name}" for place, name in enumerate(shelf.grid, 1) if name in names]
+    grid = ["set grid_mode, 1", "set grid_slot, -2, *", *grid] if grid else []  # -2: in all places
+    view = ", ".join(f"{number:.6g}" for number in cmd.get_view())
+    return [*loads, *moved, *lines[len(loads) :], *grid, f"set_view ({view})"]
