@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.information import as_text
-from orbitile.analysis.notes import notes
+from orbitile.analysis.information import as_text, notes
 from orbitile.base.errors import ConventionError, FieldError, FileError
 from orbitile.commandline import main
 from orbitile.evaluation.requests import field_of

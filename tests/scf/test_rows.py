@@ -18,7 +18,7 @@ import pytest
 import orbitile as ob
 from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.units import angstrom
-from orbitile.readers.series import open_series as SeriesFrames
+from orbitile.readers.series import SeriesFrames
 from orbitile.scf import rows
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import pyscf as engine

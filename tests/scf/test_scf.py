@@ -15,7 +15,7 @@ import orbitile as ob
 from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.readers import load_geometries
-from orbitile.readers.series import open_series
+from orbitile.readers.series import SeriesFrames
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines.pyscf import wavefunction_of
 from orbitile.scf.level_of_theory import functional, molecule_of
@@ -103,7 +103,7 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):
         rest = process.stdout.read().split()
         process.wait()
         told = round(12 * float(rest[-1])) if rest else told
-        lengths.append(len(open_series(tmp_path / "killed.h5")))
+        lengths.append(len(SeriesFrames(tmp_path / "killed.h5")))
         assert told <= lengths[-1] <= told + 1
     assert lengths == sorted(lengths)
     last = run("killed.h5")

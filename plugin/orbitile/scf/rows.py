@@ -31,7 +31,7 @@ from ..exporters._series import SeriesWriter
 from ..files.writing import claim
 from ..model.geometry import Geometries, Geometry
 from ..model.wavefunction import Wavefunction
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 from ..workers import WorkerEnded, ahead, awaited, first_done
 from .calculation import HISTORY, Calculation, NotConverged, sound
 from .engines import AUTO, engine_of, engine_of_program
@@ -47,7 +47,7 @@ def last_frames(target: Path, geometries: Geometries, settings: str) -> list[tup
     """
     if not target.exists():
         return []
-    with closing(open_series(target)) as series:
+    with closing(SeriesFrames(target)) as series:
         if series.settings != settings or not len(series):
             return []
         indices = range(max(0, len(series) - HISTORY), len(series))
@@ -93,7 +93,7 @@ def length_in(target: Path) -> int | None:
     begun = next((file for file in files if file.exists()), None)
     if begun is None:
         return None
-    with closing(open_series(begun)) as series:
+    with closing(SeriesFrames(begun)) as series:
         found = re.search(r", rows of (\d{1,9}) frames$", series.settings)
     return int(found[1]) if found else None
 
@@ -133,7 +133,7 @@ def first_frames(folder: Path, settings: str) -> list[Wavefunction]:
     """
     found = []
     for part in parts_in(folder):
-        with closing(open_series(part)) as frames:
+        with closing(SeriesFrames(part)) as frames:
             if frames.settings != settings:
                 raise FileError(
                     f"{folder.name}: holds frames that were computed with other settings ({frames.settings}), expected "
@@ -461,7 +461,7 @@ class _Rows:
             self._row += 1
 
     def _append(self, part: Path) -> None:
-        with closing(open_series(part)) as frames:
+        with closing(SeriesFrames(part)) as frames:
             for index in range(len(frames)):
                 checkpoint()
                 if frames.number(index) >= self._next:  # others were appended before an interruption

@@ -16,7 +16,7 @@ from ..files.writing import refuse_inputs
 from ..model.geometry import Geometries
 from ..model.trajectory import Trajectory
 from ..readers import load_geometries
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 from ..workers import local_workers
 from .calculation import HISTORY, Calculation, NotConverged, sound
 from .engines import AUTO, engine_of
@@ -123,7 +123,7 @@ def continue_series(
             compute_rows(geometries, target, means, workers, row, report)
     if not target.exists():
         raise OrbitileError(f"{geometries.name}: no frame could be computed with {means.calculation}")
-    return Trajectory(open_series(target))
+    return Trajectory(SeriesFrames(target))
 
 
 def _continue_one_by_one(

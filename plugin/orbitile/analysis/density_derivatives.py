@@ -35,14 +35,14 @@ from scipy.sparse import csr_matrix
 
 from taichi_kernels.cells import sorted_into_cells
 
-from ...base.arrays import Indices, Reals
-from ...base.watch import checkpoint
-from ...evaluation.points import checked_points
-from ...fields.density import occupied
-from ...gaussians.packing import PackedShells, packed_shells
-from ...model.conventions import Powers, cartesian_powers
-from ...model.derived import Derived
-from ...model.wavefunction import Wavefunction
+from ..base.arrays import Indices, Reals
+from ..base.watch import checkpoint
+from ..evaluation.points import checked_points
+from ..fields.density import occupied
+from ..gaussians.packing import PackedShells, packed_shells
+from ..model.conventions import Powers, cartesian_powers
+from ..model.derived import Derived
+from ..model.wavefunction import Wavefunction
 
 LEFT_OUT = 1e-12
 """What a shell may be, or its second derivatives, where it is left out; in bohr^-3/2 for a coefficient of one."""

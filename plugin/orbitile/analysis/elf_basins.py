@@ -17,21 +17,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import Reals
-from ...base.errors import OrbitileError
-from ...base.watch import checkpoint, stage
-from ...evaluation.devices import device_session, first_device
-from ...evaluation.lattices import compute
-from ...evaluation.points import evaluate
-from ...model.cell import molecules_only
-from ...model.derived import Derived
-from ...model.elements import SYMBOLS
-from ...model.lattice import Lattice
-from ...model.wavefunction import Wavefunction
-from .._quadrature import quadrature_with_density
-from .ascent import Spheres
-from .integration import MOLECULE, directions_of
-from .partition import Partition, lattice_about, maxima, partition
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..base.watch import checkpoint, stage
+from ..evaluation.devices import device_session, first_device
+from ..evaluation.lattices import compute
+from ..evaluation.points import evaluate
+from ..model.cell import molecules_only
+from ..model.derived import Derived
+from ..model.lattice import Lattice
+from ..model.report import atom_names
+from ..model.wavefunction import Wavefunction
+from ._quadrature import quadrature_with_density
+from .qtaim import MOLECULE, Partition, directions_of, lattice_about, maxima, neighbours_along, partition
+from .topology import Spheres
 
 SPACINGS = {"quick": 0.22, "normal": 0.16, "fine": 0.11}
 """Spacing of the lattice in bohr."""
@@ -208,8 +207,7 @@ def _touching(shares: Partition, n: tuple[int, ...]) -> tuple[NDArray[np.intp], 
     index = np.arange(n[0]).reshape(label.shape)
     ones, others = [], []
     for axis in range(3):
-        before = tuple(slice(None, -1) if a == axis else slice(None) for a in range(3))
-        after = tuple(slice(1, None) if a == axis else slice(None) for a in range(3))
+        before, after = neighbours_along(axis)
         differ = (label[before] != label[after]) & (label[before] >= 0) & (label[after] >= 0)
         ones.append(index[before][differ])
         others.append(index[after][differ])
@@ -286,8 +284,8 @@ def _named(
 
 def _names(wavefunction: Wavefunction, n_cores: int, atoms: Sequence[tuple[int, ...]]) -> list[str]:
     """C(O1), V(O1,H2), and V1(O1), V2(O1) where there are several."""
-    symbols = [SYMBOLS[int(number)] for number in wavefunction.atomic_numbers]
-    inside = [",".join(f"{symbols[atom]}{atom + 1}" for atom in of_one) for of_one in atoms]
+    known = atom_names(wavefunction.atomic_numbers)
+    inside = [",".join(known[atom] for atom in of_one) for of_one in atoms]
     names = []
     for n, text in enumerate(inside):
         alike = [m for m in range(n_cores, len(inside)) if inside[m] == text] if n >= n_cores else []
