@@ -9,7 +9,7 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
-from ...analysis.plots import FORMATS, draw_plot
+from ...analysis.presentation import FORMATS, draw_plot
 from ...analysis.reports import Analysis, analysis_named
 from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
 from ...base.errors import OrbitileError
