@@ -8,7 +8,7 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.information import notes
 from orbitile.base.errors import FileError
-from orbitile.gaussians.kinetic_energy import kinetic_energy
+from orbitile.gaussians.overlap import kinetic_energy
 from orbitile.model.conventions import component_names
 from orbitile.session.fingerprint import content_of
 from tests.fuzz.damage import mutated

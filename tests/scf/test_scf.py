@@ -343,9 +343,9 @@ def test_frames_of_other_atoms_or_atoms_at_one_place_are_left_out(tmp_path):
     assert [trajectory.source.number(n) for n in range(len(trajectory))] == [1, 5]
     assert told == [
         "frame 1 left out: atoms 1 and 2 are at one place",
-        "frame 3 left out: its atoms are others than those before, or in another order",
+        "frame 3 left out: its atoms differ from those before, or are in another order",
         "frame 4 left out: atoms 1 and 2 are at one place",
-        "frame 5 left out: its atoms are others than those before, or in another order",
+        "frame 5 left out: its atoms differ from those before, or are in another order",
     ]
     path.write_text(f"2\n\n{frames[0]}\n")
     with pytest.raises(OrbitileError, match="no frame could be computed"):

@@ -450,8 +450,7 @@ def sampled_density(
     """
     from ..evaluation.devices import device_session
     from ..integrals.grids import Grid, grid_of
-    from ..integrals.hermite_map import to_hermite
-    from ..integrals.pairs import pairs_of
+    from ..integrals.pairs import pairs_of, to_hermite
     from ..integrals.quadrature import quadrature_of
     from ._quadrature import density_matrix
 

@@ -32,8 +32,7 @@ from ..base.memory import require_memory
 from ..base.watch import checkpoint, pieces
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
-from ..fields._orbital_ranges import orbital_range
-from ..fields.orbital import Orbital, orbital_name
+from ..fields.orbital import Orbital, orbital_name, orbital_range
 from ..gaussians.overlap import own_overlap
 from ..model.wavefunction import Wavefunction
 from .charges import overlap_root

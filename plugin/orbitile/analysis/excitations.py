@@ -37,8 +37,7 @@ from ..fields._frontier import frontier_name, frontier_order
 from ..fields.transition import amplitudes_of, moved, natural_transition_orbitals
 from ..gaussians.overlap import own_overlap
 from ..integrals.grids import grid_of
-from ..integrals.hermite_map import to_hermite
-from ..integrals.pairs import pairs_of
+from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import Quadrature, quadrature_of
 from ..model.units import wavenumber
 from ..model.wavefunction import Excitation, Spin, Wavefunction

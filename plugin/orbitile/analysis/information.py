@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..fields._frontier import frontier_order
-from ..gaussians.kinetic_energy import kinetic_energy
+from ..gaussians.overlap import kinetic_energy
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.core_potentials import believable, is_usual
 from ..model.derived import Derived
@@ -187,7 +187,7 @@ def _of_filling(wavefunction: Wavefunction, orbitals: Orbitals, name: str) -> li
                     f"{energies[high]:.4f} hartree)"
                 )
         # singly occupied ones below doubly occupied ones, in energy and in the file
-        suspicious = not result and np.any(np.diff(filled[np.argsort(energies, kind="stable")]) > 0)
+        suspicious = not result and bool(np.any(np.diff(filled[np.argsort(energies, kind="stable")]) > 0))
     else:
         suspicious = len(set(orbitals.irreps)) < 2
     if suspicious and np.any(rises := np.diff(filled) > 0):

@@ -74,8 +74,7 @@ from ..evaluation.devices import device_session, first_device
 from ..evaluation.lattices import compute
 from ..fields.localisation import unpaired
 from ..integrals.grids import Grid
-from ..integrals.hermite_map import to_hermite
-from ..integrals.pairs import pairs_of
+from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import quadrature_of
 from ..model.cell import molecules_only
 from ..model.derived import Derived

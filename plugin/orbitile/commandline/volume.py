@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from ..evaluation.requests import FileReferences
     from ..evaluation.streaming import compute_to_file
     from ..exporters import exporter_for
-    from ..fields._orbital_ranges import orbital_list
+    from ..fields.orbital import orbital_list
     from ..session.surfaces import sampling
     from ._surfaces import Console, request_of
 

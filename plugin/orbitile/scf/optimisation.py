@@ -24,7 +24,7 @@ from ..readers.series import SeriesFrames
 from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
 from .from_file import calculation_of_file
-from .rows import engine_of_series
+from .series import engine_of_series
 
 LARGEST_FORCE = 4e-4
 """Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""

@@ -86,8 +86,7 @@ def computed_series(geometries: MoleculeFrames, target: Path, calculation: Calcu
     OrbitileError
         As `orbitile.compute_series` does.
     """
-    from ..scf.rows import Means
-    from ..scf.series import continue_series
+    from ..scf.series import Means, continue_series
 
     left_out: list[str] = []
     continue_series(geometries, target, Means(calculation), left_out.append)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.arguments import Argument, one_of
 from ...base.errors import OrbitileError
-from ...gaussians.localised.schemes import INTRINSIC, SCHEMES
+from ...gaussians.localised.localisation import INTRINSIC, SCHEMES
 from ...model.geometry import formula
 from ...model.report import Closure, Report, Table, atom_names, column, places_of
 from ...model.units import electronvolt
@@ -68,8 +68,7 @@ _VIRTUALS = "unoccupied orbitals of a large basis have many maxima of the functi
 def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin: Spin, occupied: bool) -> Table:
     from ...fields.localised import localised_name
     from ...gaussians.localised.names import main_atoms
-    from ...gaussians.overlap import own_overlap
-    from ...gaussians.positions import centres_and_spreads
+    from ...gaussians.overlap import centres_and_spreads, own_overlap
 
     orbitals, shares = found.wavefunction.orbitals(spin), found.shares[spin]
     rows = np.flatnonzero((orbitals.occupations > 0) == occupied)
