@@ -373,6 +373,20 @@ _OR_NOTHING = Kind("float", _number_or_none)
 
 
 _VERBS: dict[type, tuple[Request, ...]] = {
+    ServedWindow: (
+        request_of("show", "opens the window", lambda window: window.set_open(True)),
+        request_of("hide", "closes it", lambda window: window.set_open(False)),
+        request_of("follow", "something was deleted or hidden elsewhere, see `hidden`", ServedWindow.follow),
+        request_of("orbital", "shows an orbital, by the field of its row", ServedWindow.choose_orbital, TEXT),
+        request_of("filter", "filters the table", ServedWindow.filter, TEXT),
+        request_of("unit", f"has energies in {alternatives(list(ENERGY_UNITS))}", ServedWindow.choose_unit, TEXT),
+        request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
+        request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
+        request_of("picture", "makes a png with a legend of a picture it took", ServedWindow.write_picture, PATH, PATH),
+        request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
+        request_of("analyse", "has an analysis done", ServedWindow.analyse, TEXT, TEXT, TEXT),
+        request_of("save_found", "writes its tables (.csv, .json) or plots (.svg)", ServedWindow.save_found, PATH),
+    ),
     Molecules: (
         request_of("open", "opens files: the HOMO of the last is shown, and others are hidden", Molecules.open, PATH),
         request_of("molecule", "lists the orbitals of another molecule", Molecules.choose, TEXT),
@@ -408,20 +422,6 @@ _VERBS: dict[type, tuple[Request, ...]] = {
     ),
     Writing: (request_of("export", "writes the volume or the surface", Writing.export, PATH),),
     Browser: (request_of("preset", "shows a preset, with files to compare with", Browser.show_preset, TEXT, TEXT),),
-    ServedWindow: (
-        request_of("show", "opens the window", lambda window: window.set_open(True)),
-        request_of("hide", "closes it", lambda window: window.set_open(False)),
-        request_of("follow", "something was deleted or hidden elsewhere, see `hidden`", ServedWindow.follow),
-        request_of("orbital", "shows an orbital, by the field of its row", ServedWindow.choose_orbital, TEXT),
-        request_of("filter", "filters the table", ServedWindow.filter, TEXT),
-        request_of("unit", f"has energies in {alternatives(list(ENERGY_UNITS))}", ServedWindow.choose_unit, TEXT),
-        request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
-        request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
-        request_of("picture", "makes a png with a legend of a picture it took", ServedWindow.write_picture, PATH, PATH),
-        request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
-        request_of("analyse", "has an analysis done", ServedWindow.analyse, TEXT, TEXT, TEXT),
-        request_of("save_found", "writes its tables (.csv, .json) or plots (.svg)", ServedWindow.save_found, PATH),
-    ),
 }
 
 VERBS = {request.name: (owner, request) for owner, requests in _VERBS.items() for request in requests}
