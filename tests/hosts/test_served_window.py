@@ -126,7 +126,7 @@ def test_what_is_under_way_is_cancelled(window):
     [
         (["nonsense"], "expected one of show, hide"),
         ([], "expected one of show, hide"),
-        (["automatic"], "takes 1 words, got 0"),
+        (["automatic"], "expected 1 word, got 0"),
         (["style", "fur"], "surface, two-sided, mesh, dots"),
         (["unit", "furlong"], "eV or hartree"),
         (["orbital", "mo:400"], "an orbital of the table"),

@@ -320,7 +320,7 @@ def test_wrong_arguments_are_refused(server, command, arguments, words):
     events, answer = server.ask(command, arguments)
     assert events == {}
     assert words in answer["error"]
-    assert "defect" not in answer["error"]
+    assert "internal error" not in answer["error"]
 
 
 values = st.recursive(
@@ -464,7 +464,7 @@ def test_a_frame_that_is_none_is_refused(server, arguments):
     events, answer = server.ask("frame", arguments)
     assert events == {}
     assert "expected" in answer["error"]
-    assert "defect" not in answer["error"]
+    assert "internal error" not in answer["error"]
 
 
 @pytest.mark.linux

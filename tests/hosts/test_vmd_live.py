@@ -169,7 +169,7 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
         WISH,
     )
     assert out[:2] == ["1 0 1", "1 0 starting"]
-    assert re.fullmatch(r"water, pbe/sto-3g.*: -75\.\d{7} hartree, \d+ iterations in \d.\d\d s", out[2])
+    assert re.fullmatch(r"water, pbe/sto-3g.*: -75\.\d{7} hartree, \d+ iterations in \d+\.\d\d s", out[2])
     assert out[3] == "2"
     assert out[4].startswith("distance 1-2: ")
     *words, x, y, z = out[5].split()

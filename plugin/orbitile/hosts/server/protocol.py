@@ -72,8 +72,10 @@ class Request:
         if self.repeats:
             kinds += kinds[-1:] * (len(given) - len(kinds))
         if not self.needed <= len(given) <= len(kinds):
-            number = f"{len(kinds)} words{'' if self.needed == len(kinds) else ' at most'}"
-            raise OrbitileError(f"{self.name}: takes {number}, got {len(given)}")
+            number = (
+                f"{len(kinds)} word{'' if len(kinds) == 1 else 's'}{'' if self.needed == len(kinds) else ' at most'}"
+            )
+            raise OrbitileError(f"{self.name}: expected {number}, got {len(given)}")
         return [kind.read(self.name, value) for kind, value in zip(kinds, given, strict=False)]
 
     def description(self) -> dict[str, Any]:
