@@ -347,7 +347,7 @@ def test_whatever_is_asked_gets_one_answer(server, command, arguments, named, ob
         pass
     assert answer["id"] == 7
     assert ("error" in answer) != ("text" in answer)
-    assert "defect" not in answer.get("error", "")
+    assert "internal error" not in answer.get("error", "")
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -109,7 +109,7 @@ def test_a_full_disk_under_what_is_saved(server, volume, tmp_path, command):
     if command == "orb_path":
         server.ask("orb_live")
     assert "error" in answer, answer
-    assert "defect" not in answer["error"]
+    assert "internal error" not in answer["error"]
     assert "\n" not in answer["error"]
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
@@ -122,7 +122,7 @@ def test_no_memory_is_left(server, volume):
             _, answer = server.ask("orb_mo", ["fresh", "density", 0.01, "fine"], objects=["benzene", "fresh"])
         if "error" in answer:
             assert "memory" in answer["error"]
-            assert "defect" not in answer["error"]
+            assert "internal error" not in answer["error"]
 
 
 def test_the_process_that_draws_is_killed(server, volume, tmp_path):

@@ -195,7 +195,7 @@ class Served:
             if molecule in self._there and command != "frame":
                 self.ask("frame", [molecule, str(frame)])
         if "error" in message:
-            if message["error"].startswith("defect"):
+            if message["error"].startswith("internal error"):
                 raise Defect(f"{command} {arguments}: {message['error']}")
             return Outcome(None, message["error"])
         return Outcome(message["value"])
@@ -227,7 +227,7 @@ class Served:
         elif event["event"] == "move":
             for atom, place in zip(event["atoms"], event["positions"], strict=True):
                 self._atoms[event["molecule"]][atom] = place
-        elif event["event"] == "message" and event["text"].startswith("defect"):
+        elif event["event"] == "message" and event["text"].startswith("internal error"):
             raise Defect(event["text"])
 
     def _let_go(self, name: str, frame: int | None) -> None:

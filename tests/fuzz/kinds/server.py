@@ -148,7 +148,7 @@ class Subject:
         )
         for message in before:
             if "error" in message and "event" not in message:
-                assert "defect" not in message["error"], message["error"]
+                assert "internal error" not in message["error"], message["error"]
                 check_message(ValueError(message["error"]))
         n = sum("event" not in message for message in before)
         asked = sum(1 for line in b"".join(lines).split(b"\n") if line.strip())

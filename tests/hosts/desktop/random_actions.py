@@ -32,7 +32,7 @@ _REST = 90.0
 
 _TROUBLE = re.compile(
     r"Traceback|^\w*Error: |^\w*Exception\b|-Error|Warning|invalid|Fatal|Segmentation|QObject|QTimer|QPainter|QThread|"
-    r"NoneType|PyMOL: |defect of|unhandled|leaked",
+    r"NoneType|PyMOL: |defect of|internal error|unhandled|leaked",
     re.MULTILINE,
 )
 """What does not stand in the log of a PyMOL that works. A clear answer to a wrong command is ` Error: ...`."""
