@@ -284,7 +284,7 @@ def test_densities_that_are_refused(tmp_path, samples, version):
     made = samples["restricted"]
     own = density_of(made, made.occupations)
     path = beside(tmp_path, made, {"scfp": own + 0.1}, version)
-    with pytest.raises(FileError, match=r"not that of the orbitals in job\.gbw: they are of different calculations"):
+    with pytest.raises(FileError, match=r"not that of the orbitals in job\.gbw; damaged, or of different calculations"):
         ob.load(path)
     path = beside(tmp_path, made, {"scfp": own}, version)
     for name in ["job.densities", "job.densitiesinfo"][: version - 4]:

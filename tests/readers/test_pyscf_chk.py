@@ -105,7 +105,7 @@ def test_what_is_not_read_is_refused_with_the_reason(tmp_path):
         ob.load(gaussian)
     with h5py.File(gaussian, "w") as file:
         file["something"] = 1
-    with pytest.raises(FileError, match=r"no known kind; it contains something\. Known: .*PySCF"):
+    with pytest.raises(FileError, match=r"no known kind, which contains something\. Known: .*PySCF"):
         ob.load(gaussian)
 
 
