@@ -298,7 +298,7 @@ def test_densities_that_are_refused(tmp_path, samples, version):
     with pytest.raises(FileError, match=r"expected a matrix of \d+ by \d+"):
         ob.load(path)
     (tmp_path / "job.gbw").unlink()
-    with pytest.raises(FileError, match=r"need the job\.gbw"):
+    with pytest.raises(FileError, match=r"need the orbitals beside them, job\.gbw"):
         ob.load(path)
 
 
