@@ -24,7 +24,10 @@ from tests.conftest import random_wavefunction
 from tests.kernels.test_orbitals import LATTICES, LIMIT, errors
 from tests.oracle import orbital
 
-EXACT_ON_ANY_LATTICE = ("direct", "radial-table", "shared-memory", "molecule-specific")
+EXACT_ON_ANY_LATTICE = (
+    *("direct", "radial-table", "shared-memory"),
+    pytest.param("molecule-specific", marks=pytest.mark.slow_on("vulkan")),
+)
 AT_POINTS = ("direct", "radial-table", "fast-gaussian", "smooth-cutoff")
 
 
