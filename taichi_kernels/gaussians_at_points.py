@@ -12,9 +12,8 @@ import numpy as np
 
 from ._taichi import number, ti
 from .cells import CELL, sorted_into_cells, split_position
-from .gaussian import exponential
-from .launching import launch, sent
-from .pace import Checkpoint, Pace
+from .elementary import exponential
+from .launching import Checkpoint, Pace, launch, sent
 from .target import Target
 
 _EDGE = 2.0
@@ -103,12 +102,13 @@ def gaussians_at_points(
 
     def look(first: int, last: int) -> None:
         some = slice(first, last)
-        launch(kernels.count, last - first, len(exponent), low[some], high[some], position, radius, count[some])
+        boxes = {"n_cells": last - first, "low": low[some], "high": high[some]}
+        launch(kernels.count, **boxes, n=len(exponent), position=position, radius=radius, found=count[some])
 
     asked = None if checkpoint is None else lambda share: checkpoint(0.0)
     _pace(target, "lists").run(looks, look, asked)
-    of_all = gaussian, integer, np.ascontiguousarray(terms, real)
-    kept: list[Any] = []
+    of_all = {"gaussian": gaussian, "integer": integer, "terms": np.ascontiguousarray(terms, real)}
+    kept: dict[str, Any] = {}
     result = np.zeros(len(cells.placed), real)
     ends = np.cumsum(count, dtype=np.int64)
     begin = 0
@@ -123,13 +123,14 @@ def gaussians_at_points(
             here = first[one : other + 1] - first[one]
             launch(
                 kernels.fill,
-                other - one,
-                len(exponent),
-                *(box[one:other] for box in boxes),
-                position,
-                radius,
-                here,
-                listed[first[one] : max(first[other], first[one] + 1)],
+                n_cells=other - one,
+                n=len(exponent),
+                low=boxes[0][one:other],
+                high=boxes[1][one:other],
+                position=position,
+                radius=radius,
+                first=here,
+                listed=listed[first[one] : max(first[other], first[one] + 1)],
             )
 
         _pace(target, "lists").run(looks[begin:end], fill, asked)
@@ -144,14 +145,24 @@ def gaussians_at_points(
             places, some, (first, listed), shared = of_slots, there, lists, of_all
             if here.stop - here.start < len(of_slots):
                 if not kept:
-                    kept.extend(sent(array, target, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True))
+                    lanes = {"gaussian": 8, "integer": 8, "terms": 0}
+                    kept.update((name, sent(array, target, lanes[name])) for name, array in of_all.items())
                 low, high = int(of_slots[here.start]), int(of_slots[here.stop - 1]) + 1
                 places = of_slots[here] - np.int32(low)
                 listed = listed[first[low] : max(first[high], first[low] + 1)]
                 first = first[low : high + 1] - first[low]
                 some, shared = tuple(array[here] for array in there), kept
-            *where, values = some
-            launch(kernels.evaluate, here.stop - here.start, *where, places, first, listed, *shared, values)
+            launch(
+                kernels.evaluate,
+                n_points=here.stop - here.start,
+                whole=some[0],
+                remainder=some[1],
+                cell=places,
+                first=first,
+                listed=listed,
+                **shared,
+                out=some[2],
+            )
 
         before, share = (begin / len(cells), (end - begin) / len(cells))
         told = None if checkpoint is None else _mapped(checkpoint, before, share)

@@ -4,31 +4,36 @@ See `orbital_lattice` for what a row is. For each brick the rows that matter are
 bricks, columns of bricks, bricks. What a row can come to there is bounded by the largest magnitudes of its tables.
 Small ones are left out as long as all that was left out adds up to less than a share of the tolerance, which therefore
 is a bound on what screening costs, at every point. What is small follows from what may still be lost and from the rows
-that are still to come (`rows_lists.share_of_rows`).
+that are still to come (`rows_tables.share_of_rows`).
 
-A CPU has three kernels: tables (`rows_tables`), lists of planes and columns (`rows_lists`), and sums, which find the
-rows of bricks as they go (`rows_sums`). A GPU has two, for tables and lists (`rows_kernel`) and for sums
-(`rows_columns`), and keeps a list in several parts, each made by a task of its own, since it needs thousands of tasks.
+A CPU has three kernels (`rows_cpu`): tables, lists of planes and columns, and sums, which find the rows of bricks as
+they go. A GPU has two (`rows_gpu`), for tables and lists and for sums, and keeps a list in several parts, each made by
+a task of its own, since it needs thousands of tasks.
 Part c of the plane and column lists deals with rows c, c + parts, c + 2 parts, ..., so that parts fill evenly. Lists
 and parts have a fixed capacity; when one overflows, the capacity grows and the screening is done again.
 
 Several sums of the same Gaussians, such as orbitals, can be evaluated at once: they share the tables along y and z and
-the lists, which hold what any of them needs. So do a sum and its derivatives, see `orders`, each of which is bounded by
+the lists, which hold what any of them needs. So do a sum and its derivatives, see `layout`, each of which is bounded by
 its own tables. Where the first two axes are not at right angles (a *sheared* lattice), y depends on the plane too, and
 each plane has tables along y of its own.
 """
 
 import time
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from .arrays import DeviceArray, view
-from .layout import Layout, PackedSums
-from .orders import PLAIN, Families
-from .pace import Checkpoint
-from .rows_call import NONE, Call, launch, rows_listed, sizes_of
+from ._taichi import host_threads, ti
+from .arrays import DeviceArray, to_numpy, view
+from .devices import DeviceUnavailable
+from .kept_arrays import Workspace
+from .launching import Checkpoint, synchronise
+from .layout import BRICK, BX, BY, BZ, PLAIN, Families, Layout, Orders, PackedSums
+from .rows_cpu import PIECE, PLACES, SUMS, lists_kernel, sums_kernel, tables_kernel
+from .rows_gpu import columns_kernel, rows_kernel
+from .rows_tables import GROUP, WIDE
 from .target import Target
-from .workspace import Workspace
 
 _SHARES = (0.1, 0.2, 0.7)
 """Of the tolerance, that the three steps of the screening may lose."""
@@ -41,6 +46,133 @@ _MARGIN = 2.0
 
 _ONE = np.ones(1)
 _ONE.setflags(write=False)  # sent to the device once
+
+_GPU_PARTS = {False: (128, 8), True: (1024, 16)}
+"""Parts of the plane and column lists on a GPU, and how many make a part of a brick list; with few rows, with many."""
+
+_LONGEST = 1 << 31
+"""Entries of the lists of bricks: kernels count in 32 bits."""
+
+Range = tuple[int, int]
+"""The first, and the one behind the last."""
+
+NONE: Range = (0, 0)
+
+Arguments = dict[str, Any]
+"""Arguments of kernels by name."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much the kernels deal with."""
+
+    primitives: int
+    rows: int
+    tables: int
+    tables_x: int
+    terms: int
+    sums: int
+    results: int  # sums, or derivatives of each
+    families: tuple[int, int, int]  # of tables along each axis
+    bricks_x: int
+    bricks_y: int
+    bricks_z: int
+    groups_y: int  # of bricks that are screened at once
+    groups_z: int
+    layers: int  # of bricks that have tables along y of their own
+    sheets: int  # planes that have
+    parts: int  # of the plane and column lists
+    shared: int  # of them that make a part of the list of a brick
+    workers: int  # threads of a CPU, each with a list that nobody reads and room for a piece of rows
+
+    @property
+    def columns(self) -> int:
+        """Columns of bricks."""
+        return self.bricks_x * self.bricks_y
+
+    @property
+    def bricks(self) -> int:
+        """All of them."""
+        return self.columns * self.bricks_z
+
+    @property
+    def brick_parts(self) -> int:
+        """Parts of the list of a brick."""
+        return self.parts // self.shared
+
+    @property
+    def longest(self) -> int:
+        """Rows of a part of the list of a plane or column, at most."""
+        return -(-self.rows // self.parts)
+
+
+def sizes_of(packed: PackedSums, sheared: bool, many: bool, target: Target) -> Sizes:
+    """Sizes of an evaluation; `many` says whether there are so many rows that lists are long."""
+    plan, terms = packed.plan, packed.terms
+    bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(packed.shape, BRICK, strict=True))
+    group = GROUP[target.device]
+    rows = len(plan.rows)
+    most, together = _GPU_PARTS[many]
+    parts = 1 if target.on_host else min(most, -(-rows // 4))
+    shared = 1 if target.on_host else min(together, parts)
+    sums, families = 1 if terms.ndim == 1 else len(terms), Families(packed.orders)
+    return Sizes(
+        primitives=len(plan.first_table) - 1,
+        rows=rows,
+        tables=int(plan.first_table[-1]),
+        tables_x=len(plan.tables_x),
+        terms=terms.shape[-1],
+        sums=sums,
+        results=sums * len(families.places),
+        families=(len(families.x), len(families.y), len(families.z)),
+        bricks_x=bricks_x,
+        bricks_y=bricks_y,
+        bricks_z=bricks_z,
+        groups_y=-(-bricks_y // group),
+        groups_z=-(-bricks_z // group),
+        layers=bricks_x if sheared else 1,
+        sheets=bricks_x * BX if sheared else 1,
+        parts=parts // shared * shared,
+        shared=shared,
+        workers=host_threads() if target.on_host else 0,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One evaluation: where and on what, and those arguments that do not change from piece to piece."""
+
+    target: Target
+    sheared: bool
+    orders: Orders
+    space: Workspace
+    sizes: Sizes
+    shape: tuple[int, ...]
+    spacing: tuple[float, ...]
+    budgets: tuple[float, ...]  # what lists of planes, columns and bricks may leave out
+    negligible: float
+    inputs: dict[str, Any]
+    out: Any
+
+    @property
+    def listed(self) -> tuple[str, int, int]:
+        """Which lists tell what was added up, how many they are, and the capacity of each."""
+        columns, bricks = _capacities(self)
+        if self.target.on_host:
+            return "column", self.sizes.columns, columns
+        return "brick", self.sizes.bricks * self.sizes.brick_parts, bricks
+
+
+def rows_listed(call: Call, counts: str, places: int, parts: int) -> np.ndarray:
+    """How many rows the lists of each column or brick hold."""
+    listed = to_numpy(call.space.integers(counts, (places * parts,)))[: places * parts]
+    return listed.reshape(places, parts).sum(axis=1)
+
+
+def _capacities(call: Call) -> tuple[int, int]:
+    """Places of the lists of columns and bricks: as many as were ever needed, and not more than rows and one."""
+    column, brick = call.space.capacity
+    return min(column, call.sizes.longest + 1), min(brick, call.sizes.longest * call.sizes.shared + 1)
 
 
 def evaluate_rows(
@@ -167,3 +299,149 @@ def _in_steps(call: Call, plan: Layout, checkpoint: Checkpoint | None) -> None:
         pairs = (rows_listed(call, "brick_count", sizes.bricks, sizes.brick_parts) + 1.0) * sizes.results
         paces["sums"].run(pairs, lambda first, last: launch(call, bricks=(first, last)), checkpoint)
     at_once.learn(most, time.perf_counter() - begin)
+
+
+def launch(
+    call: Call, primitives: Range = NONE, lists: bool = False, columns: Range = NONE, bricks: Range = NONE
+) -> None:
+    """Make tables of some primitives, the first lists, those of the bricks of some columns, and sums of bricks.
+
+    On a CPU lists of bricks are made with the sums, which are those of whole columns.
+    """
+    values = _arguments(call)
+    if not call.target.on_host:
+        _launch_on_gpu(call, values, primitives, lists, columns, bricks)
+        return
+    if primitives != NONE:
+        make_tables(call, values, primitives)
+    if lists:
+        values = make_lists(call, values)
+    if bricks != NONE:
+        add_up(call, values, bricks)
+
+
+def make_tables(call: Call, values: Arguments, primitives: Range) -> None:
+    """Tables of some primitives, on a CPU."""
+    kernel = tables_kernel(call.target, call.sheared, call.orders)
+    call.space.launch_with(kernel, values | _some("primitive", primitives))
+
+
+def make_lists(call: Call, values: Arguments) -> Arguments:
+    """Lists of planes and columns, on a CPU; gives the arguments with arrays that are long enough for them."""
+    space = call.space
+    while True:
+        space.launch_with(lists_kernel(call.target, call.sheared, call.orders), values)
+        needed = int(view(values["needed"])[0])
+        if needed <= values["column_capacity"]:
+            return values
+        space.capacity = int(1.25 * needed) + 1, space.capacity[1]
+        values = _arguments(call)
+
+
+def add_up(call: Call, values: Arguments, bricks: Range) -> None:
+    """Sums of the bricks of whole columns, on a CPU."""
+    depth = call.sizes.bricks_z
+    columns = _some("column", (bricks[0] // depth, bricks[1] // depth))
+    call.space.launch_with(sums_kernel(call.target, call.out.dtype, call.sheared), values | columns)
+
+
+def _launch_on_gpu(
+    call: Call, values: Arguments, primitives: Range, lists: bool, columns: Range, bricks: Range
+) -> None:
+    target, space, sheared = call.target, call.space, call.sheared
+    while True:
+        capacities = values["column_capacity"], values["brick_capacity"]
+        if primitives != NONE or lists or columns != NONE:
+            wanted = {"lists": lists, **_some("primitive", primitives), **_some("column", columns)}
+            space.launch_with(rows_kernel(target, sheared, call.orders), values | wanted)
+        if bricks != NONE:
+            space.launch_with(columns_kernel(target, call.out.dtype, sheared), values | _some("brick", bricks))
+        synchronise()
+        needed = to_numpy(values["needed"])[:2]
+        # of lists that were not made now, nothing is known
+        too_short = lists and needed[0] > capacities[0], columns != NONE and needed[1] > capacities[1]
+        if not any(too_short):
+            return
+        grown = [
+            max(have, int(1.25 * n) + 1) if short else have
+            for have, n, short in zip(space.capacity, needed, too_short, strict=True)
+        ]
+        space.capacity = grown[0], grown[1]
+        values = _arguments(call)
+        primitives = NONE
+        if bricks == NONE:  # lists of bricks that were made before have other places now
+            columns = 0, columns[1]
+
+
+def _some(kind: str, range_of_them: Range) -> Arguments:
+    return {f"from_{kind}": range_of_them[0], f"to_{kind}": range_of_them[1]}
+
+
+def _arguments(call: Call) -> Arguments:
+    """What kernels take beside what each launch is to do, by name: each of them takes some of it."""
+    target, sizes, space = call.target, call.sizes, call.space
+    group, wide = GROUP[target.device], WIDE[target.device]
+    n_x, n_y, n_z = sizes.families
+    column_capacity, brick_capacity = _capacities(call)
+    listed = (sizes.columns * sizes.parts + sizes.workers) * column_capacity
+    if target.on_host:
+        arrays = {
+            "workers": sizes.workers,
+            "taken": space.integers("taken", (2,)),
+            "factors": space.vectors("factors", (sizes.workers * BX * PIECE,), BY),
+            "chosen": space.array("chosen", ti.types.vector(2, ti.i32), (sizes.workers * PLACES,)),
+            "sums": space.vectors("sums", (sizes.workers * SUMS,), BZ),
+            "out": call.out.reshape(-1, 1),
+        }
+    else:
+        places = sizes.bricks * sizes.brick_parts * brick_capacity
+        if places >= _LONGEST:
+            raise DeviceUnavailable(
+                f"the lists for {sizes.bricks} bricks of the lattice would be too long: compute takes it in slabs, "
+                "where compute_on_device cannot"
+            )
+        arrays = {"brick_rows": space.integers("brick_rows", (places,)), "out": call.out}
+    (nx, ny, nz), (step_x, step_y, step_z) = call.shape, call.spacing
+    return {
+        **call.inputs,
+        **arrays,
+        "n_primitives": sizes.primitives,
+        "n_rows": sizes.rows,
+        "n_tables": sizes.tables,
+        "n_tables_x": sizes.tables_x,
+        "n_terms": sizes.terms,
+        "n_sums": sizes.sums,
+        "n_results": sizes.results,
+        "n_families_z": n_z,
+        "nx": nx,
+        "ny": ny,
+        "nz": nz,
+        "step_x": step_x,
+        "step_y": step_y,
+        "step_z": step_z,
+        "parts": sizes.parts,
+        "shared": sizes.shared,
+        "brick_parts": sizes.brick_parts,
+        "longest": sizes.longest,
+        "column_capacity": column_capacity,
+        "brick_capacity": brick_capacity,
+        "plane_budget": call.budgets[0],
+        "column_budget": call.budgets[1],
+        "brick_budget": call.budgets[2],
+        "negligible": call.negligible,
+        "x": space.vectors("x", (sizes.sums * n_x * sizes.bricks_x * sizes.tables_x,), BX),
+        "y": space.vectors("y", (n_y * sizes.sheets * sizes.bricks_y * sizes.tables * (BY // wide),), wide),
+        "z": space.vectors("z", (n_z * sizes.bricks_z * sizes.tables,), BZ),
+        "largest_x": space.reals("largest_x", (n_x * sizes.bricks_x * sizes.tables_x,)),
+        "largest_y": space.vectors("largest_y", (n_y * sizes.groups_y * sizes.layers * sizes.tables,), group),
+        "largest_z": space.vectors("largest_z", (n_z * sizes.groups_z * sizes.tables,), group),
+        "top_y": space.reals("top_y", (n_y * sizes.layers * sizes.tables,)),
+        "top_z": space.reals("top_z", (n_z * sizes.tables,)),
+        "plane_count": space.integers("plane_count", (sizes.bricks_x * sizes.parts,)),
+        "plane_rows": space.integers("plane_rows", (sizes.bricks_x * sizes.parts * sizes.longest,)),
+        "column_count": space.integers("column_count", (sizes.columns * sizes.parts,)),
+        "column_rows": space.integers("column_rows", (listed,)),
+        "column_size": space.reals("column_size", (n_z * listed,)),
+        "brick_count": space.integers("brick_count", (sizes.bricks * sizes.brick_parts,)),
+        "needed": space.integers("needed", (2,)),
+    }

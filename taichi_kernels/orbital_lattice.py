@@ -13,18 +13,17 @@ The lattice is cut into bricks of 8 x 8 x 16 points, and each brick adds up only
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from .arrays import DeviceArray
+from .kept_arrays import Workspace
 from .lattice_products import evaluate_products
 from .lattice_rows import evaluate_rows
-from .layout import BX, BY, BZ, Layout, PackedSums
-from .orders import PLAIN, Orders
-from .pace import Checkpoint
-from .session import generation
+from .launching import Checkpoint
+from .layout import BX, BY, BZ, PLAIN, Layout, Orders, PackedSums
 from .target import Target
-from .workspace import Workspace
 
 _MANY_ROWS = 14
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
@@ -138,6 +137,8 @@ def latest_work(plan: Layout, precision: str) -> Work:
         When the latest call was for another layout, so that its lists are gone.
     """
     spaces = [_workspace(np.dtype(precision), use) for use in ("products", "few rows", "many rows")]
+    for space in spaces:
+        space.forget_lost()
     space = next((space for space in spaces if space.latest is not None and space.latest[0] is plan), None)
     if space is None or space.latest is None:
         raise ValueError("the lists of that call are gone: another one came after it")
@@ -155,13 +156,7 @@ def latest_work(plan: Layout, precision: str) -> Work:
     return Work(pairs, factors + pairs * BX * BY * BZ)
 
 
-_workspaces: dict["tuple[np.dtype[np.floating], str]", tuple[int, Workspace]] = {}
-
-
+@lru_cache
 def _workspace(real: "np.dtype[np.floating]", use: str) -> Workspace:
     """The arrays of one use: those of another differ in type or size."""
-    now = generation()
-    held = _workspaces.get((real, use))
-    if held is None or held[0] != now:
-        held = _workspaces[real, use] = (now, Workspace(real))
-    return held[1]
+    return Workspace(real)

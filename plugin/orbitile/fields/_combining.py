@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taichi_kernels.orders import PLAIN, Orders
+from taichi_kernels.layout import PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ..base.watch import checkpoint, stage
@@ -166,7 +166,7 @@ def _on_device(
 ) -> None:
     """The same where values and result stay on the device."""
     from taichi_kernels.arrays import allocate
-    from taichi_kernels.pointwise import combine_values
+    from taichi_kernels.formulas import combine_values
 
     values = _evaluated(groups, evaluators, planes, lambda count: allocate((count, *out.shape[1:]), out.dtype))
     combine_values(combine, values, planes[1] - planes[0], target, out, place)

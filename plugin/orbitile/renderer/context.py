@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from taichi_kernels.shader_cache import cache_with_room
+from taichi_kernels.cache_folder import cache_with_room
 
 from ..base.errors import DeviceError
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.orders import PLAIN, Orders
+from taichi_kernels.layout import PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ...base.watch import checkpoint, stage, watcher
