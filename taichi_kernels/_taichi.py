@@ -217,9 +217,9 @@ def _compiled_without(kernel: Callable[..., Any], option: str, *devices: str) ->
     @functools.wraps(kernel)
     def launched(**arguments: Any) -> Any:
         with setting():
-            return kernel(**arguments)
+            return call(kernel, arguments)
 
-    launched.compiled_in = setting  # type: ignore[attr-defined]  # for `Launch`
+    launched.compiled_in, launched.takes_names = setting, True  # type: ignore[attr-defined]  # for `Launch` and `call`
     return launched
 
 
@@ -240,12 +240,6 @@ def with_vectors(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled_without(kernel, "real_matrix_scalarize", "cpu", "cuda")
 
 
-@functools.cache
-def names_of(kernel: Callable[..., Any]) -> tuple[str, ...]:
-    """Names of the arguments of a kernel, in order."""
-    return tuple(inspect.signature(kernel).parameters)
-
-
 def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
     """A kernel without return value, which a CPU is given without the checks of Taichi's own call: they take 0.1 ms.
 
@@ -259,11 +253,12 @@ def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
         launch = _launches.get(launched)
         if launch is None:
             if running() != "cpu":
-                kernel(**arguments)
+                call(kernel, arguments)
                 return
             launch = _launches[launched] = Launch(kernel, arguments)
-        launch(arguments)
+        launch.launch_with(arguments)
 
+    launched.takes_names = True  # type: ignore[attr-defined]  # for `call`
     return launched
 
 
@@ -313,17 +308,17 @@ class Launch:
         A kernel without return value.
     arguments
         Those of the first call by name, from which its types are read: integers, reals, arrays on the device, and with
-        Taichi those of NumPy. It is compiled, and not yet launched.
+        Taichi those of NumPy. There may be values that are none of its arguments. It is compiled, and not yet launched.
 
     Raises
     ------
     TypeError
-        When an argument is missing, or the kernel has none of that name; here, and in each call.
+        When an argument is missing; here, and in each call.
     """
 
     def __init__(self, kernel: Any, arguments: Mapping[str, Any]) -> None:
-        self._names = names = names_of(kernel)
-        self._require_names(arguments)
+        self._names = names = _names_of(kernel)
+        _require_all(names, arguments)
         primal = kernel._primal
         if COMPILER == "quadrants":  # as its own call does
             primal.raise_on_templated_floats = _impl.current_cfg().raise_on_templated_floats
@@ -352,13 +347,11 @@ class Launch:
 
     def __call__(self, arguments: Mapping[str, Any]) -> None:
         """Launch it with arguments of the same types; it may still run when this returns."""
-        if len(arguments) != len(self._names):
-            self._require_names(arguments)
         context = self._kernel.make_launch_context()
         try:
             self._set_arguments(context, arguments)
         except KeyError:
-            self._require_names(arguments)
+            _require_all(self._names, arguments)
             raise
         self._program.launch_kernel(self._compiled, context)
 
@@ -382,10 +375,37 @@ class Launch:
         for place, name in integers:
             context.set_arg_int((place,), int(arguments[name]))
 
-    def _require_names(self, arguments: Mapping[str, Any]) -> None:
-        missing, unknown = set(self._names) - set(arguments), set(arguments) - set(self._names)
-        if missing or unknown:
-            raise TypeError(f"arguments of a kernel: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    def launch_with(self, arguments: Mapping[str, Any]) -> None:
+        """The same; a value that is none of the arguments is an error."""
+        _require_no_others(self._names, arguments)
+        self(arguments)
+
+
+@functools.cache
+def _names_of(kernel: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of the arguments of a kernel, in order."""
+    return tuple(inspect.signature(kernel).parameters)
+
+
+def _require_all(names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+    if missing := set(names) - set(arguments):
+        raise TypeError(f"arguments of the kernel are missing: {sorted(missing)}")
+
+
+def _require_no_others(names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+    if len(arguments) != len(names):
+        _require_all(names, arguments)
+        raise TypeError(f"the kernel has no arguments {sorted(set(arguments) - set(names))}")
+
+
+def call(kernel: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call a kernel with arguments by name, which the compiler's own call takes much longer to look up than a dict."""
+    if hasattr(kernel, "takes_names"):
+        return kernel(**arguments)
+    names = _names_of(kernel)
+    _require_no_others(names, arguments)
+    _require_all(names, arguments)
+    return kernel(*(arguments[name] for name in names))
 
 
 def _sort_of(argument: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import number, quick, ti
 from .cells import CELL, sorted_into_cells, split_position
 from .elementary import exponential
 from .launching import Checkpoint, Pace, launch, sent
@@ -276,4 +276,4 @@ def _kernels(target: Target) -> SimpleNamespace:
                     total += value * exp(-g[0] * square)
             out[n] = total
 
-    return SimpleNamespace(count=count, fill=fill, evaluate=evaluate)
+    return SimpleNamespace(count=quick(count), fill=quick(fill), evaluate=quick(evaluate))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import Launch, names_of, number, ti
+from ._taichi import Launch, number, ti
 from .arrays import array_of, send
 from .launching import Pace
 from .session import generation
@@ -104,14 +104,17 @@ class Workspace(KeptArrays):
 
     def launch(self, kernel: Any, **arguments: Any) -> None:
         """Launch a kernel that takes arrays on the device and returns nothing."""
-        self.forget_lost()
-        if kernel not in self._launches:
-            self._launches[kernel] = Launch(kernel, arguments)
-        self._launches[kernel](arguments)
+        self._launch_of(kernel, arguments).launch_with(arguments)
 
     def launch_with(self, kernel: Any, values: Mapping[str, Any]) -> None:
         """Launch a kernel with those of some values that have the names of its arguments."""
-        self.launch(kernel, **{name: values[name] for name in names_of(kernel)})
+        self._launch_of(kernel, values)(values)
+
+    def _launch_of(self, kernel: Any, values: Mapping[str, Any]) -> Launch:
+        self.forget_lost()
+        if kernel not in self._launches:
+            self._launches[kernel] = Launch(kernel, values)
+        return self._launches[kernel]
 
     def vectors(self, name: str, shape: tuple[int, ...], lanes: int) -> "ti.Ndarray":
         """Uninitialised array of vectors of reals."""

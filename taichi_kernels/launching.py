@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import call, number, ti
 from ._taichi import synchronise as synchronise
 from .arrays import array_of, send
 from .target import Target
@@ -18,7 +18,7 @@ def launch(kernel: Callable[..., object], **arguments: object) -> None:
     The compiler writes arrays back when the device is through, and keeps no reference to them: what is made for the
     call only has to live until then.
     """
-    kernel(**arguments)
+    call(kernel, arguments)
     synchronise()
 
 
