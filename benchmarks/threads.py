@@ -18,8 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import orbitile as ob
 from orbitile.model.units import angstrom
 from orbitile_benchmarks.systems import STONE
@@ -35,13 +33,13 @@ Count = tuple[float, float]
 def of_tables(call: lattice_rows.Call, *_: object) -> Count:
     """Values written along the axes; x with its polynomials, y and z with a power each."""
     sizes = call.sizes
-    n_x, n_y, n_z = sizes.families
+    n_x, n_y, n_z = sizes.n_families
     values = [
-        8 * sizes.sums * n_x * sizes.bricks_x * sizes.tables_x,
-        8 * n_y * sizes.sheets * sizes.bricks_y * sizes.tables,
-        16 * n_z * sizes.bricks_z * sizes.tables,
+        8 * sizes.n_sums * n_x * sizes.bricks_x * sizes.n_tables_x,
+        8 * n_y * sizes.sheets * sizes.bricks_y * sizes.n_tables,
+        16 * n_z * sizes.bricks_z * sizes.n_tables,
     ]
-    terms = 2.0 * values[0] * sizes.terms / max(sizes.tables_x, 1)
+    terms = 2.0 * values[0] * sizes.n_terms / max(sizes.n_tables_x, 1)
     return call.target.dtype.itemsize * float(sum(values)), terms + sum(values)
 
 
@@ -50,8 +48,8 @@ def of_lists(call: lattice_rows.Call, *_: object) -> Count:
     sizes, size = call.sizes, call.target.dtype.itemsize
     columns = -(-sizes.bricks_y // 16)
     listed = float(lattice_rows.rows_listed(call, "plane_count", sizes.bricks_x, 1).sum())
-    per_row = sizes.tables_x / sizes.rows  # tables
-    planes = float(sizes.rows * sizes.bricks_x)
+    per_row = sizes.n_tables_x / sizes.n_rows  # tables
+    planes = float(sizes.n_rows * sizes.bricks_x)
     read = planes * (16 + per_row * (2 * size + 8)) + listed * columns * (20 + per_row * (17 * size + 8))
     return read + listed * columns * 16 * (4 + size), 2 * per_row * (planes + 16 * listed * columns)
 
@@ -63,12 +61,12 @@ def of_sums(call: lattice_rows.Call, *_: object) -> Count:
     """
     sizes, size = call.sizes, call.target.dtype.itemsize
     in_columns = (
-        float(lattice_rows.rows_listed(call, "column_count", sizes.columns, 1).sum()) * sizes.groups_z * sizes.results
+        float(lattice_rows.rows_listed(call, "column_count", sizes.columns, 1).sum()) * sizes.groups_z * sizes.n_results
     )
-    in_bricks = float(lattice_rows.rows_listed(call, "brick_count", sizes.bricks, 1).sum()) * sizes.results
-    per_row = sizes.tables_x / sizes.rows
+    in_bricks = float(lattice_rows.rows_listed(call, "brick_count", sizes.bricks, 1).sum()) * sizes.n_results
+    per_row = sizes.n_tables_x / sizes.n_rows
     used = in_columns * (20 + size + per_row * (16 * size + 8) + 16 * size) + in_bricks * 16 * size
-    written = float(np.prod(call.shape)) * sizes.results * call.out.dtype.itemsize
+    written = float(sizes.nx * sizes.ny * sizes.nz) * sizes.n_results * call.out.dtype.itemsize
     return used + written, 2 * (in_columns * 64 * per_row + in_bricks * 64 * 16)
 
 

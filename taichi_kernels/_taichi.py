@@ -381,7 +381,7 @@ class Launch:
         self(arguments)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=256)
 def _names_of(kernel: Callable[..., Any]) -> tuple[str, ...]:
     """Names of the arguments of a kernel, in order."""
     return tuple(inspect.signature(kernel).parameters)

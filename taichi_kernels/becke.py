@@ -21,7 +21,7 @@ import numpy as np
 from ._taichi import quick, ti
 from .arrays import array_of
 from .devices import probe
-from .launching import Checkpoint, Pace, idle, launch, sent, turns_of
+from .launching import Checkpoint, idle, launch, pace_of, sent, turns_of
 from .target import Target
 
 LANES = 16
@@ -108,7 +108,7 @@ def becke_shares(
         launch(kernel, n_atoms=len(positions), **tasks, **shared, **kept, out=there)
 
     work = np.full(len(atom), LANES * _FACTORS * len(positions) ** 2)
-    _pace(target).run(work, piece, checkpoint)
+    pace_of(1 << 22, "shares of atoms", target).run(work, piece, checkpoint)
     ends = (before * LANES).tolist()
     return [out.reshape(-1)[end : end + len(offsets[k])] for end, k in zip(ends, kind, strict=True)]
 
@@ -118,11 +118,6 @@ def _kept(n: int, target: Target) -> dict[str, Any]:
     if target.on_host:
         return {"distance": np.empty((n, LANES)), "cell": np.empty((n, LANES)), "through": np.empty(n, np.int32)}
     return {"distance": array_of(ti.f64, n), "cell": array_of(ti.f64, n), "through": array_of(ti.i32, n)}
-
-
-@lru_cache
-def _pace(target: Target) -> Pace:
-    return Pace(1 << 22)
 
 
 def _element(target: Target) -> object:

@@ -37,7 +37,7 @@ from .coulomb_kernels import (
 from .devices import probe
 from .hermite_tables import powers_of, recurrence
 from .kept_arrays import Workspace
-from .launching import Checkpoint, Pace, launch, synchronise
+from .launching import Checkpoint, launch, pace_of, part_of, synchronise
 from .target import Target
 
 _TASKS = {"cpu": 64, "cuda": 1 << 16, "vulkan": 1 << 12}
@@ -136,7 +136,7 @@ def coulomb_sums(
     total, done = sum(float(step.work.sum()) for step in steps), 0.0
     tables = _Tables(bras, kets, coefficients, steps, double)
     for n, step in enumerate(steps):
-        tables.add(n, None if checkpoint is None else _mapped(checkpoint, done / total, step.work.sum() / total))
+        tables.add(n, part_of(checkpoint, done / total, step.work.sum() / total))
         done += float(step.work.sum())
     return tables.sums()
 
@@ -144,10 +144,6 @@ def coulomb_sums(
 def _in_tiles(counts: np.ndarray, tile: int) -> np.ndarray:
     """Numbers of kets as multiples of a tile; the last one is filled up with nothing."""
     return (-(-counts // tile) * tile).astype(np.int32)
-
-
-def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
-    return lambda share: checkpoint(before + length * share)
 
 
 def _products(bra: int, ket: int) -> int:
@@ -248,7 +244,7 @@ class _Tables:
             def piece(begin: int, end: int, given: dict[str, Any] = given) -> None:
                 self._launch(kernel, begin=begin, end=end, **given)
 
-            _pace(target, written_out).run(step.work, piece, checkpoint, synchronise)
+            pace_of(1e7, "Coulomb sums", target, written_out).run(step.work, piece, checkpoint, synchronise)
             self._add_parts(step, parts, n_orders, n_chunks)
 
     def _is_written_out(self, step: _Step) -> bool:
@@ -364,8 +360,3 @@ def sums_of_orders(bra: int, ket: int) -> np.ndarray:
     """Places of the sums of orders, shape (orders of the bra, orders of the ket)."""
     place = {p: n for n, p in enumerate(powers_of(bra + ket))}
     return np.array([[place[tuple(np.add(p, q).tolist())] for q in powers_of(ket)] for p in powers_of(bra)], np.int32)
-
-
-@lru_cache
-def _pace(target: Target, written_out: bool) -> Pace:
-    return Pace(1e7)

@@ -22,7 +22,6 @@ points and brings values home.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from .electrostatics_kernels import (
 )
 from .hermite_tables import boys_table, recurrence
 from .kept_arrays import Workspace
-from .launching import Checkpoint, Pace, synchronise
+from .launching import Checkpoint, pace_of, part_of, synchronise
 from .target import Target
 
 _ROWS = 1 << 25
@@ -273,8 +272,8 @@ def potential_at_points(points: np.ndarray, sources: Sources, checkpoint: Checkp
     def find(begin: int, end: int) -> None:
         device.launch(level_kernel(target, wide), begin=begin, n=end - begin, **sources.levels, **where, work=work)
 
-    asked = None if checkpoint is None else lambda share: checkpoint(0.0)
-    _pace(target, "levels").run(np.full(n_groups, float(n_sites)), find, asked, synchronise)
+    work_of_levels = np.full(n_groups, float(n_sites))
+    pace_of(1 << 20, "levels", target).run(work_of_levels, find, part_of(checkpoint, 0.0, 0.0), synchronise)
     effort = np.ones(n_groups) if checkpoint is None else device.to_host(work, n_groups)
     values = device.sent("values", np.zeros(n, wide))
 
@@ -283,7 +282,7 @@ def potential_at_points(points: np.ndarray, sources: Sources, checkpoint: Checkp
         for kernel, given in sources.steps:
             device.launch(kernel, **some, **where, **given, out=values)
 
-    _pace(target, "sums").run(effort * float(together), add, checkpoint, synchronise)
+    pace_of(1 << 20, "potential", target).run(effort * float(together), add, checkpoint, synchronise)
     synchronise()
     return device.to_host(values, n).astype(np.float64, copy=False)
 
@@ -304,12 +303,10 @@ def _slots(whole: np.ndarray, there: Any, together: int, device: "_Device", targ
 
 def _in_halves(points: np.ndarray, sources: Sources, checkpoint: Checkpoint | None) -> np.ndarray:
     """The same for one half of the points after the other."""
-
-    def told(half: int) -> Checkpoint | None:
-        return None if checkpoint is None else lambda share: checkpoint((half + share) / 2)
-
     halves = enumerate(np.array_split(points, 2))
-    return np.concatenate([potential_at_points(some, sources, told(half)) for half, some in halves])
+    return np.concatenate(
+        [potential_at_points(some, sources, part_of(checkpoint, half / 2, 0.5)) for half, some in halves]
+    )
 
 
 class _Device:
@@ -341,11 +338,6 @@ class _Device:
 
 
 _kept = Workspace(np.dtype(np.float64))
-
-
-@lru_cache
-def _pace(target: Target, step: str) -> Pace:
-    return Pace(1 << 20)
 
 
 def _wide(target: Target) -> "np.dtype[np.floating]":

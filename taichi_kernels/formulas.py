@@ -14,7 +14,7 @@ from ._taichi import kernel_from, lightly_optimised, number, quick, ti
 from .arrays import DeviceArray
 from .elementary import elementary
 from .expressions import Expression, Steps, derivatives, written_out
-from .launching import Checkpoint, Pace, indented, launch
+from .launching import Checkpoint, indented, launch, pace_of
 from .target import Target
 
 Formula = Callable[..., Expression]
@@ -151,12 +151,7 @@ def functional_at_points(
         some = {"first": min(first * _RUN, n), "last": min(last * _RUN, n)}
         launch(kernel, **some, noise=noise, density=density, weights=weights, energies=energy, potential=potential)
 
-    _pace(target).run(np.full(-(-n // _RUN), float(_RUN)), piece, checkpoint)
-
-
-@lru_cache
-def _pace(target: Target) -> Pace:
-    return Pace(1 << 18)
+    pace_of(1 << 18, "functionals", target).run(np.full(-(-n // _RUN), float(_RUN)), piece, checkpoint)
 
 
 _SPINS = {1: ("",), 2: ("_a", "_b")}

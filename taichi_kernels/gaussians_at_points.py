@@ -13,7 +13,7 @@ import numpy as np
 from ._taichi import number, quick, ti
 from .cells import CELL, sorted_into_cells, split_position
 from .elementary import exponential
-from .launching import Checkpoint, Pace, launch, sent
+from .launching import Checkpoint, launch, pace_of, part_of, sent
 from .target import Target
 
 _EDGE = 2.0
@@ -105,8 +105,9 @@ def gaussians_at_points(
         boxes = {"n_cells": last - first, "low": low[some], "high": high[some]}
         launch(kernels.count, **boxes, n=len(exponent), position=position, radius=radius, found=count[some])
 
-    asked = None if checkpoint is None else lambda share: checkpoint(0.0)
-    _pace(target, "lists").run(looks, look, asked)
+    asked = part_of(checkpoint, 0.0, 0.0)
+    lists, sums = (pace_of(1 << 18, f"{step} of Gaussians at points", target) for step in ("lists", "sums"))
+    lists.run(looks, look, asked)
     of_all = {"gaussian": gaussian, "integer": integer, "terms": np.ascontiguousarray(terms, real)}
     kept: dict[str, Any] = {}
     result = np.zeros(len(cells.placed), real)
@@ -133,7 +134,7 @@ def gaussians_at_points(
                 listed=listed[first[one] : max(first[other], first[one] + 1)],
             )
 
-        _pace(target, "lists").run(looks[begin:end], fill, asked)
+        lists.run(looks[begin:end], fill, asked)
         slots = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
         of_slots = sorted_cell[slots] - np.int32(begin)
         there = whole[slots], np.ascontiguousarray(remainder[slots], real), result[slots]
@@ -164,20 +165,10 @@ def gaussians_at_points(
                 out=some[2],
             )
 
-        before, share = (begin / len(cells), (end - begin) / len(cells))
-        told = None if checkpoint is None else _mapped(checkpoint, before, share)
-        _pace(target, "sums").run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
+        told = part_of(checkpoint, begin / len(cells), (end - begin) / len(cells))
+        sums.run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
         begin = end
     return cells.by_point(result)
-
-
-def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
-    return lambda share: checkpoint(before + length * share)
-
-
-@lru_cache
-def _pace(target: Target, step: str) -> Pace:
-    return Pace(1 << 18)
 
 
 @lru_cache

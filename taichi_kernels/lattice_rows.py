@@ -64,16 +64,19 @@ Arguments = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much the kernels deal with."""
+    """How much the kernels deal with; numbers that they take have the names of their arguments."""
 
-    primitives: int
-    rows: int
-    tables: int
-    tables_x: int
-    terms: int
-    sums: int
-    results: int  # sums, or derivatives of each
-    families: tuple[int, int, int]  # of tables along each axis
+    n_primitives: int
+    n_rows: int
+    n_tables: int
+    n_tables_x: int
+    n_terms: int
+    n_sums: int
+    n_results: int  # sums, or derivatives of each
+    nx: int
+    ny: int
+    nz: int
+    n_families: tuple[int, int, int]  # of tables along each axis
     bricks_x: int
     bricks_y: int
     bricks_z: int
@@ -83,6 +86,8 @@ class Sizes:
     sheets: int  # planes that have
     parts: int  # of the plane and column lists
     shared: int  # of them that make a part of the list of a brick
+    brick_parts: int  # of the list of a brick
+    longest: int  # rows of a part of the list of a plane or column, at most
     workers: int  # threads of a CPU, each with a list that nobody reads and room for a piece of rows
 
     @property
@@ -95,36 +100,32 @@ class Sizes:
         """All of them."""
         return self.columns * self.bricks_z
 
-    @property
-    def brick_parts(self) -> int:
-        """Parts of the list of a brick."""
-        return self.parts // self.shared
-
-    @property
-    def longest(self) -> int:
-        """Rows of a part of the list of a plane or column, at most."""
-        return -(-self.rows // self.parts)
-
 
 def sizes_of(packed: PackedSums, sheared: bool, many: bool, target: Target) -> Sizes:
     """Sizes of an evaluation; `many` says whether there are so many rows that lists are long."""
     plan, terms = packed.plan, packed.terms
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(packed.shape, BRICK, strict=True))
     group = GROUP[target.device]
-    rows = len(plan.rows)
+    n_rows = len(plan.rows)
     most, together = _GPU_PARTS[many]
-    parts = 1 if target.on_host else min(most, -(-rows // 4))
+    parts = 1 if target.on_host else min(most, -(-n_rows // 4))
     shared = 1 if target.on_host else min(together, parts)
-    sums, families = 1 if terms.ndim == 1 else len(terms), Families(packed.orders)
+    brick_parts = parts // shared
+    parts = brick_parts * shared
+    n_sums, families = 1 if terms.ndim == 1 else len(terms), Families(packed.orders)
+    nx, ny, nz = packed.shape
     return Sizes(
-        primitives=len(plan.first_table) - 1,
-        rows=rows,
-        tables=int(plan.first_table[-1]),
-        tables_x=len(plan.tables_x),
-        terms=terms.shape[-1],
-        sums=sums,
-        results=sums * len(families.places),
-        families=(len(families.x), len(families.y), len(families.z)),
+        n_primitives=len(plan.first_table) - 1,
+        n_rows=n_rows,
+        n_tables=int(plan.first_table[-1]),
+        n_tables_x=len(plan.tables_x),
+        n_terms=terms.shape[-1],
+        n_sums=n_sums,
+        n_results=n_sums * len(families.places),
+        nx=nx,
+        ny=ny,
+        nz=nz,
+        n_families=(len(families.x), len(families.y), len(families.z)),
         bricks_x=bricks_x,
         bricks_y=bricks_y,
         bricks_z=bricks_z,
@@ -132,26 +133,24 @@ def sizes_of(packed: PackedSums, sheared: bool, many: bool, target: Target) -> S
         groups_z=-(-bricks_z // group),
         layers=bricks_x if sheared else 1,
         sheets=bricks_x * BX if sheared else 1,
-        parts=parts // shared * shared,
+        parts=parts,
         shared=shared,
+        brick_parts=brick_parts,
+        longest=-(-n_rows // parts),
         workers=host_threads() if target.on_host else 0,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One evaluation: where and on what, and those arguments that do not change from piece to piece."""
+    """One evaluation: where and on what, and arguments of kernels that do not change from piece to piece."""
 
     target: Target
     sheared: bool
     orders: Orders
     space: Workspace
     sizes: Sizes
-    shape: tuple[int, ...]
-    spacing: tuple[float, ...]
-    budgets: tuple[float, ...]  # what lists of planes, columns and bricks may leave out
-    negligible: float
-    inputs: dict[str, Any]
+    inputs: Arguments
     out: Any
 
     @property
@@ -193,29 +192,35 @@ def evaluate_rows(
     plan, terms = packed.plan, packed.terms
     sizes = sizes_of(packed, shear != 0, many, target)
     least, real = float(np.min(tolerance)), target.dtype
-    budgets = [
+    plane_budget, column_budget, brick_budget = (
         least * share / n for share, n in zip(_SHARES, (sizes.parts, sizes.parts, sizes.brick_parts), strict=True)
-    ]
+    )
     negligible = 0.0
     if shear:
-        negligible = _NEGLIGIBLE * budgets[0] / sizes.primitives
-        budgets[0] *= 1 - _NEGLIGIBLE
-    weight = _ONE if sizes.sums == 1 else least / np.broadcast_to(tolerance, sizes.sums)
+        negligible = _NEGLIGIBLE * plane_budget / sizes.n_primitives
+        plane_budget *= 1 - _NEGLIGIBLE
+    step_x, step_y, step_z = packed.spacing
+    weight = _ONE if sizes.n_sums == 1 else least / np.broadcast_to(tolerance, sizes.n_sums)
     kind = "" if packed.orders == PLAIN else " of derivatives"  # a field of both would send what is there again
     inputs = {
+        "step_x": step_x,
+        "step_y": step_y,
+        "step_z": step_z,
+        "plane_budget": plane_budget,
+        "column_budget": column_budget,
+        "brick_budget": brick_budget,
+        "negligible": negligible,
         "rows": space.upload("rows" + kind, plan.rows, np.int32, 4),
         "primitive": space.upload("primitives" + kind, packed.primitives, real, 8),
         "first_table": space.upload("first_table" + kind, plan.first_table, np.int32),
         "first_table_x": space.upload("first_table_x" + kind, plan.first_table_x, np.int32),
         "table": space.upload("tables_x" + kind, plan.tables_x, np.int32, 2),
         "terms": space.upload(
-            "terms" + kind, np.ascontiguousarray(terms).reshape(-1) if sizes.sums > 1 else terms, real
+            "terms" + kind, np.ascontiguousarray(terms).reshape(-1) if sizes.n_sums > 1 else terms, real
         ),
         "weight": space.upload("weight" + kind, weight, real),
-        "families": space.upload("families" + kind, Families(packed.orders).of_results(sizes.sums), np.int32, 4),
-        "offset": space.upload(
-            "offset" + kind, _offsets(packed.spacing[1], packed.shape[0], start, shear, real), real, 2
-        ),
+        "families": space.upload("families" + kind, Families(packed.orders).of_results(sizes.n_sums), np.int32, 4),
+        "offset": space.upload("offset" + kind, _offsets(step_y, sizes.nx, start, shear, real), real, 2),
     }
     if checkpoint is not None:
         checkpoint(0.0)  # large tables take a while to be sent
@@ -225,10 +230,6 @@ def evaluate_rows(
         packed.orders,
         space,
         sizes,
-        packed.shape,
-        packed.spacing,
-        tuple(budgets),
-        negligible,
         inputs,
         view(out) if target.on_host and not isinstance(out, np.ndarray) else out,
     )
@@ -256,17 +257,17 @@ def _in_planes(call: Call, checkpoint: Checkpoint | None) -> None:
     def planes(first: int, last: int) -> None:
         columns = first * sizes.bricks_y, last * sizes.bricks_y
         bricks = columns[0] * sizes.bricks_z, columns[1] * sizes.bricks_z
-        launch(call, NONE if first else (0, sizes.primitives), first == 0, columns, bricks)
+        launch(call, NONE if first else (0, sizes.n_primitives), first == 0, columns, bricks)
 
-    most = float(sizes.bricks * sizes.rows * sizes.results)
+    most = float(sizes.bricks * sizes.n_rows * sizes.n_results)
     call.space.paces["planes"].run(np.full(sizes.bricks_x, most / sizes.bricks_x), planes, checkpoint)
 
 
 def _in_steps(call: Call, plan: Layout, checkpoint: Checkpoint | None) -> None:
     """Many rows: all at once where that is short enough; otherwise tables, lists and sums each in pieces."""
     sizes, paces = call.sizes, call.space.paces
-    everything, columns, at_once = (0, sizes.primitives), (0, sizes.columns), paces["at once"]
-    most = float(sizes.bricks * sizes.rows * sizes.results)
+    everything, columns, at_once = (0, sizes.n_primitives), (0, sizes.columns), paces["at once"]
+    most = float(sizes.bricks * sizes.n_rows * sizes.n_results)
     if checkpoint is None or at_once.fits(_MARGIN * most):
         at_once.run(np.full(1, most), lambda *_: launch(call, everything, True, columns, (0, sizes.bricks)), checkpoint)
         return
@@ -279,8 +280,8 @@ def _in_steps(call: Call, plan: Layout, checkpoint: Checkpoint | None) -> None:
     if prepared.fits(_MARGIN * most):
         prepared.run(np.full(1, most), lambda *_: launch(call, everything, True, columns), asked)
     else:
-        n_x, n_y, n_z = sizes.families
-        counts = np.diff(plan.first_table_x) * sizes.sums * n_x * sizes.bricks_x + np.diff(plan.first_table) * (
+        n_x, n_y, n_z = sizes.n_families
+        counts = np.diff(plan.first_table_x) * sizes.n_sums * n_x * sizes.bricks_x + np.diff(plan.first_table) * (
             n_y * sizes.sheets * sizes.bricks_y + n_z * sizes.bricks_z
         )
         paces["tables"].run(counts, lambda first, last: launch(call, (first, last)), asked)
@@ -293,10 +294,10 @@ def _in_steps(call: Call, plan: Layout, checkpoint: Checkpoint | None) -> None:
     asked(0.0)
     if call.target.on_host:
         depth = sizes.bricks_z
-        pairs = (rows_listed(call, "column_count", sizes.columns, 1) + 1.0) * (sizes.results * depth)
+        pairs = (rows_listed(call, "column_count", sizes.columns, 1) + 1.0) * (sizes.n_results * depth)
         paces["sums"].run(pairs, lambda first, last: launch(call, bricks=(first * depth, last * depth)), checkpoint)
     else:
-        pairs = (rows_listed(call, "brick_count", sizes.bricks, sizes.brick_parts) + 1.0) * sizes.results
+        pairs = (rows_listed(call, "brick_count", sizes.bricks, sizes.brick_parts) + 1.0) * sizes.n_results
         paces["sums"].run(pairs, lambda first, last: launch(call, bricks=(first, last)), checkpoint)
     at_once.learn(most, time.perf_counter() - begin)
 
@@ -381,12 +382,11 @@ def _arguments(call: Call) -> Arguments:
     """What kernels take beside what each launch is to do, by name: each of them takes some of it."""
     target, sizes, space = call.target, call.sizes, call.space
     group, wide = GROUP[target.device], WIDE[target.device]
-    n_x, n_y, n_z = sizes.families
+    n_x, n_y, n_z = sizes.n_families
     column_capacity, brick_capacity = _capacities(call)
     listed = (sizes.columns * sizes.parts + sizes.workers) * column_capacity
     if target.on_host:
         arrays = {
-            "workers": sizes.workers,
             "taken": space.integers("taken", (2,)),
             "factors": space.vectors("factors", (sizes.workers * BX * PIECE,), BY),
             "chosen": space.array("chosen", ti.types.vector(2, ti.i32), (sizes.workers * PLACES,)),
@@ -401,42 +401,21 @@ def _arguments(call: Call) -> Arguments:
                 "where compute_on_device cannot"
             )
         arrays = {"brick_rows": space.integers("brick_rows", (places,)), "out": call.out}
-    (nx, ny, nz), (step_x, step_y, step_z) = call.shape, call.spacing
     return {
+        **vars(sizes),
         **call.inputs,
         **arrays,
-        "n_primitives": sizes.primitives,
-        "n_rows": sizes.rows,
-        "n_tables": sizes.tables,
-        "n_tables_x": sizes.tables_x,
-        "n_terms": sizes.terms,
-        "n_sums": sizes.sums,
-        "n_results": sizes.results,
         "n_families_z": n_z,
-        "nx": nx,
-        "ny": ny,
-        "nz": nz,
-        "step_x": step_x,
-        "step_y": step_y,
-        "step_z": step_z,
-        "parts": sizes.parts,
-        "shared": sizes.shared,
-        "brick_parts": sizes.brick_parts,
-        "longest": sizes.longest,
         "column_capacity": column_capacity,
         "brick_capacity": brick_capacity,
-        "plane_budget": call.budgets[0],
-        "column_budget": call.budgets[1],
-        "brick_budget": call.budgets[2],
-        "negligible": call.negligible,
-        "x": space.vectors("x", (sizes.sums * n_x * sizes.bricks_x * sizes.tables_x,), BX),
-        "y": space.vectors("y", (n_y * sizes.sheets * sizes.bricks_y * sizes.tables * (BY // wide),), wide),
-        "z": space.vectors("z", (n_z * sizes.bricks_z * sizes.tables,), BZ),
-        "largest_x": space.reals("largest_x", (n_x * sizes.bricks_x * sizes.tables_x,)),
-        "largest_y": space.vectors("largest_y", (n_y * sizes.groups_y * sizes.layers * sizes.tables,), group),
-        "largest_z": space.vectors("largest_z", (n_z * sizes.groups_z * sizes.tables,), group),
-        "top_y": space.reals("top_y", (n_y * sizes.layers * sizes.tables,)),
-        "top_z": space.reals("top_z", (n_z * sizes.tables,)),
+        "x": space.vectors("x", (sizes.n_sums * n_x * sizes.bricks_x * sizes.n_tables_x,), BX),
+        "y": space.vectors("y", (n_y * sizes.sheets * sizes.bricks_y * sizes.n_tables * (BY // wide),), wide),
+        "z": space.vectors("z", (n_z * sizes.bricks_z * sizes.n_tables,), BZ),
+        "largest_x": space.reals("largest_x", (n_x * sizes.bricks_x * sizes.n_tables_x,)),
+        "largest_y": space.vectors("largest_y", (n_y * sizes.groups_y * sizes.layers * sizes.n_tables,), group),
+        "largest_z": space.vectors("largest_z", (n_z * sizes.groups_z * sizes.n_tables,), group),
+        "top_y": space.reals("top_y", (n_y * sizes.layers * sizes.n_tables,)),
+        "top_z": space.reals("top_z", (n_z * sizes.n_tables,)),
         "plane_count": space.integers("plane_count", (sizes.bricks_x * sizes.parts,)),
         "plane_rows": space.integers("plane_rows", (sizes.bricks_x * sizes.parts * sizes.longest,)),
         "column_count": space.integers("column_count", (sizes.columns * sizes.parts,)),

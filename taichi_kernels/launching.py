@@ -1,7 +1,8 @@
 """How kernels are launched: at once, or in pieces, between which somebody may look at how far it is, or end it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,11 @@ _FASTER = 4.0
 """Times by which the next piece may be larger or smaller."""
 
 
+def part_of(checkpoint: Checkpoint | None, before: float, length: float) -> Checkpoint | None:
+    """What a part of some work calls with its own share, for a checkpoint of the whole."""
+    return None if checkpoint is None else lambda share: checkpoint(before + length * share)
+
+
 class Pace:
     """How much work of one kind makes a piece, learned from the pieces before.
 
@@ -208,3 +214,9 @@ class Pace:
         if self.tells(size) or seconds > PIECE:
             wanted = size * PIECE / max(seconds, 1e-6)
             self.work = min(max(wanted, self.work / _FASTER), self.work * _FASTER)
+
+
+@cache
+def pace_of(first: float, *kind: Hashable) -> Pace:
+    """The pace of one kind of work in this process; `first` is how much its first piece is."""
+    return Pace(first)

@@ -28,7 +28,7 @@ from ._taichi import number, ti
 from .arrays import allocate, array_of
 from .cells import CELL, split_position
 from .devices import probe
-from .launching import Pace, launch
+from .launching import launch
 from .target import Target
 
 _LANES = 8
@@ -105,12 +105,6 @@ def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, t
         }
         parts = min(_PARTS, -(-n // _CHARGES_A_PART))
     return ChargesOnDevice(n, parts, arrays, target)
-
-
-@lru_cache
-def pace_of_charges(target: Target) -> Pace:
-    """How many points times charges make a piece for `potential_of_charges`."""
-    return Pace(1 << 22)
 
 
 def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.ndarray:

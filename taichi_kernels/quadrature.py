@@ -27,7 +27,7 @@ from .cells import CELL
 from .devices import probe
 from .hermite_tables import powers_of
 from .kept_arrays import KeptArrays
-from .launching import Checkpoint, Pace, synchronise
+from .launching import Checkpoint, pace_of, part_of, synchronise
 from .quadrature_kernels import WRITTEN_OUT, density_kernel, looping_kernels, moments_kernel, threads_of
 from .quadrature_lists import GaussianGroups, Lists, PointCells
 from .target import Target
@@ -308,13 +308,8 @@ def _run(
     target: Target, kind: tuple, work: np.ndarray, piece: Any, checkpoint: Checkpoint | None, step: int, steps: int
 ) -> None:
     """Work in pieces, one of several steps."""
-    told = None if checkpoint is None else lambda share: checkpoint((step + share) / steps)
-    _pace(target, kind).run(work, piece, told, synchronise)
-
-
-@lru_cache
-def _pace(target: Target, kind: tuple) -> Pace:
-    return Pace(1 << 16)
+    told = part_of(checkpoint, step / steps, 1 / steps)
+    pace_of(1 << 16, "quadrature", target, *kind).run(work, piece, told, synchronise)
 
 
 @lru_cache

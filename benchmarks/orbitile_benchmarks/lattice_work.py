@@ -33,17 +33,18 @@ def latest_work(plan: Layout, precision: str) -> Work:
     ValueError
         When the latest call was for another layout, so that its lists are gone.
     """
-    spaces = [workspace_of(np.dtype(precision), use) for use in ("products", "few rows", "many rows")]
-    for space in spaces:
+    for use in ("products", "few rows", "many rows"):
+        space = workspace_of(np.dtype(precision), use)
         space.forget_lost()
-    space = next((space for space in spaces if space.latest is not None and space.latest[0] is plan), None)
-    if space is None or space.latest is None:
+        if space.latest is not None and space.latest[0] is plan:
+            break
+    else:
         raise ValueError("the lists of that call are gone: another one came after it")
-    if space.latest[2] is None:
-        words = space.integers("masks", (space.latest[1],)).to_numpy()[: space.latest[1]]
+    _, n_counts, listed = space.latest
+    if listed is None:
+        words = space.integers("masks", (n_counts,)).to_numpy()[:n_counts]
         kept = int(np.unpackbits(words.view(np.uint8)).sum())
         return Work(kept, kept * BX * BY * BZ)
-    _, n_counts, listed = space.latest
     pairs = int(space.integers("brick_count", (n_counts,)).to_numpy()[:n_counts].sum())
     name, n_lists, capacity = listed
     counts = space.integers(f"{name}_count", (n_lists,)).to_numpy()[:n_lists]

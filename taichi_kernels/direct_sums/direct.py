@@ -25,7 +25,7 @@ from .._taichi import number, ti
 from ..arrays import DeviceArray
 from ..cells import CELL, split_position
 from ..kept_arrays import KeptArrays
-from ..launching import Checkpoint, Pace, launch
+from ..launching import Checkpoint, launch, pace_of
 from ..target import Target
 from .shells import BRICK, BX, BY, BZ, LANES, Place, Shells, bricks_of
 
@@ -99,19 +99,7 @@ def direct_on_lattice(
         )
 
     work = np.full(layers, float(BX * ny * nz * max(len(step), 1)))
-    _pace_of_bricks(radial, target).run(work, evaluate, checkpoint)
-
-
-@lru_cache
-def _pace_of_bricks(radial: str, target: Target) -> Pace:
-    """How many points times atoms make a piece for `direct_on_lattice`."""
-    return Pace(1 << 20)
-
-
-@lru_cache
-def pace_of_points(radial: str, target: Target) -> Pace:
-    """How many points times atoms make a piece for `direct_at_points`."""
-    return Pace(1 << 20)
+    pace_of(1 << 20, "direct sum on a lattice", radial, target).run(work, evaluate, checkpoint)
 
 
 def direct_at_points(

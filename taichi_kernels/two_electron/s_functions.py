@@ -31,7 +31,7 @@ from numpy.polynomial import chebyshev
 from .._taichi import number, ti
 from ..arrays import to_numpy
 from ..kept_arrays import KeptArrays
-from ..launching import Checkpoint, Pace, launch
+from ..launching import Checkpoint, launch, pace_of
 from ..target import Target
 
 MAPPINGS = {"1B1CI": "per_block", "1T1CI": "per_contracted", "1T1PI": "per_primitive"}
@@ -177,16 +177,10 @@ def integrals_of_s_functions(
             launch(kernel, **where, threshold=threshold, **operands)
 
     work = np.maximum(np.diff(ends), 1) * float(of_product)
-    _pace(mapping, target).run(work, some, checkpoint)
+    pace_of(1 << 22, "primitive integrals", mapping, target).run(work, some, checkpoint)
     if target.on_host:
         return lambda: out.reshape(n, width)
     return lambda: to_numpy(out, np.empty(n * width, real)).reshape(n, width)
-
-
-@lru_cache
-def _pace(mapping: str, target: Target) -> Pace:
-    """How many primitive integrals make a piece."""
-    return Pace(1 << 22)
 
 
 @lru_cache

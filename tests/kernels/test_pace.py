@@ -73,7 +73,7 @@ def test_short_calls_at_points_launch_as_often_whether_somebody_watches_or_not(f
     from taichi_kernels.launching import launch
 
     for module in (electrostatics, gaussians_at_points):
-        monkeypatch.setattr(module, "_pace", lambda *_: Pace(1))
+        monkeypatch.setattr(module, "pace_of", lambda *_: Pace(1))
     launched = []
 
     def counting(kernel, **arguments):
