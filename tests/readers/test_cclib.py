@@ -11,8 +11,8 @@ import orbitile as ob
 from orbitile.base.errors import ConventionError, FileError
 from orbitile.gaussians.orthonormality import checked
 from orbitile.readers import cclib as reader
-from orbitile.readers._logs.orbitals import nwchem_basis
-from orbitile.readers._logs.programs import PROGRAMS
+from orbitile.readers._logs import PROGRAMS
+from orbitile.readers.cclib import nwchem_basis
 from tests.conftest import SAMPLES
 from tests.oracle import basis_functions, orbital
 
@@ -394,7 +394,7 @@ def test_an_energy_of_zero_is_none():
 
 def test_gamess_orbitals_over_orthogonal_functions_are_passed_over():
     """NPRINT=9 prints them below the orbitals, under the same heading between dashes."""
-    from orbitile.readers._logs.parsing import _orthogonal_basis
+    from orbitile.readers._logs import _orthogonal_basis
 
     parser, dashes = SimpleNamespace(), 10 * " " + 41 * "-"
     lines = [
@@ -479,7 +479,7 @@ def test_the_geometry_is_the_one_of_the_orbitals():
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY"]}, ConventionError, "3 labelled basis functions, expected 4"),
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY", "He1_2S"]}, ConventionError, "do not cover p shell 1 of atom 1"),
         ({"mocoeffs": [2 * np.eye(4)]}, ConventionError, "off by more than its digits explain"),
-        ({"gbasis": [[("S", [(0.5, 1.0)])]] * 2}, FileError, "basis set of 2 atoms, expected 1"),
+        ({"gbasis": [[("S", [(0.5, 1.0)])]] * 2}, FileError, "expected a basis set of 1 atoms, got 2"),
         ({"gbasis": [[("S", [(0.5, 0.0)])]]}, FileError, "a function without coefficients on atom 1"),
         ({"moenergies": [np.zeros(4)] * 2, "homos": [0, 0]}, FileError, "energies of two spins, but orbitals of one"),
     ],
@@ -564,7 +564,7 @@ def test_files_that_are_no_logs(tmp_path, content, capfd):
 def test_occupied_orbitals_that_are_not_read_are_no_density():
     coefficients = np.eye(4)
     coefficients[0] = np.nan
-    with pytest.raises(FileError, match="orbitals of 2 electrons are not printed in this Gaussian log"):
+    with pytest.raises(FileError, match="no orbitals of 2 electrons in this Gaussian log"):
         convert(helium(mocoeffs=[coefficients]))
 
 
@@ -599,7 +599,7 @@ def test_functions_that_openmolcas_does_not_count():
 
 def convert_unchecked(data, program):
     """Coefficients in our order, whose functions overlap here."""
-    from orbitile.readers._logs.orbitals import _by_label, basis_of, decoded
+    from orbitile.readers.cclib import _by_label, basis_of, decoded
 
     functions = [decoded(label, PROGRAMS[program]) for label in data.aonames]
     basis = basis_of(data, PROGRAMS[program], Path("some.log"))

@@ -13,13 +13,12 @@ from taichi_kernels.layout import PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ..base.watch import checkpoint, stage
-from ..gaussians.bisection import box_outside_which
-from ..gaussians.expansion import GaussianExpansion, origin_of, radial_bounds
+from ..gaussians.expansion import GaussianExpansion, box_outside_which, origin_of, radial_bounds
 from ..gaussians.kernels._sums import MANY, PLANES, at_points, in_double, on_slabs, shares_derivatives
 from ..gaussians.kernels._tolerances import tolerances
 from ..model.derived import Derived
 from ..model.lattice import Lattice
-from ._field import Field, PointEvaluator, SlabEvaluator
+from . import Field, PointEvaluator, SlabEvaluator
 
 Reals = NDArray[np.floating]
 

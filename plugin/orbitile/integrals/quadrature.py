@@ -1,4 +1,4 @@
-r"""Densities at the points of a grid, and what acts on densities at these points, on the list of Hermite Gaussians.
+r"""Densities at the points of a grid, and what acts on densities there, on the list of Hermite Gaussians.
 
 .. math::  \rho(r_g) = \sum_P \sum_n H_n L_n(r_g), \qquad
     v_n = \sum_g \left[ a_g L_n(r_g) + b_g \cdot \nabla L_n(r_g) \right]
@@ -12,14 +12,19 @@ two basis functions that it carries can matter there: with A and B the centres, 
 where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times
 the weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on
 any density matrix.
+
+**Exchange and correlation** of a density have the energy and the potential
+
+.. math::  E = \sum_g w_g\, f(\rho_g, \nabla\rho_g), \qquad
+    v_n = \sum_g w_g \left[ \frac{\partial f}{\partial \rho} L_n(r_g)
+        + \frac{\partial f}{\partial \nabla\rho} \cdot \nabla L_n(r_g) \right]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,10 +34,14 @@ from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.errors import DeviceError
 from ..base.watch import watcher
-from ..gaussians.packing import MergedPrimitives, polynomial_powers
+from ..gaussians.expansion import polynomial_powers
+from ..gaussians.multipoles import hermite_terms
+from ..gaussians.packing import MergedPrimitives
 from ..model.derived import Derived
+from .functionals import Functional, at_points
 from .grids import Grid
 from .pairs import Pairs
 
@@ -40,11 +49,15 @@ if TYPE_CHECKING:
     from taichi_kernels.quadrature import QuadratureSums
     from taichi_kernels.quadrature_lists import GaussianGroups, Lists, PointCells
 
-Reals = NDArray[np.float64]
 
 LEFT_OUT = {"single": 1e-11, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
+
+
+NOISE = {"single": 1e-6, "double": 1e-13}
+"""What the density of a spin at a point may be off by, as a share of the whole density there: both are sums of the same
+Gaussians with coefficients of either sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +144,15 @@ class Quadrature:
             terms = [part.polynomials(blocks[part.degree].of(of_spin)) for part in self._parts]
             self.sums.add_density(terms, columns, spin, watcher())
 
-    def values(self, point_values: NDArray[np.floating], raised: bool = False) -> Reals:
+    def values_of(self, columns: Any, spin: int, raised: bool = False) -> Reals:
         """What the Hermite Gaussians of the list make of values and vectors at the points; the adjoint of `density`.
 
         Parameters
         ----------
-        point_values : ndarray, shape (1 or 4, n_points)
-            a, or a and the components of b, with the weights.
+        columns : array, shape (n_spins, 1 or 4, n_points)
+            On the device: a, or a and the components of b, with the weights.
+        spin
+            Of which of them.
         raised
             For the list that is raised by one degree, which derivatives ask for.
 
@@ -146,13 +161,7 @@ class Quadrature:
         ndarray, shape (n_coefficients,)
             Of the list, or the raised one.
         """
-        columns = self.sums.columns("values", 1, len(point_values))
-        self.sums.from_numpy(columns, np.asarray(point_values)[None])
-        return self.values_of(columns, 0, raised)
-
-    def values_of(self, columns: Any, spin: int, raised: bool = False) -> Reals:
-        """The same for values on the device, shape (n_spins, 1 or 4, n_points), of one spin."""
-        gaussians = self.pairs.list.raised() if raised else self.pairs.list
+        gaussians = self.pairs.list.raised if raised else self.pairs.list
         result = np.zeros(gaussians.n_coefficients)
         blocks = {block.degree: block for block in gaussians.blocks}
         all_moments = self.sums.moments(columns, spin, int(raised), watcher())
@@ -333,17 +342,11 @@ def _largest_coefficients(primitives: MergedPrimitives) -> Reals:
 
 @lru_cache
 def _monomials(degree: int) -> Reals:
-    r"""Products of Hermite polynomials (rows) as sums of monomials (columns), both in the order of `powers_of`.
-
-    .. math::  H_t(y) = \sum_k \frac{(-1)^k\, t!}{k!\, (t - 2k)!} (2y)^{t - 2k}
-    """
+    """Products of Hermite polynomials (rows) as sums of monomials (columns), both in the order of `powers_of`."""
     orders = powers_of(degree)
     place = {order: n for n, order in enumerate(orders)}
     along = [
-        [
-            (t - 2 * k, (-1) ** k * factorial(t) // (factorial(k) * factorial(t - 2 * k)) * 2 ** (t - 2 * k))
-            for k in range(t // 2 + 1)
-        ]
+        [(power, (-1) ** k * factor * 2**power) for k, (power, factor) in enumerate(hermite_terms(t))]
         for t in range(degree + 1)
     ]
     result = np.zeros((len(orders), len(orders)))
@@ -354,3 +357,79 @@ def _monomials(degree: int) -> Reals:
                     result[row, place[i, j, k]] = x * y * z
     result.setflags(write=False)
     return result
+
+
+# ---- exchange and correlation
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangeCorrelation:
+    """Exchange and correlation.
+
+    Attributes
+    ----------
+    energy : float
+        In hartree.
+    electrons : tuple of float
+        Of each spin, or of both together, as the grid has them: how far they are off tells how good it is.
+    values : tuple of ndarray, shape (n_coefficients,)
+        Derivatives of the energy with respect to the coefficients of each spin, in hartree; `to_matrix` makes matrices
+        of them.
+    """
+
+    energy: float
+    electrons: tuple[float, ...]
+    values: tuple[Reals, ...]
+
+
+def exchange_correlation(
+    quadrature: Quadrature, coefficients: Sequence[Reals], functional: Functional, raised: bool = False
+) -> ExchangeCorrelation:
+    """Exchange and correlation of a density.
+
+    Parameters
+    ----------
+    quadrature
+        Grid and products of basis functions, on the device of the current session.
+    coefficients : one or two ndarrays, shape (n_coefficients,)
+        The density on the list: of all electrons, or of alpha and of beta electrons.
+    functional
+        Of density and gradient.
+    raised
+        Values for the list that is raised by one degree instead, which forces ask for.
+    """
+    if len(coefficients) > 1 and functional.needs_gradient and quadrature.sums.in_double and not raised:
+        # where a spin has almost no density its potential depends on digits that single precision does not have
+        quadrature = quadrature.in_precision(Target(quadrature.target.device, "double"))
+    density = quadrature.densities(coefficients, functional.needs_gradient)
+    found = of_densities(quadrature, density, functional, raised)
+    if quadrature.target.precision == "double" or raised:
+        return found
+    # an error of a coefficient is the same at all points, so it adds up in the energy; to first order it is known
+    lost = sum(float(quadrature.lost(one) @ of_spin) for one, of_spin in zip(coefficients, found.values, strict=True))
+    return replace(found, energy=found.energy + lost)
+
+
+def of_densities(
+    quadrature: Quadrature, density: Any, functional: Functional, raised: bool = False, exact: bool = False
+) -> ExchangeCorrelation:
+    """The same of densities at the points, as `Quadrature.densities` leaves them: `exact` or not."""
+    noise = NOISE["double" if exact else quadrature.target.precision]
+    sums = quadrature.sums
+    n_spins, n_columns = density.shape[:2]
+    energy = sums.energies
+    potential = sums.columns("potential", n_spins, n_columns)
+    if sums.in_double and functional.by_kernel:
+        from taichi_kernels.formulas import functional_at_points
+
+        functional_at_points(functional, density, sums.weights, energy, potential, quadrature.target, watcher(), noise)
+    else:
+        columns = np.ascontiguousarray(sums.to_numpy(density), np.float64)
+        of_points, potentials = at_points(functional, columns, quadrature.target, noise)
+        sums.from_numpy(energy, of_points * quadrature.weights)
+        sums.from_numpy(potential, potentials * quadrature.weights)
+    return ExchangeCorrelation(
+        sums.total(energy),
+        tuple(sums.electrons(density, spin) for spin in range(n_spins)),
+        tuple(quadrature.values_of(potential, spin, raised) for spin in range(n_spins)),
+    )

@@ -25,8 +25,7 @@ from taichi_kernels.target import Target
 from ...base.errors import DeviceError, LatticeError
 from ...base.watch import checkpoint
 from ...model.lattice import Lattice
-from ..expansion import GaussianExpansion
-from ..packing import polynomial_powers
+from ..expansion import GaussianExpansion, polynomial_powers
 from . import Points, PreparedOrbital, Slabs
 from ._sums import in_frame
 

@@ -12,14 +12,13 @@ from ...evaluation.boxes import enclosing_lattice
 from ...evaluation.colouring import coloured
 from ...evaluation.default_isovalue import default_isovalue
 from ...evaluation.lattices import compute
-from ...evaluation.requests import field_of
+from ...evaluation.requests import FileReferences, field_of
 from ...evaluation.surfaces import absence_explained
 from ...fields import as_drawn
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...readers import load_trajectory
-from ...readers._references import FileReferences
 from ...scenes.web import Slide
 from ...session.isovalue_range import range_about
 from ...session.pages import bare_slide, slide_of
