@@ -245,14 +245,12 @@ def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
 
     Arrays have to be of the types that the kernel declares, and those of NumPy C-ordered.
     """
-    if COMPILER != "taichi":  # its own call is quick
-        return kernel
 
     @functools.wraps(kernel)
     def launched(**arguments: Any) -> None:
         launch = _launches.get(launched)
         if launch is None:
-            if running() != "cpu":
+            if COMPILER != "taichi" or running() != "cpu":  # the own call of the other one is quick
                 call(kernel, arguments)
                 return
             launch = _launches[launched] = Launch(kernel, arguments)
