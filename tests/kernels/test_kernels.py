@@ -130,7 +130,7 @@ def tabulated(function, arguments: np.ndarray, precision: str) -> np.ndarray:
             out[i] = function(x[i])
 
     x, out = arguments.astype(precision), np.empty(len(arguments), precision)
-    launch(evaluate, len(x), x, out)
+    launch(evaluate, n=len(x), x=x, out=out)
     return out.astype(np.float64)
 
 
