@@ -237,7 +237,7 @@ def strays():
     window = panel()
     if window is not None:
         listed = [window.molecule_box.itemText(at) for at in range(window.molecule_box.count())]
-        if "defect" in window.status.text():
+        if "internal error" in window.status.text():
             found.append(window.status.text())
         if listed != list(molecules):
             found.append(f"the window lists {listed}, PyMOL has {list(molecules)}")
