@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..gaussians.kinetic_energy import kinetic_energy
 from ..model.core_potentials import believable, is_usual
-from ..model.derived import Derived
 from ..model.elements import SYMBOLS
 from ..model.units import angstrom
 from ..model.wavefunction import Orbitals, Shell, Wavefunction
@@ -45,7 +45,7 @@ def notes(wavefunction: Wavefunction) -> tuple[str, ...]:
     return _NOTES.of(wavefunction, None, make)
 
 
-_NOTES = Derived[tuple[str, ...]](most=1)
+_NOTES = Derived[tuple[str, ...]]("numbers")
 
 
 def _of_electrons(wavefunction: Wavefunction) -> list[str]:

@@ -1,4 +1,4 @@
-"""One field on a Dask cluster: slabs of its lattice are tasks, and what they are is in `plans`.
+"""One field on a Dask cluster: slabs of its lattice are tasks.
 
 A worker of the cluster computes on the device of its process: `ORBITILE_DEVICE` there, or the best that there is. The
 slabs are those of one device, and so are the values.
@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.memory import share
 from ..base.watch import Watch, checkpoint, tell
 from ..exporters import zarr as stores
 from ..fields import Field
@@ -27,14 +28,10 @@ from ..model.wavefunction import Wavefunction
 from ..workers import ahead, awaited, first_done
 from ..workers.dask import DaskExecutor, dask_executor
 from .devices import Cluster
-from .plans import Plan, compute_planes, compute_slab
-from .several_devices import Task, ending_as_a_device, planned
+from .several_devices import Plan, Task, compute_planes, compute_slab, ending_as_a_device, planned
 from .slabs import Cuts
 
 _Result = TypeVar("_Result")
-
-_HELD = 2 << 30
-"""Bytes of slabs that are asked for at once, at most, where they come to this process."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ class ClusterTask:
             return ahead(self.executor)
         planes = max(stop - start for start, stop in cuts)
         size = planes * self.task.shape[1] * self.task.shape[2] * self.task.dtype.itemsize
-        return max(2, min(ahead(self.executor), _HELD // size))
+        return max(2, min(ahead(self.executor), share("slabs under way", size)))
 
 
 def _is_seen(store: Path) -> bool:

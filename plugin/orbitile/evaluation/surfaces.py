@@ -21,10 +21,9 @@ from ..surfaces.isovalue import on_faces, positive_isovalue
 from .boxes import enclosing_lattice
 from .devices import device_session, dtype_of
 from .lattices import compute
-from .memory import fits_device, require_memory
-from .periodic import launches, on_slabs
 from .points import evaluate
 from .requests import field_of
+from .slabs import fits_device, launches, on_slabs, require_lattice
 
 
 def compute_surface(
@@ -95,7 +94,7 @@ def compute_surface(
                 on_device(0, lattice.shape[0], values)
                 tell(1.0)
                 return isosurface_in_session(values, lattice, isovalue, resolved.quantity, resolved.unit, target)
-            require_memory(lattice, dtype.itemsize + working_bytes(dtype), "and its isosurface ")
+            require_lattice(lattice, dtype.itemsize + working_bytes(dtype), " and its isosurface")
             volume = compute(wavefunction, resolved, lattice, device=device, precision=precision)
         checkpoint(1.0)
         with absence_explained(resolved, isovalue):

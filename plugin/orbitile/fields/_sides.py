@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arguments import atoms_in
+from ..base.caches import Derived
 from ..base.errors import FieldError, OrbitileError
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, reach
 from ..gaussians.promolecule import promolecular_density
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._sums import SumField, enclosing_box
 
@@ -59,7 +59,7 @@ def sides_of(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
     return _SIDES.of(wavefunction, key, lambda: _made(wavefunction, field, key))
 
 
-_SIDES = Derived[Sides](most=4)
+_SIDES = Derived[Sides]("sums of Gaussians")
 
 
 def _made(wavefunction: Wavefunction, field: str, listed: str) -> Sides:

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..base.watch import checkpoint, stage
 from ..gaussians.bisection import box_outside_which
 from ..gaussians.expansion import GaussianExpansion, radial_bounds
 from ..gaussians.kernels._sums import at_points, in_double, on_slabs
 from ..gaussians.kernels._tolerances import tolerances
-from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ._combining import Combine, combined
 from ._field import Field, PointEvaluator, SlabEvaluator
@@ -155,7 +155,7 @@ class SumField(Field):
 _FARTHEST, _WIDTH = 60.0, 0.02
 """Distance in bohr from the last Gaussian within which a face of a box is looked for, and how exactly."""
 
-_MAGNITUDES = Derived[float](most=2)
+_MAGNITUDES = Derived[float]("numbers")
 
 
 def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from taichi_kernels.expressions import Value, sqrt
 
+from ..base.caches import Derived
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative
 from ..gaussians.products import kinetic_products
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._field import References
 from ._sums import SumField
@@ -65,7 +65,7 @@ def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpa
     return _DERIVATIVES.of(wavefunction, ("kinetic", which), make)[0]
 
 
-_DERIVATIVES = Derived[tuple[GaussianExpansion, ...]](most=12)
+_DERIVATIVES = Derived[tuple[GaussianExpansion, ...]]("sums of Gaussians")
 
 
 def norm(x: Value, y: Value, z: Value) -> Value:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..base.watch import checkpoint, watcher
 from ..gaussians.bisection import fallen
 from ..gaussians.expansion import integrals
@@ -21,7 +22,6 @@ from ..gaussians.multipoles import DISTANCES, Class, FarField, far_field
 from ..gaussians.products import TOLERANCE
 from ..model.cell import molecules_only
 from ..model.charges import PointCharges
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._field import Field, PointEvaluator, References
 from .density import density_of
@@ -244,10 +244,10 @@ def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
     return _CANCELLATIONS.of(field, None, make)
 
 
-_MOMENTS = Derived[tuple[NDArray[np.float64], tuple[float, float, float]]](most=1)
-_FAR_FIELDS = Derived[FarField](most=4)
-_CANCELLATIONS = Derived[bool](most=1)
-_SENT: Derived[Sources] = Derived(most=1)
+_MOMENTS = Derived[tuple[NDArray[np.float64], tuple[float, float, float]]]("sums of Gaussians")
+_FAR_FIELDS = Derived[FarField]("sums of Gaussians")
+_CANCELLATIONS = Derived[bool]("numbers")
+_SENT: Derived[Sources] = Derived("arrays on a device")
 """By how often the device was started too: what was on it before is lost."""
 
 

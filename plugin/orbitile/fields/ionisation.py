@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from taichi_kernels.expressions import Value, at_least
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
-from ..model.derived import Derived
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Orbitals, Wavefunction
 from ._fading import DECADE, density_at, faded
@@ -76,7 +76,7 @@ def _sums_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, GaussianExp
     return weighted, density_of(wavefunction)
 
 
-_SUMS = Derived[tuple[GaussianExpansion, GaussianExpansion]](most=2)
+_SUMS = Derived[tuple[GaussianExpansion, GaussianExpansion]]("sums of Gaussians")
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.localised.localisation import count_of, localised, why_not
 from ..gaussians.localised.schemes import SCHEMES, Scheme
-from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
 from ._field import References
-from .orbital import Orbital
+from .orbital import Orbital, size_of
 
 PRIORITY = 95
 GROUP = "Localised orbitals"
@@ -68,7 +68,7 @@ class LocalisedOrbital(Orbital):
         return name
 
 
-_ORBITALS = Derived[LocalisedOrbital](most=16)
+_ORBITALS = Derived[LocalisedOrbital]("orbitals", size=size_of)
 """By name."""
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
 from ..gaussians.expansion import GaussianExpansion
@@ -29,7 +30,6 @@ from ..gaussians.kernels._sums import MANY, in_double, on_slabs
 from ..gaussians.kernels._tolerances import tolerances
 from ..gaussians.localised.schemes import SCHEMES
 from ..gaussians.packing import PackedShells, merged_primitives, packed_shells
-from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.wavefunction import DAMAGED, Spin, Wavefunction
 from ._degenerate import degenerate_with
@@ -260,7 +260,7 @@ class Orbital(Field):
         return evaluate
 
 
-_RADIAL_TABLES = Derived[RadialTables](most=1)
+_RADIAL_TABLES = Derived[RadialTables]("packed functions")
 
 
 def tables_of(packed: PackedShells) -> RadialTables:
@@ -268,9 +268,14 @@ def tables_of(packed: PackedShells) -> RadialTables:
     return _RADIAL_TABLES.of(packed, None, lambda: radial_tables(packed))
 
 
-_WITH_KERNELS = Derived[Orbital](most=16)
+def size_of(orbital: Orbital) -> int:
+    """Bytes of the coefficients that an orbital gets when it is computed; the wavefunction is not its own."""
+    return 3 * 8 * orbital.wavefunction.n_basis
 
-_ORBITALS = Derived[Orbital](most=16)
+
+_WITH_KERNELS = Derived[Orbital]("orbitals", size=size_of)
+
+_ORBITALS = Derived[Orbital]("orbitals", size=size_of)
 """By name: the same orbital is asked for again and again, for its isovalue, its lattice, its values."""
 
 

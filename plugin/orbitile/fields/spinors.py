@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..base.watch import checkpoint
 from ..gaussians.extent import Spread, spread_of
 from ..gaussians.kernels._sums import PLANES
 from ..gaussians.packing import packed_shells
-from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import Wavefunction
@@ -64,7 +64,7 @@ def parts_of(spinors: Spinors) -> NDArray[np.float64]:
     return Spinors(turned, spinors.occupations).parts()
 
 
-_PARTS = Derived[Wavefunction](most=1)
+_PARTS = Derived[Wavefunction]("orbitals")
 
 
 def _real(wavefunction: Wavefunction) -> Wavefunction:

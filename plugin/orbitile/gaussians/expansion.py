@@ -14,8 +14,8 @@ from math import gamma
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..base.watch import checkpoint
-from ..model.derived import Derived
 from .bisection import all_fallen
 from .packing import polynomial_powers
 
@@ -257,8 +257,8 @@ def reaching(expansion: GaussianExpansion, limit: float, order: int = 0) -> Gaus
     return _REACHING.of(expansion, (limit, order), make)
 
 
-_REACHES = Derived[Reals](most=4)
-_REACHING = Derived[GaussianExpansion](most=4)
+_REACHES = Derived[Reals]("sums of Gaussians")
+_REACHING = Derived[GaussianExpansion]("sums of Gaussians")
 
 
 def _reach(expansion: GaussianExpansion, limit: float, order: int) -> Reals:

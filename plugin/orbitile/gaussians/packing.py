@@ -45,9 +45,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..model.cell import cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
-from ..model.derived import Derived
 from ..model.wavefunction import Basis, Shell, Wavefunction
 from .block_matrix import block_matrix, starts_of
 
@@ -252,7 +252,7 @@ class _Plan:
         )
 
 
-_PACKED = Derived[tuple[PackedShells, MergedPrimitives, _Plan]](most=1)
+_PACKED = Derived[tuple[PackedShells, MergedPrimitives, _Plan]]("packed functions")
 
 _plans_lock = threading.Lock()
 _plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()

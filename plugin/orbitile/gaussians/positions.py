@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..base.watch import checkpoint
 from ..model.cell import molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
-from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
 from .overlap import Matrix, shell_overlap
 
@@ -43,7 +43,7 @@ class Enlarged:
     times: tuple[csr_matrix, csr_matrix, csr_matrix]
 
 
-_ENLARGED = Derived[Enlarged](most=1)
+_ENLARGED = Derived[Enlarged]("packed functions")
 
 
 def enlarged(wavefunction: Wavefunction) -> Enlarged:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
 from ..gaussians.packing import polynomial_powers
-from ..model.derived import Derived
 from .pairs import Pairs, terms
 
 if TYPE_CHECKING:
@@ -141,4 +141,4 @@ def _tables(a: int, b: int) -> tuple[Entries, Entries, tuple[int, int, int]]:
     return to_orders, to_block, (len(orders), n_rows, n_columns)
 
 
-_MAPS: Derived[HermiteMap] = Derived(most=1)
+_MAPS: Derived[HermiteMap] = Derived("pairs of functions")

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..gaussians.expansion import starts, term_counts
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
-from ..model.derived import Derived
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList
 from .hermite_map import to_matrix
@@ -111,7 +111,7 @@ def derivative_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) 
     return _DERIVATIVES.of(basis, tolerance, make)
 
 
-_DERIVATIVES = Derived[Pairs](most=1)
+_DERIVATIVES = Derived[Pairs]("pairs of functions")
 
 
 def _derivative(primitives: MergedPrimitives, axis: int) -> csr_matrix:

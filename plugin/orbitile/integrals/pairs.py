@@ -21,11 +21,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..base.watch import checkpoint
 from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
 from ..model.cell import molecules_only
-from ..model.derived import Derived
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList, odd_factorial
 
@@ -92,7 +92,7 @@ class Pairs:
     classes: tuple[PairClass, ...]
 
 
-_PAIRS = Derived[Pairs](most=2)
+_PAIRS = Derived[Pairs]("pairs of functions")
 
 
 def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs:
@@ -323,4 +323,4 @@ def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.int
     return largest * most[p] * most[q] * np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z**-2.5)
 
 
-_TERM_WEIGHTS = Derived[tuple[Reals, Reals]](most=1)
+_TERM_WEIGHTS = Derived[tuple[Reals, Reals]]("pairs of functions")

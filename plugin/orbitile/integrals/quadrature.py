@@ -29,10 +29,10 @@ from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
 from ..base.errors import DeviceError
 from ..base.watch import watcher
 from ..gaussians.packing import MergedPrimitives, polynomial_powers
-from ..model.derived import Derived
 from .grids import Grid
 from .pairs import Pairs
 
@@ -229,7 +229,7 @@ class _Part:
         return _FACTORS.of(self, degree, make)
 
 
-_FACTORS = Derived[tuple[Reals, Reals]](most=2)
+_FACTORS = Derived[tuple[Reals, Reals]]("pairs of functions")
 
 
 def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..gaussians.overlap import own_overlap
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 
 _LEAST = 1e-10
@@ -34,7 +34,7 @@ class _Frame:
     projectors: Reals
 
 
-_FRAMES = Derived[_Frame](most=1)
+_FRAMES = Derived[_Frame]("pairs of functions")
 
 
 def extrapolated_densities(before: Sequence[Wavefunction], overlap: Reals) -> Reals:

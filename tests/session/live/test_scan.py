@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from orbitile import OrbitileError, load, load_trajectory
+from orbitile.base import caches
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation
@@ -211,10 +212,9 @@ def test_known_geometries_are_found_where_they_are(benzene, tmp_path):
 
 
 def test_the_oldest_known_geometries_are_forgotten(benzene, monkeypatch):
-    from orbitile.session.live import known_geometries
-
-    monkeypatch.setattr(known_geometries, "_BYTES", 2 * benzene.alpha.coefficients.nbytes)
     known = KnownGeometries()
+    account = caches._accounts["geometries of live molecules"]
+    monkeypatch.setattr(account, "n_bytes", 2 * (benzene.alpha.coefficients.nbytes + caches._ENTRY))
     for n in range(4):
         known.add(_converged(benzene.positions + n, benzene, __file__))
     assert [known.at(benzene.positions + n) is not None for n in range(4)] == [False, False, True, True]

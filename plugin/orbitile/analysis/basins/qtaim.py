@@ -24,12 +24,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...base.arrays import Reals
+from ...base.caches import Derived
 from ...base.errors import OrbitileError
 from ...base.watch import checkpoint, stage
 from ...evaluation.devices import device_session, first_device
 from ...evaluation.lattices import compute
 from ...model.cell import molecules_only
-from ...model.derived import Derived
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from .ascent import Gradient, Spheres, attractors_of, gradient_of_density
@@ -149,7 +149,7 @@ _HYDROGEN = 1
 _LEAST, _SPACING = 1e-6, 0.2
 """Density in e bohr^-3 down to which basins are told apart; spacing of their lattice in bohr."""
 
-_BASINS = Derived[AtomicBasins](most=2)
+_BASINS = Derived[AtomicBasins]("analyses")
 
 
 def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: str | None = None) -> AtomicBasins:

@@ -37,11 +37,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import Reals
+from ...base.caches import Derived
 from ...base.errors import Cancelled, OrbitileError
 from ...base.watch import checkpoint, patiently
 from ...fields.density import occupied, unavailable
 from ...gaussians.overlap import own_overlap
-from ...model.derived import Derived
 from ...model.wavefunction import Spin, Wavefunction
 
 BOTH: tuple[Spin, Spin] = ("alpha", "beta")
@@ -133,7 +133,7 @@ def spins_unavailable(wavefunction: Wavefunction) -> str:
     return unavailable(wavefunction).get("spin", "")
 
 
-_ROOTS = Derived[Reals](most=1)
+_ROOTS = Derived[Reals]("analyses")
 
 
 def overlap_root(wavefunction: Wavefunction) -> Reals:

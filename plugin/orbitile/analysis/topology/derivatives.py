@@ -36,12 +36,12 @@ from scipy.sparse import csr_matrix
 from taichi_kernels.cells import sorted_into_cells
 
 from ...base.arrays import Indices, Reals
+from ...base.caches import Derived
 from ...base.watch import checkpoint
 from ...evaluation.points import checked_points
 from ...fields.density import occupied
 from ...gaussians.packing import PackedShells, packed_shells
 from ...model.conventions import Powers, cartesian_powers
-from ...model.derived import Derived
 from ...model.wavefunction import Wavefunction
 
 LEFT_OUT = 1e-12
@@ -455,7 +455,7 @@ class _Piece:
         return 0.5 * np.einsum("iap,iap,i->p", slopes, slopes, self._weights[:, 0])
 
 
-_DERIVATIVES = Derived[DensityDerivatives](most=2)
+_DERIVATIVES = Derived[DensityDerivatives]("analyses")
 
 
 def density_derivatives(wavefunction: Wavefunction, which: str = "total") -> DensityDerivatives:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.caches import Derived
 from ...base.errors import OrbitileError
 from ...base.memory import require_memory
 from ...base.watch import patiently
-from ...model.derived import Derived
 from ...model.wavefunction import Shell, Spin, Wavefunction
 from ..overlap import own_overlap, repeated_overlap
 from .minimal_basis import NotDescribed, are_core, minimal_basis
@@ -58,7 +58,7 @@ class IntrinsicAtomicOrbitals:
     is_core: NDArray[np.bool_]
 
 
-_INTRINSIC = Derived[IntrinsicAtomicOrbitals](most=2)
+_INTRINSIC = Derived[IntrinsicAtomicOrbitals]("orbitals")
 
 
 def whole_occupations(wavefunction: Wavefunction, spin: Spin) -> NDArray[np.int64]:

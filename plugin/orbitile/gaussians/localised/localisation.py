@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.caches import Derived
 from ...base.errors import OrbitileError
 from ...base.threads import one_thread_of_blas
 from ...base.watch import patiently, stage
-from ...model.derived import Derived
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ..overlap import own_overlap
 from ..positions import position_integrals
@@ -97,8 +97,8 @@ class _Found:
     maximum: Maximum
 
 
-_LOCALISED = Derived[Localisation](most=6)
-_SETS = Derived[_Found](most=6)
+_LOCALISED = Derived[Localisation]("orbitals")
+_SETS = Derived[_Found]("orbitals")
 """Sets by scheme, spin and occupation: the occupied ones are the same with and without the others."""
 
 
@@ -204,7 +204,7 @@ def why_not(wavefunction: Wavefunction, scheme: Scheme) -> str:
 
 def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which = "occupied") -> float:
     """About how long localisation takes on two cores of 2023, in seconds; 0 where it is done, or cannot be done."""
-    if (scheme, which) in _LOCALISED.keys(wavefunction) or why_not(wavefunction, scheme):
+    if _LOCALISED.has(wavefunction, (scheme, which)) or why_not(wavefunction, scheme):
         return 0.0
     operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
     spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
