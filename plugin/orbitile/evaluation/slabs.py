@@ -188,9 +188,6 @@ def at_points(wavefunction: Wavefunction, field: Field, target: Target) -> Point
 
 # ---- memory
 
-_SMALL = share("slab")
-"""Bytes of a result below which nobody asks how much memory there is."""
-
 _ON_DEVICE = 6
 """Times the memory of its values that a lattice takes on a device, with lists of what matters where, and a surface."""
 
@@ -218,9 +215,8 @@ def require_lattice(lattice: Lattice, itemsize: int, what: str = "") -> None:
             "or compute_to_file write it to a file without holding it"
         )
 
-    if n_bytes >= _SMALL:
-        text = "a lattice of {} x {} x {} points{}".format(*lattice.shape, what)
-        require_memory(n_bytes + reserve, text, advice, LatticeError)
+    text = "a lattice of {} x {} x {} points{}".format(*lattice.shape, what)
+    require_memory(n_bytes + reserve, text, advice, LatticeError, small=reserve + share("slab"))
 
 
 def fits_device(lattice: Lattice, target: Target) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from taichi_kernels.orders import PLAIN, Orders
 from taichi_kernels.target import Target
 
+from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..gaussians.expansion import GaussianExpansion, origin_of
 from ..gaussians.kernels._sums import MANY, PLANES, on_slabs, shares_derivatives
@@ -23,8 +24,8 @@ Combine = Callable[..., Any]
 _POINTS = 1 << 18
 """Points whose values are combined at once on a CPU: some 5 ms."""
 
-_HELD = 1 << 26
-"""Values of sums that are held until they are combined: 256 MiB in single precision."""
+_HELD = share("sums to combine", 4)
+"""Values of sums that are held until they are combined, in single precision."""
 
 _BRICK = 8
 """Planes of a brick of the lattice kernel: cuts between them change nothing."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..base.errors import FileError
-from ..base.memory import available_memory
+from ..base.memory import available_memory, share
 from ..base.packages import install_command
 
-_PIECE = 1 << 20
+_PIECE = share("piece of a file")
 
 _ALWAYS, _RATIO = 100_000_000, 200
 """Bytes that any compressed file may expand to; a larger one to so many times its size. Smooth fields and text stay far

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError, OrbitileError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from .writing import written_atomically
 from .zarr import ATTRIBUTE, HEADING, codecs, library
 
@@ -41,9 +41,6 @@ _MOST_IN_SHARD = 1 << 20
 
 _LARGEST_SHARED = 256 << 20
 """Bytes of an array that is not of frames, at most."""
-
-_FEW_BYTES = 32 << 20
-"""Bytes that are read without a question about memory."""
 
 _ERRORS = (OSError, LookupError, ValueError, TypeError, RuntimeError, AttributeError, ArithmeticError, MemoryError)
 """What zarr and its codecs raise of damaged data."""
@@ -172,8 +169,7 @@ def _all_of(shape: tuple[int, ...]) -> tuple[slice, ...]:
 
 def _require(n_bytes: int, what: str) -> None:
     """Refuse what would not fit in memory, read and expanded."""
-    if n_bytes > _FEW_BYTES:
-        require_memory(2 * n_bytes, what, _ADVICE)
+    require_memory(2 * n_bytes, what, _ADVICE, small=2 * share("slab"))
 
 
 def read_heading(path: Path) -> Any:

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..base.errors import FileError
+from ..base.memory import share
 from ..base.temporary import own_folder
 from .compression import SUFFIXES, compression_of, expand, expanded
 from .encodings import beginning_of_text, is_binary, text_of, unicode_encoding
@@ -25,7 +26,7 @@ from .encodings import beginning_of_text, is_binary, text_of, unicode_encoding
 HEAD = 4096
 """Bytes at the beginning of a file by which it is recognised."""
 
-_PIECE = 1 << 20
+_PIECE = share("piece of a file")
 
 _PLACES = (
     (re.compile(r"\s*\[molden format\]", re.IGNORECASE), 0),

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..gaussians.packing import polynomial_powers
 from ..model.wavefunction import Basis, Wavefunction
@@ -27,8 +28,8 @@ from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place
 
 Reals = NDArray[np.float64]
 
-_NUMBERS = 1 << 20
-"""Numbers that are held at once for some pairs: 8 MB."""
+_NUMBERS = share("small matrix", 8)
+"""Numbers that are held at once for some pairs."""
 
 
 def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:

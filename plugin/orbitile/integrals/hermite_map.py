@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.caches import Derived
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
 from ..gaussians.packing import polynomial_powers
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 
-_ELEMENTS = 1 << 23
-"""Elements of a matrix over primitives that are held at once: 64 MB."""
+_ELEMENTS = share("large matrix", 8)
+"""Elements of a matrix over primitives that are held at once."""
 
 
 def to_hermite(pairs: Pairs, matrix: Reals, target: Target) -> Reals:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.errors import OrbitileError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint, watcher
 from ..model.conventions import radial_normalization
 from ..model.wavefunction import Basis, Wavefunction
@@ -30,8 +30,8 @@ Integers = NDArray[np.int32]
 TOLERANCE = 1e-10
 """How much an integral may lose, in hartree."""
 
-_LARGEST = 1 << 24
-"""Integrals of a block: 64 MB in single precision."""
+_LARGEST = share("large matrix", 4)
+"""Integrals of a block, in single precision."""
 
 
 @dataclass(frozen=True, eq=False)

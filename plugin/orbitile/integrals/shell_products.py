@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from taichi_kernels.hermite_tables import powers_of
 
 from ..base.errors import OrbitileError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
@@ -35,7 +35,7 @@ Integers = NDArray[np.int32]
 TOLERANCE = 1e-12
 """Products of primitives with a smaller Coulomb norm are left out, in hartree^(1/2)."""
 
-_ELEMENTS = 1 << 22
+_ELEMENTS = share("matrix", 8)
 """Coefficients of products of primitives that are contracted at once."""
 
 

@@ -23,7 +23,7 @@ from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
 from ..base.errors import OrbitileError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint
 from ..gaussians.expansion import starts
 from ..model.wavefunction import Basis, Wavefunction
@@ -32,8 +32,8 @@ from .shell_products import TOLERANCE, ShellProducts, check_shells, shell_produc
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
-_ELEMENTS = 1 << 20
-"""Integrals between Hermite Gaussians that are held at once: 8 MB in double precision, and as much again twice."""
+_ELEMENTS = share("small matrix", 8)
+"""Integrals between Hermite Gaussians that are held at once, and as much again twice."""
 
 
 @dataclass(frozen=True, eq=False)

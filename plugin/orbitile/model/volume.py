@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import LatticeError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from .displayed import Displayed
 from .geometry import Geometry
 from .lattice import Lattice
@@ -84,7 +84,7 @@ class Volume(Displayed):
         return Volume(values, lattice, self.quantity, self.unit)
 
 
-_SLAB_POINTS = 1 << 23
+_SLAB_POINTS = share("slab", 4)
 """Points of the slabs that are read one after another, where nothing else is asked for."""
 
 

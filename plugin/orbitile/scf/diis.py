@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.arrays import Reals
+from ..base.memory import share
 
 _KEPT = 8
 """Fock matrices of this geometry that are combined."""
@@ -26,7 +27,7 @@ _KEPT = 8
 _LEARNT = 40
 """Changes that are passed on to the next geometry: some ten frames."""
 
-_BYTES = 1 << 25
+_BYTES = share("matrix")
 """Of them, at most."""
 
 _NOISE = 1e-4

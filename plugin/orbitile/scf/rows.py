@@ -26,6 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..base.errors import FileError, OrbitileError
+from ..base.memory import share
 from ..base.watch import checkpoint, tell
 from ..exporters._series import SeriesWriter
 from ..files.writing import claim
@@ -178,7 +179,7 @@ ROW = 32
 _SECONDS = 5.0
 """For which frames are computed before they come back: what is lost when a process ends, or one frame."""
 
-_BYTES = 1 << 26
+_BYTES = share("large matrix")
 """Of orbitals that come back at once, at most, where it is more than one frame."""
 
 Report: TypeAlias = "Callable[[str], None] | None"

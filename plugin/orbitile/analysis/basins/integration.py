@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import Flags, Indices, Reals
+from ...base.memory import share
 from ...base.watch import checkpoint, stage
 from ...fields.localisation import unpaired
 from ...model.wavefunction import Wavefunction
@@ -252,8 +253,8 @@ _SEARCH, _LONGEST = 10, 1.0
 _SHIFT = 4 * TOLERANCE
 """What errors of the steps of paths add up to at a border, in bohr: in the tests, no more than about half of this."""
 
-_MOST_OVERLAPS = 1 << 25
-"""Numbers in the overlaps of orbitals in all basins, 256 MiB, up to which they are kept for what is shared."""
+_MOST_OVERLAPS = share("tables", 8)
+"""Numbers in the overlaps of orbitals in all basins, up to which they are kept for what is shared."""
 
 
 @dataclass(frozen=True, eq=False)

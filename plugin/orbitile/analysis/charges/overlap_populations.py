@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from ...base.arrays import Reals
 from ...base.caches import Derived
 from ...base.errors import Cancelled, OrbitileError
+from ...base.memory import share
 from ...base.watch import checkpoint, patiently
 from ...fields.density import occupied, unavailable
 from ...gaussians.overlap import own_overlap
@@ -175,8 +176,8 @@ def _by_atoms(wavefunction: Wavefunction, coefficients: Reals, duals: Reals, wei
     )
 
 
-_ELEMENTS = 1 << 22
-"""Elements of a matrix over functions that are held at once, 32 MB; four such matrices are."""
+_ELEMENTS = share("matrix", 8)
+"""Elements of a matrix over functions that are held at once; four such matrices are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from ...base.arrays import Reals
 from ...base.errors import OrbitileError
+from ...base.memory import share
 from ...base.watch import checkpoint
 from ...model.geometry import find_bonds
 from ...model.units import angstrom
@@ -325,8 +326,8 @@ _UNREACHED = 1e-6
 _POTENTIAL = 1e-6
 """Bound in hartree/e on what is left out of the potential at any point; charges of small molecules then lose 2e-7 e."""
 
-_ELEMENTS = 1 << 22
-"""Distances that are held at once: 32 MB."""
+_ELEMENTS = share("matrix", 8)
+"""Distances that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)

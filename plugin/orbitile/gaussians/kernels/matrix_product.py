@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ...base.errors import DeviceError, LatticeError
+from ...base.memory import share
 from ...model.lattice import Lattice
 from ..expansion import GaussianExpansion
 from ..matrix_product import at_points as values_at_points
@@ -52,7 +53,7 @@ def for_one_result() -> Iterator[None]:
         _factor = before
 
 
-_LONGEST = 1 << 22
+_LONGEST = share("matrix", 8)
 """Numbers of the tables along an axis, at most: on a line of points they would be as many as rows times points."""
 
 _MOST_AT_POINTS = 1_000_000
