@@ -39,7 +39,7 @@ _HOME = {
     "analyse": "analysis.reports",
     "along": "pictures",
     "animate": "pictures",
-    "charges_of_density": "model.charges",
+    "charges_of_density": "model.volume",
     "coloured": "evaluation.colouring",
     "compute": "evaluation.lattices",
     "compute_many": "evaluation.lattices",

@@ -29,7 +29,6 @@ from .gaussians.overlap import overlap_matrix as overlap_matrix
 from .hosts.notebook.showing import mimebundle as mimebundle
 from .hosts.notebook.showing import view as view
 from .jobs.running import run_batch as run_batch
-from .model.charges import charges_of_density as charges_of_density
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
@@ -37,6 +36,7 @@ from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import StoredVolume as StoredVolume
 from .model.volume import Volume as Volume
+from .model.volume import charges_of_density as charges_of_density
 from .model.wavefunction import Excitation as Excitation
 from .model.wavefunction import Orbitals as Orbitals
 from .model.wavefunction import Shell as Shell

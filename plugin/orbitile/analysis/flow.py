@@ -27,7 +27,8 @@ from ..gaussians.positions import centres_and_spreads
 from ..model.geometry import find_bonds
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction
-from ..trajectories.paths import FollowedFrames, LocalisedFrames
+from ..trajectories.paths import LocalisedFrames
+from ..trajectories.tracking import FollowedFrames
 
 
 @dataclass(frozen=True, eq=False)

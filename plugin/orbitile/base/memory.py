@@ -29,7 +29,6 @@ SHARES = {
     "geometries of live molecules": 256 * _MIB,
     "volumes of files": 2 * _GIB,
     "samples": 512 * _MIB,
-    "slides": 256 * _MIB,
     "numbers": 8 * _MIB,
     # buffers: what is held at once of something that is computed, read or sent piece by piece
     "slab": 32 * _MIB,

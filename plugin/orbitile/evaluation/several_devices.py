@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,6 +111,10 @@ class Task:
                 with watch.stage():
                     tell(stop / self.shape[0])
 
+    def _most_ahead(self, cuts: Cuts) -> int:
+        """How many slabs, or other cuts of the lattice, are asked for at once."""
+        return self.ahead
+
     def _memory(self, shape: tuple[int, ...]) -> AbstractContextManager[Array | None]:
         """Memory to which whoever computes writes slabs."""
         return _memory(self.executor, shape, self.dtype) if self.ring is None else self.ring.array(shape, self.dtype)
@@ -119,19 +124,18 @@ class Task:
     ) -> Generator[Array, None, None]:
         """The slabs in order, not many more than the one that was yielded last; `place` tells their planes there."""
         pending: deque[Future[Array]] = deque()
+        numbers = iter(range(len(self.cuts)))
         try:
-            for n in range(len(self.cuts) + self.ahead):
-                if n >= self.ahead:
-                    start, stop = self.cuts[n - self.ahead]
-                    with watch.stage(start / self.shape[0], stop / self.shape[0]), ending_as_a_device():
-                        slab = awaited(pending.popleft())
-                    yield slab
-                if n < len(self.cuts):
-                    with watch.stage():
-                        checkpoint()
+            for start, stop in self.cuts:
+                with watch.stage():
+                    checkpoint()
+                for n in islice(numbers, max(0, self._most_ahead(self.cuts) - len(pending))):
                     out = None if shared is None else shared[place(n)]
                     ring = None if self.ring is None else self.ring.memory
                     pending.append(self.executor.submit(compute_slab, self.plan, n, out, ring))
+                with watch.stage(start / self.shape[0], stop / self.shape[0]), ending_as_a_device():
+                    slab = awaited(pending.popleft())
+                yield slab
         finally:
             for future in pending:
                 future.cancel()

@@ -13,8 +13,7 @@ from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
 from ..gaussians.promolecule import promolecular_density
-from ..model.orbitals import Spinors
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Spinors, Wavefunction
 from ._field import References
 from ._orbital_ranges import orbital_range
 from ._sums import SMALL, SumField

@@ -21,7 +21,7 @@ from ..gaussians.kernels._tolerances import tolerances
 from ..gaussians.multipoles import DISTANCES, Class, FarField, far_field
 from ..gaussians.products import TOLERANCE
 from ..model.cell import molecules_only
-from ..model.charges import PointCharges
+from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
 from ._field import Field, PointEvaluator, References
 from .density import density_of

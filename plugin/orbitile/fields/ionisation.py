@@ -20,8 +20,7 @@ from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
-from ..model.orbitals import COMPLEX
-from ..model.wavefunction import Orbitals, Wavefunction
+from ..model.wavefunction import COMPLEX, Orbitals, Wavefunction
 from ._fading import DECADE, density_at, faded
 from ._field import References
 from ._sums import SumField

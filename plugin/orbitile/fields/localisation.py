@@ -29,8 +29,7 @@ from taichi_kernels.expressions import Value, at_least, cbrt
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.kernels._tolerances import tolerances
-from ..model.orbitals import COMPLEX
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import COMPLEX, Wavefunction
 from ._fading import DECADE, density_at, faded
 from ._field import References
 from ._sums import SumField

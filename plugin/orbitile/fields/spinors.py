@@ -26,8 +26,7 @@ from ..gaussians.extent import Spread, spread_of
 from ..gaussians.kernels._sums import PLANES
 from ..gaussians.packing import packed_shells
 from ..model.lattice import Lattice
-from ..model.orbitals import Orbitals, Spinors
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Orbitals, Spinors, Wavefunction
 from ._field import Field, PointEvaluator, References, SlabEvaluator
 from .orbital import Orbital, names_orbital, orbital_of, tables_of
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import OrbitileError
-from .displayed import Displayed
 from .elements import SYMBOLS
+from .geometry import Displayed
 
 
 def _nothing() -> Reals:

@@ -13,9 +13,9 @@ from ..base.errors import FileError
 from ..files.encodings import text_of
 from ..files.plain import PlainFile
 from ..files.reading import read_bytes, user_path
-from ..model.charges import PointCharges
 from ..model.geometry import FARTHEST
 from ..model.units import angstrom
+from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
 from . import files_of, load
 

@@ -27,8 +27,7 @@ from ..files.reading import damage_as_error
 from ..gaussians.overlap import shell_overlap
 from ..model.elements import SYMBOLS
 from ..model.libcint import components_of_spinors, functions_of, n_spinors
-from ..model.orbitals import Orbitals, Spinors
-from ..model.wavefunction import Shell, Wavefunction, are_natural
+from ..model.wavefunction import Orbitals, Shell, Spinors, Wavefunction, are_natural
 from ._isolation import isolated
 
 Reals = NDArray[np.float64]

@@ -3,7 +3,7 @@
 Parts and shapes are those of `orbitile.readers.series`, with an underscore in place of the stroke: `alpha_energies`.
 Dimensions have names (`DIMENSIONS`), `units` are attributes of the arrays, and what HDF5 has as attributes of the file
 stands in the attribute `orbitile` of the group, with `kind` (trajectory) and `frames`. Columns beyond the orbitals of a
-frame are NaN. How frames are committed is said in `orbitile.files.frame_stores`.
+frame are NaN. How frames are committed is said in `orbitile.files.zarr`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..base.errors import FileError
-from ..files.frame_stores import FrameStore, status_of
-from ..files.zarr import translated
+from ..files.zarr import FrameStore, status_of, translated
 from ._series import SPINS, VERSION, SeriesFrames, frame_shapes
 
 DESCRIPTION = "series of Orbitile in Zarr stores"

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..base.arguments import Argument, brief
 from ..base.errors import OrbitileError, printable
-from ..files.shortage import shortage_explained
+from ..files.reading import shortage_explained
 from .syntax import PYMOL, Syntax, read_example
 
 

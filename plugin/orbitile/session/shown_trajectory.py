@@ -24,8 +24,8 @@ from ..model.wavefunction import Wavefunction
 from ..readers import load
 from ..readers._series import SeriesFrames
 from ..readers.cclib_frames import LogFrames
-from ..trajectories.paths import AlignedFrames, FollowedFrames, LocalisedFrames, interpolate, localisation_for
-from ..trajectories.tracking import pinned
+from ..trajectories.paths import AlignedFrames, LocalisedFrames, interpolate, localisation_for
+from ..trajectories.tracking import FollowedFrames, pinned
 from .request import Corners
 from .source import Source, UnchangedFrames
 

@@ -31,6 +31,7 @@ orbitals of a molecule that is linear at first, they are turned to look as they 
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -40,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import Reals
-from ..base.errors import Cancelled, FieldError, OrbitileError
+from ..base.errors import Cancelled, FieldError, FileChanged, FileError, OrbitileError
 from ..fields.orbital import orbital_of
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
@@ -320,39 +321,123 @@ def track(
     Cancelled
         When `cancelled` said so.
     """
-    matches: dict[int, FrameMatch] = {}
-    mixings: list[Mixing] = []
-    before: Reference | None = None
-    for index, wavefunction in trajectory.frames(report):
-        if cancelled is not None and cancelled():
-            raise Cancelled("cancelled")
-        try:
-            if before is None:
-                step = first_step(index, wavefunction, _later(trajectory, index), degeneracy)
-            else:
-                step = step_to(before, index, wavefunction, degeneracy)
-        except OrbitileError as error:
-            trajectory.problems[index] = str(error)
-            if report is not None:
-                report(f"frame {index + 1} left out: {error}")
-            continue
-        before = step.reference
-        matches[index] = step.match
-        mixings += step.mixings
-        if progress is not None:
-            progress((index + 1) / len(trajectory))
-    if not matches:
+    frames = FollowedFrames(trajectory, degeneracy)
+    frames.reach(len(trajectory) - 1, progress, cancelled, report)
+    if not frames.matches:
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {next(iter(trajectory.problems.values()), '')}")
-    return Tracking(trajectory, matches, crossings_of(matches, mixings, degeneracy))
+    return Tracking(trajectory, frames.matches, crossings_of(frames.matches, frames.mixings, degeneracy))
 
 
-def _later(trajectory: Trajectory, index: int) -> Iterator[Wavefunction]:
-    """Frames after one, as far as they can be read."""
-    for at in range(index + 1, len(trajectory)):
-        try:
-            yield trajectory[at]
-        except OrbitileError:
-            return
+class FramesOfAnother:
+    """What frames made of those of another trajectory share with it."""
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self._trajectory = trajectory
+
+    @property
+    def name(self) -> str:
+        """Of the trajectory."""
+        return self._trajectory.name
+
+    def __len__(self) -> int:
+        return len(self._trajectory)
+
+    def geometries(self) -> Reals:
+        """Positions of all frames, whose orbitals need not be known for them."""
+        return self._trajectory.geometries()
+
+
+class FollowedFrames(FramesOfAnother):
+    """Frames with followed orbitals: `Frames` of a `Trajectory`.
+
+    Parameters
+    ----------
+    trajectory, degeneracy
+        As for `track`.
+
+    Attributes
+    ----------
+    matches : dict of int to FrameMatch
+        Of the frames that were followed so far, in order.
+    mixings : list of Mixing
+        Orbitals that have turned into each other so far.
+    """
+
+    def __init__(self, trajectory: Trajectory, degeneracy: float = DEGENERACY) -> None:
+        super().__init__(trajectory)
+        self.matches: dict[int, FrameMatch] = {}
+        self.mixings: list[Mixing] = []
+        self._degeneracy = degeneracy
+        self._reached = -1
+        self._reference: Reference | None = None
+        self._lock = threading.Lock()
+
+    def reach(
+        self,
+        index: int,
+        progress: Callable[[float], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
+        """Follow the orbitals as far as a frame; where it was stopped it goes on the next time.
+
+        Parameters are those of `track`.
+
+        Raises
+        ------
+        Cancelled
+            When `cancelled` said so.
+        """
+        with self._lock:
+            begin = self._reached
+            while self._reached < index:
+                if cancelled is not None and cancelled():
+                    raise Cancelled("cancelled")
+                at = self._reached + 1
+                try:
+                    frame = self._trajectory[at]
+                    if self._reference is None:
+                        step = first_step(at, frame, self._later(at), self._degeneracy)
+                    else:
+                        step = step_to(self._reference, at, frame, self._degeneracy)
+                except FileChanged:  # no frame is damaged: it is another trajectory by now
+                    raise
+                except OrbitileError as error:
+                    self._trajectory.problems[at] = str(error)
+                    if report is not None:
+                        report(f"frame {at + 1} left out: {error}")
+                    if at == len(self) - 1:
+                        return  # it may be completed yet
+                else:
+                    self.matches[at], self._reference = step.match, step.reference
+                    self.mixings += step.mixings
+                self._reached = at
+                if progress is not None:
+                    progress((at - begin) / (index - begin))
+
+    def _later(self, index: int) -> Iterator[Wavefunction]:
+        """Frames after one, as far as they can be read."""
+        for at in range(index + 1, len(self)):
+            try:
+                yield self._trajectory[at]
+            except FileChanged:
+                raise
+            except OrbitileError:
+                return
+
+    def confidence(self, index: int, orbital: int, spin: Spin) -> float | None:
+        """Confidence of an orbital, from 0, in a frame that was reached; None where it was not followed."""
+        match = self.matches.get(index)
+        return None if match is None else float(match.of(spin).confidence[orbital])
+
+    def read(self, index: int) -> Wavefunction:
+        """Read one frame, follow the orbitals as far as that, and give it with them."""
+        self.reach(index)
+        wavefunction = self._trajectory[index]
+        if index not in self.matches:
+            reason = self._trajectory.problems.get(index, "it differs from the frame before")
+            raise FileError(f"{self.name}: the orbitals of frame {index + 1} cannot be followed: {reason}")
+        return followed(wavefunction, self.matches[index])
 
 
 def followed(wavefunction: Wavefunction, match: FrameMatch) -> Wavefunction:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from ..base.errors import OrbitileError
 from ..base.watch import Progress, checkpoint, stage, tell, watched
 from .child_process import environment, n_cores
-from .failures import WorkerEnded, WorkerNotStarted
+from .transport import WorkerEnded, WorkerNotStarted
 from .worker import Worker, end_all
 
 _EVERY = 0.01

@@ -23,7 +23,7 @@ from ..base.temporary import own_folder, remove
 from ..base.watch import checkpoint, tell
 from . import transport
 from .child_process import ChildProcess, ProcessError, environment, interpreter
-from .failures import Failure, WorkerEnded, WorkerNotStarted
+from .transport import Failure, WorkerEnded, WorkerNotStarted
 
 _START = 60.0
 """Seconds that a worker may take to start and connect."""

@@ -11,7 +11,7 @@ from taichi_kernels.target import Target
 
 from ...base.caches import Derived
 from ...base.watch import watcher
-from ...model.charges import PointCharges
+from ...model.volume import PointCharges
 
 if TYPE_CHECKING:
     from taichi_kernels.point_charges import ChargesOnDevice

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arrays import one_thread_of_blas
 from ...base.caches import Derived
 from ...base.errors import OrbitileError
-from ...base.threads import one_thread_of_blas
 from ...base.watch import patiently, stage
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ..overlap import own_overlap
