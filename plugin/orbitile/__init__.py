@@ -68,7 +68,7 @@ _HOME = {
     "load_charges": "readers._references",
     "load_trajectory": "readers",
     "load_volumes": "readers",
-    "local_workers": "workers.executor",
+    "local_workers": "workers.worker",
     "open_volume": "readers",
     "open_volumes": "readers._volume_series",
     "optimise": "scf.optimisation",

@@ -70,7 +70,7 @@ from .trajectories.tracking import Tracking as Tracking
 from .trajectories.tracking import track as track
 from .trajectories.volumes import compute_volumes as compute_volumes
 from .trajectories.volumes import lattice_along as lattice_along
-from .workers.executor import local_workers as local_workers
+from .workers.worker import local_workers as local_workers
 
 __version__: str
 

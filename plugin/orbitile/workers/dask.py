@@ -35,8 +35,8 @@ from .. import __version__
 from ..base.errors import DeviceError, OrbitileError
 from ..base.packages import required
 from ..base.watch import Watch, checkpoint
-from .executor import Job
 from .transport import Failure, WorkerEnded, WorkerError, WorkerNotStarted
+from .worker import Job
 
 Versions = tuple[tuple[str, str], ...]
 
