@@ -91,7 +91,7 @@ def test_several_threads_keep_the_account(share):
         thread.start()
     for thread in threads:
         thread.join()
-    stores = [cache._store, *(derived._store(owner) for owner in owners)]
+    stores = [cache._values.kept_with(cache), *(derived.kept_with(owner) for owner in owners)]
     assert sum(caches._ENTRY + len(value) for store in stores for value, _ in store.values()) == share() <= SHARE
 
 
@@ -121,8 +121,8 @@ def test_two_sorts_do_not_get_in_each_others_way():
     owner = Owner(1)
     one, other = Derived[str]("test"), Derived[str]("test")
     assert (one.of(owner, "key", lambda: "a"), other.of(owner, "key", lambda: "b")) == ("a", "b")
-    assert one.has(owner, "key")
-    assert other.has(owner, "key")
+    assert "key" in one.kept_with(owner)
+    assert "key" in other.kept_with(owner)
 
 
 def test_what_raises_is_not_kept():
@@ -147,8 +147,8 @@ def test_other_processes_begin_without():
     derived, owner = Derived[int]("test"), Owner(1)
     derived.of(owner, "key", lambda: 1)
     for other in (pickle.loads(pickle.dumps(owner)), copy.deepcopy(owner), replace(owner)):
-        assert not derived.has(other, "key")
-    assert derived.has(owner, "key")
+        assert "key" not in derived.kept_with(other)
+    assert "key" in derived.kept_with(owner)
 
 
 def test_threads_that_ask_at_once_get_one_object():

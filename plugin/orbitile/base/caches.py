@@ -74,19 +74,24 @@ class _Account:
 _accounts: dict[str, _Account] = {}
 
 
-class _Keeper(Generic[Value]):
-    """A cache of either kind.
+class Derived(Generic[Value]):
+    """Values of one sort that follow from objects, which live and end with them.
 
     Parameters
     ----------
     name
         Share of the memory of the process, see `base/memory.py`.
     most
-        Number of values in a store at most, where they hold more than memory, such as open files.
+        Number of values of an object at most, where they hold more than memory, such as open files.
     size
         Gives the bytes of a value, by default `held_bytes`.
     alone
         Whether a value that is larger than the share is kept alone; otherwise it is not kept.
+
+    Notes
+    -----
+    Several threads may ask at once. Nobody waits while a value is made, so two that ask for the same one may both make
+    it; they get one object. What raises is not kept, and `None` cannot be.
     """
 
     def __init__(
@@ -95,89 +100,8 @@ class _Keeper(Generic[Value]):
         self._account = _accounts.setdefault(name, _Account(share(name)))
         self._most, self._size, self._alone = most, size, alone
 
-    def _get(self, store: _Store, key: Hashable) -> Value | None:
-        with self._account.lock:
-            found = store.get(key)
-            if found is None:
-                return None
-            value, number = found
-            store[key] = store.pop(key)
-            self._account.used(number)
-            return value
-
-    def _put(self, store: _Store, key: Hashable, value: Value, owner: object = None) -> None:
-        n_bytes = _ENTRY + (held_bytes(value, owner) if self._size is None else self._size(value))
-        with self._account.lock:
-            self._pop(store, key)
-            if n_bytes > self._account.n_bytes and not self._alone:
-                return
-            self._account.add(store, key, value, n_bytes)
-            while self._most is not None and len(store) > self._most:
-                self._pop(store, next(iter(store)))
-
-    def _pop(self, store: _Store, key: Hashable) -> None:
-        if key in store:
-            self._account.drop(store[key][1])
-
-    def _of(self, store: _Store, key: Hashable, make: Callable[[], Value], owner: object = None) -> Value:
-        found = self._get(store, key)
-        if found is None:
-            value = make()
-            with self._account.lock:
-                found = self._get(store, key)
-                if found is None:
-                    found = value
-                    self._put(store, key, value, owner)
-        return found
-
-
-class Cache(_Keeper[Value]):
-    """Values by keys, which are all that a value depends on; several threads may use it at once."""
-
-    def __init__(self, name: str, **options: Any) -> None:
-        super().__init__(name, **options)
-        self._store = _Store()
-
-    def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if it is not there; what raises is not kept. `None` cannot be kept.
-
-        Nobody waits while a value is made, so two that ask for the same one may both make it; they get one object.
-        """
-        return self._of(self._store, key, make)
-
-    def get(self, key: Hashable) -> Value | None:
-        """The value of a key if it is there, which makes it the last to go."""
-        return self._get(self._store, key)
-
-    def put(self, key: Hashable, value: Value) -> None:
-        """Keep a value in place of any other of this key."""
-        self._put(self._store, key, value)
-
-    def pop(self, key: Hashable) -> None:
-        """Forget the value of a key, if it is there."""
-        with self._account.lock:
-            self._pop(self._store, key)
-
-    def items(self) -> list[tuple[Any, Value]]:
-        """Keys and values, the latest used at the end."""
-        with self._account.lock:
-            return [(key, value) for key, (value, _) in self._store.items()]
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._store
-
-    def __iter__(self) -> Iterator[Value]:
-        return iter([value for _, value in self.items()])
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-
-class Derived(_Keeper[Value]):
-    """Values of one sort that follow from objects, which live and end with them; parameters are those of `_Keeper`."""
-
     def of(self, owner: object, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value that follows from an object and a key, made if it is not there; see `Cache.of`.
+        """The value that follows from an object and a key, made if it is not there.
 
         Parameters
         ----------
@@ -188,15 +112,86 @@ class Derived(_Keeper[Value]):
         make
             Makes the value.
         """
-        return self._of(self._store(owner), key, make, owner)
+        found = self.get(owner, key)
+        if found is None:
+            value = make()
+            with self._account.lock:
+                found = self.get(owner, key)
+                if found is None:
+                    found = value
+                    self.put(owner, key, value)
+        return found
 
-    def has(self, owner: object, key: Hashable) -> bool:
-        """Whether a value is kept with an object."""
-        return key in self._store(owner)
+    def get(self, owner: object, key: Hashable) -> Value | None:
+        """The value of a key if it is there, which makes it the last to go."""
+        with self._account.lock:
+            store = self.kept_with(owner)
+            found = store.get(key)
+            if found is None:
+                return None
+            value, number = found
+            store[key] = store.pop(key)
+            self._account.used(number)
+            return value
 
-    def _store(self, owner: object) -> _Store:
+    def put(self, owner: object, key: Hashable, value: Value) -> None:
+        """Keep a value in place of any other of this key."""
+        n_bytes = _ENTRY + (held_bytes(value, owner) if self._size is None else self._size(value))
+        with self._account.lock:
+            self.pop(owner, key)
+            if n_bytes > self._account.n_bytes and not self._alone:
+                return
+            store = self.kept_with(owner)
+            self._account.add(store, key, value, n_bytes)
+            while self._most is not None and len(store) > self._most:
+                self.pop(owner, next(iter(store)))
+
+    def pop(self, owner: object, key: Hashable) -> None:
+        """Forget the value of a key, if it is there."""
+        with self._account.lock:
+            if (found := self.kept_with(owner).get(key)) is not None:
+                self._account.drop(found[1])
+
+    def kept_with(self, owner: object) -> _Store:
+        """The values that are kept with an object, by key, each with its number; the latest used at the end."""
         stores: _Store = vars(owner).setdefault("_kept", _Store())
         return stores.setdefault(self, _Store())
+
+
+class Cache(Generic[Value]):
+    """Values by keys, which are all that a value depends on; parameters and notes are those of `Derived`."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self._values = Derived[Value](name, **options)
+
+    def of(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value of a key, made if it is not there."""
+        return self._values.of(self, key, make)
+
+    def get(self, key: Hashable) -> Value | None:
+        """The value of a key if it is there, which makes it the last to go."""
+        return self._values.get(self, key)
+
+    def put(self, key: Hashable, value: Value) -> None:
+        """Keep a value in place of any other of this key."""
+        self._values.put(self, key, value)
+
+    def pop(self, key: Hashable) -> None:
+        """Forget the value of a key, if it is there."""
+        self._values.pop(self, key)
+
+    def items(self) -> list[tuple[Any, Value]]:
+        """Keys and values, the latest used at the end."""
+        return [(key, value) for key, (value, _) in list(self._values.kept_with(self).items())]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values.kept_with(self)
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter([value for _, value in self.items()])
+
+    def __len__(self) -> int:
+        return len(self._values.kept_with(self))
 
 
 def held_bytes(value: object, owner: object = None) -> int:

@@ -204,7 +204,7 @@ def why_not(wavefunction: Wavefunction, scheme: Scheme) -> str:
 
 def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which = "occupied") -> float:
     """About how long localisation takes on two cores of 2023, in seconds; 0 where it is done, or cannot be done."""
-    if _LOCALISED.has(wavefunction, (scheme, which)) or why_not(wavefunction, scheme):
+    if (scheme, which) in _LOCALISED.kept_with(wavefunction) or why_not(wavefunction, scheme):
         return 0.0
     operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
     spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
