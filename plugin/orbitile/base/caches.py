@@ -204,17 +204,17 @@ def held_bytes(value: object, owner: object = None) -> int:
     waiting: list[Any] = [value]
     while waiting:
         item = waiting.pop()
-        if id(item) in counted or isinstance(item, _UNCOUNTED):
+        if type(item) in _UNCOUNTED or id(item) in counted:
             continue
         counted.add(id(item))
-        if isinstance(item, bytes | bytearray | str):
+        if (size := getattr(item, "nbytes", None)) is not None:
+            n_bytes += int(size)
+        elif isinstance(item, bytes | bytearray | str):
             n_bytes += len(item)
         elif isinstance(item, dict):
             waiting.extend(item.values())
         elif isinstance(item, tuple | list | set | frozenset | deque):
             waiting.extend(item)
-        elif (size := getattr(item, "nbytes", None)) is not None:
-            n_bytes += int(size)
         elif hasattr(item, "element_size"):  # an array on a device
             n_bytes += int(item.nelement() * item.element_size())
         elif not callable(item):
@@ -223,4 +223,4 @@ def held_bytes(value: object, owner: object = None) -> int:
     return n_bytes
 
 
-_UNCOUNTED = (_Store, ModuleType, type, int, float, complex, type(None))
+_UNCOUNTED = frozenset((_Store, ModuleType, type, int, float, bool, complex, type(None)))

@@ -91,7 +91,7 @@ def coloured(
     wavefunction, field, device, precision
         As for `orbitile.evaluate`.
     limit
-        The colours span -limit to +limit; by default what is customary for the field, else the largest magnitude on
+        The colours span -limit to +limit; by default the field's own range, else the largest magnitude on
         the surface, rounded up to a round number. Where the field has one sign, they span the values by default. A few
         values that are larger by far, as those of a potential where an orbital passes a nucleus, do not count.
     cancelled

@@ -39,10 +39,10 @@ def compute_surface(
 ) -> Surface:
     """Isosurface of a field, without its values on a lattice.
 
-    On a GPU the values stay there and the mesh alone is brought home, where the points of the lattice are 67 million at
-    most, six times the memory of their values is no more than half of the GPU's, and the field has a kernel for it: an
-    orbital on any lattice, other fields (but the electrostatic potential) where an axis is at right angles to the other
-    two. Otherwise this is `isosurface` of what `compute` gives.
+    On a GPU the values stay there and only the mesh is copied to the host, where the points of the lattice are 67
+    million at most, six times the memory of their values is no more than half of the GPU's, and the field has a kernel
+    for it: an orbital on any lattice, other fields (but the electrostatic potential) where an axis is at right angles
+    to the other two. Otherwise this is `isosurface` of what `compute` gives.
 
     Parameters
     ----------

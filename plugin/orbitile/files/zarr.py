@@ -415,7 +415,7 @@ class FrameStoreWriter:
         for name in self._metadata:
             array = self._group[name]
             if without_shape(json.loads((path / name / HEADING).read_bytes())) != without_shape(self._metadata[name]):
-                raise FileError(f"{name}: the metadata of this array are others than those of the group")
+                raise FileError(f"{name}: the metadata of this array differ from those of the group")
             self._arrays[name] = array.with_config(_CONFIGURATION)
         self._room = min(self._arrays[name].shape[0] for name in self._growing())
 

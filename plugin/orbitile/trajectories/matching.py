@@ -264,9 +264,9 @@ def mismatch(before: Wavefunction, now: Wavefunction, n_followed: Mapping[Spin, 
     `n_followed` orbitals of each spin have to be found in it; without it as many as the one before has.
     """
     if not np.array_equal(before.atomic_numbers, now.atomic_numbers):
-        return "its atoms are others than those before, or in another order"
+        return "its atoms differ from those before, or are in another order"
     if not same_basis(before.shells, now.shells):
-        return "its basis set is another than that before"
+        return "its basis set differs from the one before"
     one, other = _sets(before), _sets(now)
     if len(one) != len(other):
         return "it has one set of orbitals for both spins where there were two, or the other way round"
