@@ -40,7 +40,7 @@ _HOME = {
     "along": "pictures",
     "animate": "pictures",
     "charges_of_density": "model.volume",
-    "coloured": "evaluation.colouring",
+    "coloured": "evaluation.surfaces",
     "compute": "evaluation.lattices",
     "compute_many": "evaluation.lattices",
     "compute_on_device": "evaluation.lattices",

@@ -12,7 +12,6 @@ from .base import errors as errors
 from .base.errors import OrbitileError as OrbitileError
 from .base.watch import Cancel, Progress
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
-from .evaluation.colouring import coloured as coloured
 from .evaluation.default_isovalue import default_isovalue as default_isovalue
 from .evaluation.lattices import compute as compute
 from .evaluation.lattices import compute_many as compute_many
@@ -20,6 +19,7 @@ from .evaluation.lattices import compute_on_device as compute_on_device
 from .evaluation.points import evaluate as evaluate
 from .evaluation.points import potential_of_charges as potential_of_charges
 from .evaluation.streaming import compute_to_file as compute_to_file
+from .evaluation.surfaces import coloured as coloured
 from .evaluation.surfaces import compute_surface as compute_surface
 from .evaluation.surfaces import extract_surface as extract_surface
 from .exporters import save as save

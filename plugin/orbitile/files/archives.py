@@ -14,9 +14,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from ..base.errors import FileError
-from .compression import write_bounded
 from .encodings import beginning_of_text, is_binary
-from .plain import HEAD, PlainFile, beginning, matching, name_within
+from .plain import HEAD, PlainFile, beginning, matching, name_within, write_bounded
 
 MOST_ENTRIES = 100_000
 """Entries of an archive or a folder that are looked at; one of more is refused."""

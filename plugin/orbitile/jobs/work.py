@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..base.errors import Cancelled, DeviceError, FileError, OrbitileError
 from ..base.watch import watched
-from ..files.compression import SUFFIXES
+from ..files.plain import SUFFIXES
 from ..files.reading import user_path
 from ..readers import MEMBER, load
 from ..readers._places import within_archive

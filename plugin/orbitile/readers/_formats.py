@@ -16,8 +16,7 @@ from ..base.packages import install_command
 from ..base.registry import modules_of
 from ..files import hdf5
 from ..files.archives import Entry
-from ..files.compression import compression_of
-from ..files.plain import PlainFile, beginning, matching, name_within
+from ..files.plain import PlainFile, beginning, compression_of, matching, name_within
 from ..files.reading import neighbour, user_path
 from ..files.zarr import kind_of_store
 from ..model.geometry import Geometry

@@ -14,13 +14,12 @@ from ..base.caches import Cache
 from ..base.errors import OrbitileError
 from ..base.watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
-from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.devices import one_device
 from ..evaluation.lattices import compute
 from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import field_of
-from ..evaluation.surfaces import absence_explained, extract_surface
+from ..evaluation.surfaces import absence_explained, coloured, extract_surface
 from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.surface import Surface

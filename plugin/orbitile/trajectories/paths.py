@@ -47,8 +47,7 @@ from ..gaussians.overlap import inverse_root, own_overlap
 from ..model.cell import molecules_only
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
-from .matching import DEGENERACY, mismatch
-from .tracking import FollowedFrames, FramesOfAnother
+from .tracking import DEGENERACY, FollowedFrames, FramesOfAnother, mismatch
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -649,8 +649,10 @@ def _end_all() -> None:
 
 
 def _after_fork() -> None:
-    for item in (*_executors, *_workers):
-        item._forget()
+    for executor in list(_executors):
+        executor._forget()
+    for worker in list(_workers):
+        worker._forget()
 
 
 if hasattr(os, "register_at_fork"):

@@ -19,7 +19,7 @@ from orbitile.session.live.path import LivePath
 from orbitile.session.live.scan import RunningScan, scan_of
 from orbitile.session.request import Request
 from orbitile.session.session import Session
-from orbitile.trajectories.matching import DEGENERACY, step_to
+from orbitile.trajectories.tracking import DEGENERACY, step_to
 from tests.session.live.moving_viewer import MovingViewer, atoms_of, live_session, tick_until
 
 PEROXIDE = "O 0 0.73 -0.05; O 0 -0.73 -0.05; H 0.8 0.9 0.4; H -0.8 -0.9 0.4"

@@ -9,11 +9,10 @@ from os import PathLike
 from ...base.caches import Cache
 from ...base.errors import NoSurface, OrbitileError
 from ...evaluation.boxes import enclosing_lattice
-from ...evaluation.colouring import coloured
 from ...evaluation.default_isovalue import default_isovalue
 from ...evaluation.lattices import compute
 from ...evaluation.requests import field_of
-from ...evaluation.surfaces import absence_explained
+from ...evaluation.surfaces import absence_explained, coloured
 from ...fields import as_drawn
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume

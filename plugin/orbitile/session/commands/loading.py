@@ -11,7 +11,7 @@ from ...analysis.information import as_text
 from ...analysis.notes import notes
 from ...base.arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...base.errors import Cancelled, OrbitileError
-from ...files.compression import SUFFIXES
+from ...files.plain import SUFFIXES
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
