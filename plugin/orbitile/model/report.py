@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from .elements import SYMBOLS
 from .geometry import Displayed
@@ -75,7 +76,6 @@ class Plot:
     y_range: tuple[float, float] | None = None
 
 
-Reals = NDArray[np.float64]
 Cell = str | int | float
 
 Colour = tuple[float, float, float]

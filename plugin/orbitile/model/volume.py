@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import LatticeError, OrbitileError
 from ..base.memory import require_memory, share
 from .geometry import Displayed, Geometry
@@ -213,9 +214,6 @@ class StoredVolume:
 
 
 # ---- given charges: density cubes with no wavefunction behind them, charges of a force field
-
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

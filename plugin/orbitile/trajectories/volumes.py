@@ -255,17 +255,13 @@ def compute_volumes(
             )
             for group in groups
         )
-        done, n = len(chosen.numbers) - sum(map(len, groups)), len(chosen.numbers)
-        with closing(_results(executor, compute_frames, calls)) as results:
-            for group in groups:
-                with stage(done / n, (done + len(group)) / n):
-                    found = next(results)
+        sizes = [len(group) for group in groups]
+        with closing(_results(executor, compute_frames, calls, sizes, len(chosen.numbers))) as results:
+            for group, found in zip(groups, results, strict=True):
                 writer.tell(group[0], found)
                 for place, one in zip(group, found, strict=True):
                     if isinstance(one, str) and report is not None:
                         report(f"frame {chosen.numbers[place] + 1} is missing: {one}")
-                done += len(group)
-                tell(done / n)
     return open_volumes(target)
 
 
@@ -323,15 +319,23 @@ def compute_frames(
 
 
 def _results(
-    executor: Executor | None, function: Callable[..., _Result], calls: Iterable[tuple[Any, ...]]
+    executor: Executor | None,
+    function: Callable[..., _Result],
+    calls: Iterable[tuple[Any, ...]],
+    sizes: Sequence[int],
+    n: int,
 ) -> Generator[_Result, None, None]:
-    """Results of calls in their order, of an executor or of this process."""
-    if executor is not None:
-        yield from in_order(executor, function, calls)
-        return
-    for call in calls:
-        checkpoint()
-        yield function(*call)
+    """Results of calls in their order, of an executor or of this process: each for so many of n frames."""
+    done = n - sum(sizes)
+    results = in_order(executor, function, calls) if executor is not None else (function(*call) for call in calls)
+    with closing(results):
+        for size in sizes:
+            with stage(done / n, (done + size) / n):
+                checkpoint()
+                result = next(results)
+            yield result
+            done += size
+            tell(done / n)
 
 
 def _read(frame: Frame | str, atomic_numbers: NDArray[np.int64]) -> Wavefunction:
@@ -404,11 +408,9 @@ def lattice_along(
         for number in chosen.numbers
     )
     lattices, problem = [], ""
-    n = len(chosen.numbers)
-    with watched(progress, cancelled), closing(_results(executor, enclosed, calls)) as results:
-        for done in range(n):
-            with stage(done / n, (done + 1) / n):
-                found = next(results)
+    sizes = [1] * len(chosen.numbers)
+    with watched(progress, cancelled), closing(_results(executor, enclosed, calls, sizes, len(sizes))) as results:
+        for found in results:
             if isinstance(found, str):
                 problem = problem or found
             else:

@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 import warnings
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
@@ -32,6 +32,7 @@ from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
 from .. import __version__
+from ..base.caches import Cache
 from ..base.errors import DeviceError, OrbitileError
 from ..base.packages import required
 from ..base.watch import Watch, checkpoint
@@ -419,7 +420,7 @@ class DaskExecutor(Executor):
         self._events: SimpleQueue[tuple[_Call | None, Any]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_shut_down = False
-        self._kept: OrderedDict[Any, Kept] = OrderedDict()
+        self._kept = Cache[Kept]("wavefunctions", most=_KEPT)
         self._remotes: dict[Kept, Any] = {}
         self._suspects: deque[_Call] = deque()
         self._suspect: _Call | None = None
@@ -439,13 +440,7 @@ class DaskExecutor(Executor):
 
         The last few are remembered: an equal item, which has to have a hash, is not sent again.
         """
-        with self._lock:
-            found = self._kept.get(item) or Kept(item)
-            self._kept[item] = found
-            self._kept.move_to_end(item)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return cast(_Result, found)
+        return cast(_Result, self._kept.of(item, lambda: Kept(item)))
 
     def submit(self, function: Callable[..., _Result], /, *arguments: Any, **keywords: Any) -> Job[_Result]:
         """Have a function run on the cluster, at once if there is a worker, and elsewhere when its worker dies.
@@ -595,7 +590,7 @@ class DaskExecutor(Executor):
 
     def _in_use(self) -> set[Kept]:
         with self._lock:
-            return {kept for call in self._calls for kept in call.kept} | set(self._kept.values())
+            return {kept for call in self._calls for kept in call.kept} | set(self._kept)
 
     def _fetch(self, call: _Call) -> None:
         """See how a call ended there, and have its result sent."""

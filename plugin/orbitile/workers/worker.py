@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager, suppress
 from contextvars import Context
@@ -553,7 +553,7 @@ def first_done(futures: Collection[Future[Any]]) -> set[Future[Any]]:
 
 def in_order(
     executor: Executor, function: Callable[..., _Result], calls: Iterable[tuple[Any, ...]]
-) -> Iterator[_Result]:
+) -> Generator[_Result, None, None]:
     """The results of many calls in the order of the calls, a few of which are under way at a time.
 
     Parameters
