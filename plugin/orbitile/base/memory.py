@@ -59,7 +59,7 @@ when it is needed (pages of files that nobody has read lately)."""
 
 
 def share(name: str, n_bytes: int = 1) -> int:
-    """Items of so many bytes that the share of a name has room for."""
+    """How many items of so many bytes the share of a name has room for; by default its bytes."""
     return SHARES[name] // n_bytes
 
 

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.memory import share
 from ..model.cell import Cell
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.wavefunction import Shell, Wavefunction
@@ -31,7 +32,7 @@ Matrix: TypeAlias = "NDArray[np.float64] | csr_matrix"
 _NEGLIGIBLE_EXPONENT = 37.0
 """Products of Gaussians with a prefactor below exp(-37) = 9e-17 are left out."""
 
-_CHUNK = 1 << 17
+_CHUNK = share("lists", 128)
 """Pairs of primitives, and elements, worked on at once: some 20 MB. The lists of near pairs and of elements of a sparse
 matrix take about six times what it takes."""
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.caches import Derived
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
 from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
@@ -39,8 +40,8 @@ TOLERANCE = 1e-11
 _SHARE = 0.8
 """Share of the decay between two primitives that the first look at a pair makes use of; the rest pays for powers."""
 
-_ROUGH = 1 << 22
-"""Pairs that are looked at together: 200 MB."""
+_ROUGH = share("tables", 64)
+"""Pairs that are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ import numpy as np
 from taichi_kernels.target import Target
 
 from ...base.arrays import Indices, Reals
+from ...base.memory import share
 from ...base.watch import checkpoint
 from ...integrals.grids import Grid
 from ...integrals.hermite_map import to_hermite
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 Gradient = Callable[[Reals], tuple[Reals, Reals]]
 """Takes points, shape (n, 3), to values and gradients there, shapes (n,) and (n, 3)."""
 
-_AT_ONCE = 1 << 17
+_AT_ONCE = share("lists", 128)
 """Points that are evaluated at once; some 100 bytes each."""
 
 _FIRST, _LONGEST, _SHORTEST, _STEPS = 0.15, 0.7, 0.01, 300

@@ -47,7 +47,7 @@ _WORTH = np.array([2e-4, 2e-2])
 """Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
 and all of them."""
 
-_AT_ONCE = 1 << 24
+_AT_ONCE = share("large matrix", 4)
 """Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
 
 

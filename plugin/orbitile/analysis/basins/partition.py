@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import Reals
+from ...base.memory import share
 from ...base.watch import checkpoint
 from ...model.lattice import Lattice
 from ...model.wavefunction import Wavefunction
@@ -36,7 +37,7 @@ _MOST = 3_000_000
 SHARED = 4
 """Basins that a point may have shares in: the largest."""
 
-_AT_ONCE = 1 << 14
+_AT_ONCE = share("large matrix", 4096)
 """Points whose shares are summed at once: they take 5 kB each."""
 
 _FACES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])

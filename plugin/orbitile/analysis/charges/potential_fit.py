@@ -81,8 +81,8 @@ _ALVAREZ = """
 _BEYOND = 2.8
 """For elements beyond bismuth: about that of thorium and uranium there."""
 
-_AT_ONCE = 1 << 16
-"""Points of which the nearest atoms are looked for together: 4 MB."""
+_AT_ONCE = share("pages", 64)
+"""Points of which the nearest atoms are looked for together."""
 
 
 def chelpg_points(atomic_numbers: Atoms, positions: Reals) -> tuple[Reals, Reals]:
