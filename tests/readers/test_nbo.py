@@ -12,7 +12,7 @@ import orbitile as ob
 from orbitile.analysis.information import as_dictionary, as_text
 from orbitile.base.errors import FieldError, FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
-from orbitile.readers._nbo.plot_files import read_orbitals
+from orbitile.readers.nbo import read_orbitals
 from orbitile.session.orbital_filter import conditions_of, passes
 from orbitile.session.orbitals import ENERGY_UNITS, columns_of, levels_of
 from tests.conftest import SAMPLES

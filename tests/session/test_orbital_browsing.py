@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.gaussians.localised.schemes import SCHEMES
+from orbitile.gaussians.localised.localisation import SCHEMES
 from orbitile.hosts.server.requests import answer
 from orbitile.model.units import electronvolt
 from orbitile.session.commands import orb_info

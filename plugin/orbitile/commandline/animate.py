@@ -117,7 +117,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
-    from ..fields._orbital_ranges import orbital_list
+    from ..fields.orbital import orbital_list
     from ..pictures import along, over_isovalues, over_orbitals
     from ..pictures.shots import check_surface
     from ..readers import load_trajectory

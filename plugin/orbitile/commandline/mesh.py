@@ -21,9 +21,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write a surface, and print the name of its file."""
+    from ..evaluation.requests import FileReferences
     from ..exporters import exporter_for, save
     from ..gaussians.kernels.matrix_product import for_one_result
-    from ..readers._references import FileReferences
     from ..session.surfaces import surface_of
     from ._surfaces import Console, request_of, tell_extrema
 

@@ -94,8 +94,8 @@ def run(options: argparse.Namespace) -> None:
         from ..renderer.picture import warm
 
         warm()
+    from ..evaluation.requests import FileReferences
     from ..gaussians.kernels.matrix_product import for_one_result
-    from ..readers._references import FileReferences
     from ..scenes import PALETTES
     from ..session.surfaces import slides_of, surfaces_of_picture
     from ._surfaces import Console, tell_extrema

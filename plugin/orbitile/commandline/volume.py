@@ -38,10 +38,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute volumes slab by slab into files, and print their names."""
+    from ..evaluation.requests import FileReferences
     from ..evaluation.streaming import compute_to_file
     from ..exporters import exporter_for
-    from ..fields._orbital_ranges import orbital_list
-    from ..readers._references import FileReferences
+    from ..fields.orbital import orbital_list
     from ..session.surfaces import sampling
     from ._surfaces import Console, request_of
 

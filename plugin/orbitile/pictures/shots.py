@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from ..base.errors import OrbitileError
 from ..evaluation.default_isovalue import default_isovalue
-from ..evaluation.requests import field_of
+from ..evaluation.requests import FileReferences, field_of
 from ..fields import Field, as_drawn
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
-from ..readers._references import FileReferences
 from ..trajectories.paths import align, interpolate, localised_for
 from ..trajectories.tracking import Tracking, track
 

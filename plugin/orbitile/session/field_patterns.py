@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..fields._frontier import frontier_order
-from ..gaussians.localised.localisation import count_of, why_not
-from ..gaussians.localised.schemes import SCHEMES
+from ..gaussians.localised.localisation import SCHEMES, count_of, why_not
 from ..model.wavefunction import Wavefunction
 
 

@@ -19,7 +19,7 @@ from ..base.memory import share
 from ..files.hdf5 import MAGIC
 from ..files.zarr import kind_of_store
 from ..readers import files_of
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
@@ -135,7 +135,7 @@ def feed(digest: Any, stream: BinaryIO, start: int, end: int) -> None:
 
 
 def _series(path: Path, extent: int | None) -> str:
-    digest, series = hashlib.sha256(), open_series(path)
+    digest, series = hashlib.sha256(), SeriesFrames(path)
     try:
         n_frames = len(series) if extent is None else min(extent, len(series))
         series.feed(digest.update, n_frames)

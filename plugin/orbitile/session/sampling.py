@@ -18,7 +18,7 @@ from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.devices import one_device
 from ..evaluation.lattices import compute
 from ..evaluation.preparation import SURFACES, is_ready, take_step
-from ..evaluation.requests import field_of
+from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.surfaces import absence_explained, coloured, extract_surface
 from ..fields import Field
 from ..model.lattice import Lattice
@@ -26,7 +26,6 @@ from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..readers import load
-from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
 from ..workers import afterwards

@@ -22,8 +22,8 @@ from ..model.lattice import Lattice
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
 from ..readers import load
-from ..readers._series import SeriesFrames
 from ..readers.cclib_frames import LogFrames
+from ..readers.series import SeriesFrames
 from ..trajectories.paths import AlignedFrames, LocalisedFrames, interpolate, localisation_for
 from ..trajectories.tracking import FollowedFrames, pinned
 from .request import Corners

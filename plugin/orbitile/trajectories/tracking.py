@@ -45,9 +45,9 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import Cancelled, FieldError, FileChanged, FileError, OrbitileError
 from ..fields.orbital import orbital_of
-from ..gaussians.alignment import rotation_onto, turned_functions
 from ..gaussians.localised.localisation import shares_on_atoms
 from ..gaussians.overlap import inverse_root, overlap_matrix, own_overlap
+from ..gaussians.rotation import rotation_onto, turned_functions
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction, same_basis
 

@@ -11,14 +11,13 @@ from ...base.errors import NoSurface, OrbitileError
 from ...evaluation.boxes import enclosing_lattice
 from ...evaluation.default_isovalue import default_isovalue
 from ...evaluation.lattices import compute
-from ...evaluation.requests import field_of
+from ...evaluation.requests import FileReferences, field_of
 from ...evaluation.surfaces import absence_explained, coloured
 from ...fields import as_drawn
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...readers import load_trajectory
-from ...readers._references import FileReferences
 from ...scenes.web import Slide
 from ...session.isovalue_range import range_about
 from ...session.pages import bare_slide, slide_of

@@ -18,8 +18,7 @@ from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
-from ...scf.calculation import HISTORY, Calculation, NotConverged, Solution, sound
-from ...scf.diis import Response
+from ...scf.calculation import HISTORY, Calculation, NotConverged, Response, Solution, sound
 from ...scf.engines import engine_of
 from ...trajectories.tracking import DEGENERACY, FrameMatch, Reference, followed, step_to, with_phases_of
 from ..request import Request, Sample

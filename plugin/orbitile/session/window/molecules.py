@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...analysis.notes import notes
+from ...analysis.information import notes
 from ...base.errors import OrbitileError
 from .. import commands
 from ..commands.loading import usual_view
