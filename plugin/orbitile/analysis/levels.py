@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 Labels = NDArray[np.intp]
 Line = Literal["gaussian", "lorentzian"]
 
-LINES: tuple[Line, ...] = ("gaussian", "lorentzian")
-"""Shapes of broadened levels."""
-
 _AT_ONCE = share("small matrix", 8)
 """Values of lines that are formed at once."""
 

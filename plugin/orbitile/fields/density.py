@@ -14,7 +14,7 @@ from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
 from ..gaussians.promolecule import promolecular_density
 from ..model.wavefunction import Spinors, Wavefunction
-from ._field import References
+from . import References
 from ._sums import SMALL, SumField
 from .orbital import orbital_range
 

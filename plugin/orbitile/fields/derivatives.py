@@ -10,7 +10,7 @@ from ..base.caches import Derived
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, gradient
 from ..gaussians.products import kinetic_products
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_of, occupied
 

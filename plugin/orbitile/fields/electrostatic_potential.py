@@ -30,7 +30,7 @@ from ..gaussians.products import TOLERANCE
 from ..model.cell import molecules_only
 from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
-from ._field import Field, PointEvaluator, References
+from . import Field, PointEvaluator, References
 from .density import density_of
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
 from ..model.wavefunction import COMPLEX, Orbitals, Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_of
 from .localisation import DECADE, density_at, faded

@@ -31,7 +31,7 @@ from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.kernels._tolerances import tolerances
 from ..model.wavefunction import COMPLEX, Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_of, occupied
 from .derivatives import gradient_of, kinetic_of
