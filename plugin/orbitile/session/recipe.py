@@ -9,12 +9,12 @@ import numpy as np
 from ..base.errors import OrbitileError
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
+from .declaration import Call, shell_line
 from .look import Look
 from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
 from .source import OneFile, Source, files_of, is_trajectory
-from .syntax import Call, shell_line
 from .viewpoint import Viewpoint
 from .volume_file import is_volume_file
 

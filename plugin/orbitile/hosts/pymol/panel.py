@@ -17,7 +17,7 @@ from ...model.lattice import QUALITIES
 from ...session import commands
 from ...session.declaration import Command
 from ...session.listed import Listed
-from ...session.live.status import LiveStatus
+from ...session.live.live import LiveStatus
 from ...session.look import STYLES
 from ...session.orbital_filter import EXPLANATION
 from ...session.orbitals import Level, summary
@@ -25,9 +25,8 @@ from ...session.recipe import render_line
 from ...session.seen import visible
 from ...session.session import Session
 from ...session.window.browser import Browser
-from ...session.window.choices import TWO_COLOURS, Choices, choices_of
 from ...session.window.localising import LISTED_ORBITALS
-from ...session.window.view import Finding, Playback
+from ...session.window.view import TWO_COLOURS, Choices, Finding, Playback, choices_of
 from ...session.words import device_names, of_error, plain_fields, quality_spacings, unit_in_print
 from ...surfaces.colour_maps import PAIRS
 from .analysis_window import AnalysisWindow

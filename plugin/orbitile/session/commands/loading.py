@@ -16,14 +16,13 @@ from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
 from ...readers import ACCEPTED, MEMBER, descriptions, is_place
 from ...scenes.scene import EDGE_COLOUR, EDGE_RADIUS
-from ..declaration import Answer, command
+from ..declaration import Answer, Call, command
 from ..host import trajectory_viewer
 from ..sampling import WavefunctionCache
 from ..session import Session
 from ..shown import Shown
 from ..shown_trajectory import ShownTrajectory
 from ..source import OneFile, Source, files_of
-from ..syntax import Call
 from ..volume_file import atoms_of, is_volume_file
 from ._arguments import OBJECT
 
