@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.base import caches
 from orbitile.session.request import Request
 from orbitile.session.sample_worker import SampleWorker
 from orbitile.session.samples import SampleCache
@@ -370,13 +371,14 @@ def test_a_changed_file_is_read_again(worker, tmp_path):
         worker.submit(wanted).result(60)
 
 
-def test_the_cache_keeps_to_its_limit():
+def test_the_cache_keeps_to_its_limit(monkeypatch):
     volume = ob.Volume(np.zeros((10, 10, 10), np.float32), ob.Lattice([0, 0, 0], np.eye(3), (10, 10, 10)))
     empty = np.zeros((0, 3), np.float32)
     surface = ob.Surface(empty, np.zeros((0, 3), np.int32), empty, np.zeros(0, np.int8), 0.1)
     from orbitile.session.request import Sample
 
-    cache, made = SampleCache(limit=3 * 4000), []
+    cache, made = SampleCache(), []
+    monkeypatch.setattr(caches._accounts["samples"], "n_bytes", 3 * (4000 + caches._ENTRY))
 
     def make(wanted: Request) -> Sample:
         made.append(wanted.field)

@@ -16,8 +16,8 @@ from orbitile.model.trajectory import Trajectory
 from orbitile.pictures import along
 from orbitile.session.shown_trajectory import ShownTrajectory
 from orbitile.session.source import Source
-from orbitile.trajectories.paths import FollowedFrames, LocalisedFrames, localised_for
-from orbitile.trajectories.tracking import track
+from orbitile.trajectories.paths import LocalisedFrames, localised_for
+from orbitile.trajectories.tracking import FollowedFrames, track
 from tests.molecules import computed, scanned, shuffled, trajectory_of
 
 

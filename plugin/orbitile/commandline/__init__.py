@@ -104,7 +104,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if is_debugged:
             raise
-        from ..files.shortage import shortage_of
+        from ..files.reading import shortage_of
 
         if (shortage := shortage_of(error)) is not None:
             print(f"orbitile: {shortage}", file=sys.stderr)

@@ -15,16 +15,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from ..model.lattice import Lattice
-    from ..trajectories.frames import ChosenFrames
+    from ..trajectories.volumes import ChosenFrames
 
 
 def write_frames(options: argparse.Namespace) -> None:
     """Compute a field in frames of a trajectory into a store, and print how many it has."""
     from ..readers import load_trajectory
-    from ..trajectories.frames import ChosenFrames
     from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track
-    from ..trajectories.volumes import compute_volumes
+    from ..trajectories.volumes import ChosenFrames, compute_volumes
 
     if not options.output.lower().endswith(".zarr"):
         raise OrbitileError(f"{options.output}: volumes of several frames go to a Zarr store; use a name as homo.zarr")

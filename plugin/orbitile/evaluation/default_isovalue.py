@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..fields import DegenerateSet, Field
 from ..gaussians.extent import Spread, directions
 from ..model.cell import Cell, cell_of
-from ..model.derived import Derived
 from ..model.lattice import Lattice, spacing_of
 from ..model.wavefunction import Wavefunction
 from ..surfaces.isovalue import check_share, enclosure, enclosure_along_rays
@@ -46,7 +46,7 @@ _AGREEING, _DRAWN, _NO_GAP = 0.009, 0.0195, 1e-6
 changes the share by 0.4 %; and difference of energies in hartree that parts no set."""
 
 
-_LOGARITHMS = Derived[NDArray[np.float64]](most=1024)
+_LOGARITHMS = Derived[NDArray[np.float64]]("numbers")
 """Of the isovalues that enclose a share of each member of a degenerate set, by set, share and device."""
 
 

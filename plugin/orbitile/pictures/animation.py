@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import IsovalueError, RenderError
+from ..base.memory import share
 from ..base.watch import checkpoint, stage, tell, watched
 from ..evaluation.lattices import compute
 from ..evaluation.surfaces import extract_surface, surface_in_motion
@@ -34,7 +35,7 @@ _LEGEND = (Patches("quantity", (((0.0, 0.0, 0.0), "+"),)),)
 _TOGETHER = 8
 """Pictures that a process draws at once, at most."""
 
-_BYTES = 1 << 24
+_BYTES = share("lists")
 """Of such pictures, at most, where it is more than one."""
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from ..base.caches import Cache
 from ..base.errors import Cancelled, DeviceError
 from ..base.watch import checkpoint, watched
 from ..evaluation.preparation import PREPARING, is_first_use
@@ -17,7 +18,7 @@ from ..model.report import Report
 from ..readers import holds_volumes
 from ..scf.calculation import Calculation
 from ..workers import WorkerError
-from .analysing import AnalysisOrder, ReportCache, analysed, answer_analysis
+from .analysing import AnalysisOrder, analysed, answer_analysis
 from .calculation import calculation_of_source
 from .host import Viewer
 from .request import MOST_FACES, Request, Sample
@@ -57,7 +58,7 @@ class Computing:
         self.device = "auto"
         self.samples = SampleCache()
         self.wavefunctions = WavefunctionCache()
-        self.reports = ReportCache()
+        self.reports = Cache[Report]("analyses")
         self.in_worker = False
         self._worker: SampleWorker | None = None
         self._asked: list[Future[Any]] = []

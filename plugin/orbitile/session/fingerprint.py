@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..base.caches import Cache
 from ..base.errors import FileChanged, OrbitileError
+from ..base.memory import share
 from ..files.hdf5 import MAGIC
 from ..files.zarr import kind_of_store
 from ..readers import files_of
@@ -23,16 +23,15 @@ from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
-_KEPT = 4096
-_PIECE = 1 << 20
+_PIECE = share("piece of a file")
 _WHOLE = 256 << 20
 """Bytes of a file that is read whole."""
 _END = 64 << 20
 _PLACES = 256
 
 _Status = tuple[tuple[int, ...], ...]
-_known: OrderedDict[tuple[str, int | None], tuple[_Status, str]] = OrderedDict()
-_lock = threading.Lock()
+_known = Cache[tuple[_Status, str]]("numbers")
+"""Status and content of files, by their paths and how much of them was looked at."""
 
 
 def content_of(path: str, like: str = "") -> str:
@@ -55,18 +54,14 @@ def content_of(path: str, like: str = "") -> str:
         files = _files(path)
         status = _status(files)
         begin = time.time_ns()
-        with _lock:
-            known = _known.get((path, extent))
+        known = _known.get((path, extent))
         if known is not None and known[0] == status:
             return known[1]
         content = _read(files, extent)
     except (OSError, ValueError, OrbitileError):  # whoever loads it is told what is wrong
         return ""
     if all(begin - max(modified, changed) > _SETTLED for *_, modified, changed in status):
-        with _lock:
-            _known[path, extent] = status, content
-            while len(_known) > _KEPT:
-                _known.popitem(last=False)
+        _known.put((path, extent), (status, content))
     return content
 
 
@@ -111,10 +106,11 @@ def _read(files: list[str], extent: int | None) -> str:
     for file in files if len(files) > 1 else []:
         if os.path.isdir(file):
             continue
-        looked_at += os.path.getsize(file)
-        digest.update(f"{os.path.basename(file)} {os.path.getsize(file)}\0".encode(errors="surrogateescape"))
+        size = os.path.getsize(file)
+        looked_at += size
+        digest.update(f"{os.path.basename(file)} {size}\0".encode(errors="surrogateescape"))
         with open(file, "rb") as stream:
-            _feed(digest, stream, 0, None)
+            feed(digest, stream, 0, size)
     if len(files) == 1:
         with open(files[0], "rb") as stream:
             if stream.read(len(MAGIC)) == MAGIC:  # it grows in other places than at its end
@@ -122,18 +118,18 @@ def _read(files: list[str], extent: int | None) -> str:
             size = os.fstat(stream.fileno()).st_size
             looked_at = size if extent is None else min(extent, size)
             if looked_at <= _WHOLE:
-                _feed(digest, stream, 0, looked_at)
+                feed(digest, stream, 0, looked_at)
             else:
                 between = range(_END, looked_at - _END, (looked_at - 2 * _END) // _PLACES)
                 for start, end in [(0, _END), *((at, at + _PIECE) for at in between), (looked_at - _END, looked_at)]:
-                    _feed(digest, stream, start, end)
+                    feed(digest, stream, start, end)
     return f"{looked_at}-{digest.hexdigest()[:40]}"
 
 
-def _feed(digest: Any, stream: BinaryIO, start: int, end: int | None) -> None:
-    """Digest what is between two places, or to the end of the file."""
+def feed(digest: Any, stream: BinaryIO, start: int, end: int) -> None:
+    """Add what is between two places of a file to a digest."""
     stream.seek(start)
-    while piece := stream.read(_PIECE if end is None else min(_PIECE, end - start)):
+    while piece := stream.read(min(_PIECE, end - start)):
         digest.update(piece)
         start += len(piece)
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from ..base.errors import Cancelled, OrbitileError
 from ..base.watch import checkpoint, stage, tell
 from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.colouring import coloured
-from ..evaluation.surfaces import compute_surface
+from ..evaluation.surfaces import coloured, compute_surface
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED
 from ..pictures.writing import Pixels, write_film, write_folder

@@ -130,7 +130,7 @@ class Sample:
     seconds : float
         What it took in the worker, from the wavefunction to the mesh.
     confidence : float or None
-        Of an orbital that was followed along a trajectory, see `orbitile.trajectories.matching.Match`.
+        Of an orbital that was followed along a trajectory, see `orbitile.trajectories.tracking.Match`.
     """
 
     request: Request

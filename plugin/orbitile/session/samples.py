@@ -2,80 +2,54 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from functools import partial
 
+from ..base.caches import Cache
 from .request import Box, Request, Sample, box_of
+
+_MOST = 150
+"""Samples at most: one of another process has a file open, of which there may be some hundred only."""
 
 
 class SampleCache:
-    """Samples most recently used, up to a number of bytes, by what was asked for: sources say what their files hold.
+    """Samples most recently used by what was asked for: sources say what their files hold."""
 
-    Parameters
-    ----------
-    limit : int
-        In bytes; the sample asked for last is kept whatever its size.
-    most : int
-        Samples at most: one of another process has a file open, of which there may be some hundred only.
-    """
-
-    def __init__(self, limit: int = 512 << 20, most: int = 150) -> None:
-        self.limit, self.most = limit, most
-        self._held: OrderedDict[Request, Sample] = OrderedDict()
-        self._lock = threading.RLock()
+    def __init__(self) -> None:
+        self._held = Cache[Sample]("samples", most=_MOST, size=lambda sample: sample.n_bytes)
 
     def known(self, request: Request) -> Sample | None:
         """The sample of a request, if it is there."""
-        with self._lock:
-            held = self._held.get(request)
-            if held is not None:
-                self._held.move_to_end(request)
-        return held
+        return self._held.get(request)
 
     def get(self, request: Request, make: Callable[[Request], Sample]) -> Sample:
         """The sample of a request, made if it is not there; nobody else waits meanwhile."""
-        held = self.known(request)
-        if held is None:
-            held = make(request)
-            self.put(held)
-        return held
+        return self._held.of(request, partial(make, request))
 
     def put(self, sample: Sample) -> None:
-        """Keep a sample, and drop the oldest ones beyond the limit."""
-        with self._lock:
-            self._held[sample.request] = sample
-            self._held.move_to_end(sample.request)
-            while len(self._held) > 1 and self._is_too_much():
-                self._held.popitem(last=False)
-
-    def _is_too_much(self) -> bool:
-        return len(self._held) > self.most or sum(held.n_bytes for held in self._held.values()) > self.limit
+        """Keep a sample; the oldest ones go."""
+        self._held.put(sample.request, sample)
 
     def put_behind(self, sample: Sample) -> None:
         """Keep a sample that was computed ahead; the one that was asked for last stays the last to be dropped."""
-        with self._lock:
-            newest = next(reversed(self._held), None)
-            self.put(sample)
-            if newest is not None and newest in self._held:
-                self._held.move_to_end(newest)
+        newest = self._held.items()[-1:]
+        self.put(sample)
+        for request, _ in newest:
+            self.known(request)
 
     def last_box(self, path: str, quality: str) -> Box | None:
         """Where the field of a file was sampled last at this quality: a lattice that serves the next one too."""
-        with self._lock:
-            for request in reversed(self._held):
-                if request.path == path and request.quality == quality:
-                    return box_of(self._held[request].volume.lattice)
+        for request, sample in reversed(self._held.items()):
+            if request.path == path and request.quality == quality:
+                return box_of(sample.volume.lattice)
         return None
 
     def __contains__(self, request: Request) -> bool:
-        with self._lock:
-            return request in self._held
+        return request in self._held
 
     def __iter__(self) -> Iterator[Sample]:
         """Samples, the one asked for last at the end."""
-        with self._lock:
-            return iter(list(self._held.values()))
+        return iter(self._held)
 
     def __len__(self) -> int:
         return len(self._held)

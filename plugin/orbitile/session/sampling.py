@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from importlib.resources import as_file, files
 from typing import Any, TypeVar
 
+from ..base.caches import Cache
 from ..base.errors import OrbitileError
 from ..base.watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
-from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.devices import one_device
 from ..evaluation.lattices import compute
 from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import FileReferences, field_of
-from ..evaluation.surfaces import absence_explained, extract_surface
+from ..evaluation.surfaces import absence_explained, coloured, extract_surface
 from ..fields import Field
 from ..model.lattice import Lattice
 from ..model.surface import Surface
@@ -44,11 +42,9 @@ _READ_WHOLE = 0.6
 _ENDS = {False: (0.25, 0.85, 1.0), True: (0.15, 0.45, 0.55)}
 """Shares of the rest after which the lattice is known, the values, and the surface; without colours, and with them."""
 
-_KEPT, _VOLUMES_KEPT = 8, 2
-"""Wavefunctions, and files of volumes, kept in memory; of each trajectory four frames as read, as many followed."""
+_OPEN = 8
+"""Trajectories that are open at most; of each, four frames are kept as read, and as many followed."""
 
-
-K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -57,27 +53,22 @@ class WavefunctionCache:
     """Wavefunctions and trajectories by their sources, which say what the files hold; used from several threads."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[OneFile, Wavefunction] = OrderedDict()
-        self._volumes: OrderedDict[OneFile, tuple[Volume, ...]] = OrderedDict()
-        self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
-        self._lock = threading.Lock()
+        self._held = Cache[Wavefunction]("wavefunctions")
+        self._volumes = Cache[tuple[Volume, ...]]("volumes of files")
+        self._opened = Cache[ShownTrajectory]("wavefunctions", most=_OPEN, size=lambda _: 0)
         self._references = FileReferences()
 
     def trajectory(self, source: str) -> ShownTrajectory:
         """The trajectory that a source stands for; it stays open, with what was found out about it."""
-        found = _latest(self._opened, source, self._lock)
-        if found is None:
-            found = ShownTrajectory(Source.read(source))
-            _keep(self._opened, source, found, self._lock)
-        return found
+        return self._opened.of(source, lambda: ShownTrajectory(Source.read(source)))
 
     def kept(self, source: Source) -> ShownTrajectory | None:
         """The trajectory that a source stands for where it is open; what its files hold is part of the source."""
-        return _latest(self._opened, str(source), self._lock)
+        return self._opened.get(str(source))
 
     def keep(self, trajectory: ShownTrajectory) -> None:
         """Keep a trajectory that was opened."""
-        _keep(self._opened, str(trajectory.source), trajectory, self._lock)
+        self._opened.put(str(trajectory.source), trajectory)
 
     def get(self, source: str, frame: int | None = None) -> Wavefunction:
         """The wavefunction of a source, or a frame of a trajectory: the first that can be read, unless told otherwise.
@@ -95,15 +86,15 @@ class WavefunctionCache:
                 return trajectory.frame(frame)
             trajectory.require_unchanged(trajectory.at_first)
             return trajectory.first
-        return self._read(source, load, self._held, _KEPT)
+        return self._read(source, load, self._held)
 
     def keep_one(self, source: OneFile, wavefunction: Wavefunction) -> None:
         """Keep the wavefunction that a file holds, known without reading it."""
-        _keep(self._held, source, wavefunction, self._lock)
+        self._held.put(source, wavefunction)
 
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
-        return self._read(source, volumes_of, self._volumes, _VOLUMES_KEPT)
+        return self._read(source, volumes_of, self._volumes)
 
     def require(self, source: str, names: Iterable[str]) -> None:
         """Refuse fields that a source does not have; errors as for `get` and `field`."""
@@ -125,17 +116,17 @@ class WavefunctionCache:
         color_by = request.color_by and trajectory.field(request.color_by)
         return wavefunction, trajectory.field(request.field), color_by
 
-    def _read(self, source: str, read: Callable[[str], V], known: OrderedDict[OneFile, V], most: int) -> V:
+    def _read(self, source: str, read: Callable[[str], V], known: Cache[V]) -> V:
         """What a file holds, read unless it is known."""
         wanted = OneFile.read(source)
         require_unchanged(wanted.path, wanted.content)
         now = wanted.noted()
-        found = _latest(known, now, self._lock) if now.content else None
+        found = known.get(now) if now.content else None
         if found is None:
             found = patiently(partial(read, now.path))
             require_unchanged(now.path, now.content)  # it may have been replaced while it was read
             if now.content:
-                _keep(known, now, found, self._lock, most)
+                known.put(now, found)
         return found
 
     def field(self, wavefunction: Wavefunction, name: str) -> Field:
@@ -147,21 +138,6 @@ class WavefunctionCache:
             When there is none, or a file cannot be read.
         """
         return field_of(wavefunction, name, self._references)
-
-
-def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
-    with lock:
-        if key in known:
-            known.move_to_end(key)
-        return known.get(key)
-
-
-def _keep(known: OrderedDict[K, V], key: K, value: V, lock: threading.Lock, most: int = _KEPT) -> None:
-    with lock:
-        known[key] = value
-        known.move_to_end(key)
-        while len(known) > most:
-            known.popitem(last=False)
 
 
 def answer(request: Request) -> Sample:

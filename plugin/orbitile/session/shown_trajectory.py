@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..base.errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.default_isovalue import default_isovalue
@@ -24,8 +24,8 @@ from ..model.wavefunction import Wavefunction
 from ..readers import load
 from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
-from ..trajectories.paths import AlignedFrames, FollowedFrames, LocalisedFrames, interpolate, localisation_for
-from ..trajectories.tracking import pinned
+from ..trajectories.paths import AlignedFrames, LocalisedFrames, interpolate, localisation_for
+from ..trajectories.tracking import FollowedFrames, pinned
 from .request import Corners
 from .source import Source, UnchangedFrames
 
@@ -37,9 +37,6 @@ _MOST = 3.0
 
 _FEW = 3
 """Frames of a log that may be the first and the last of many geometries, and one more for frequencies."""
-
-_KEPT = 64
-"""Lattices and isovalues that are kept of a trajectory."""
 
 _SLACK = 0.5
 """Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
@@ -78,9 +75,6 @@ class ShownTrajectory:
         self.raw = self.source.opened()
         self._canonical = self._frames(self.raw)
         self.path = self._canonical.path
-        self._localised: OrderedDict[Any, _Frames] = OrderedDict()
-        self._lattices: OrderedDict[Any, Lattice] = OrderedDict()
-        self._isovalues: OrderedDict[Any, float] = OrderedDict()
         self._load = load
 
     def _frames(self, trajectory: Trajectory) -> _Frames:
@@ -95,7 +89,7 @@ class ShownTrajectory:
         how = localisation_for(self.first, field) if field and self.source.track else None
         if how is None:
             return self._canonical
-        return _found(self._localised, how, lambda: self._frames(Trajectory(LocalisedFrames(self.raw, *how))))
+        return _LOCALISED.of(self, how, lambda: self._frames(Trajectory(LocalisedFrames(self.raw, *how))))
 
     @cached_property
     def is_one_file(self) -> bool:
@@ -214,7 +208,7 @@ class ShownTrajectory:
             )
             return whole if whole.n_points <= _MOST * first.n_points else first
 
-        return _found(self._lattices, (field, isovalue, spacing, room, references), made)
+        return _LATTICES.of(self, (field, isovalue, spacing, room, references), made)
 
     def isovalue(
         self,
@@ -236,13 +230,9 @@ class ShownTrajectory:
             resolved = resolve(self.first, self.field(field))
             return default_isovalue(self.first, resolved, share, coloured=coloured, device=device)
 
-        return _found(self._isovalues, key, make)
+        return _ISOVALUES.of(self, key, make)
 
 
-def _found(known: OrderedDict[Any, T], key: Any, make: Callable[[], T]) -> T:
-    """What is known under a key, made if it is not there; the latest few are kept."""
-    if key not in known:
-        known[key] = make()
-        while len(known) > _KEPT:
-            known.popitem(last=False)
-    return known[key]
+_LOCALISED = Derived[_Frames]("numbers", size=lambda _: 0)
+_LATTICES = Derived[Lattice]("numbers")
+_ISOVALUES = Derived[float]("numbers")

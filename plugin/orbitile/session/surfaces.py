@@ -14,11 +14,10 @@ import numpy as np
 
 from ..base.errors import NoSurface
 from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.colouring import coloured
 from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
 from ..evaluation.requests import field_of
-from ..evaluation.surfaces import compute_surface, is_cut
+from ..evaluation.surfaces import coloured, compute_surface, is_cut
 from ..fields import Field, References, as_drawn
 from ..fields.orbital import orbital_list, orbital_range
 from ..model.lattice import Lattice, spacing_of

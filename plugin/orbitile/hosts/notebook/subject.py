@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from os import PathLike
 
+from ...base.caches import Cache
 from ...base.errors import NoSurface, OrbitileError
 from ...evaluation.boxes import enclosing_lattice
-from ...evaluation.colouring import coloured
 from ...evaluation.default_isovalue import default_isovalue
 from ...evaluation.lattices import compute
 from ...evaluation.requests import FileReferences, field_of
-from ...evaluation.surfaces import absence_explained
+from ...evaluation.surfaces import absence_explained, coloured
 from ...fields import as_drawn
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
@@ -79,7 +78,7 @@ class Subject:
         self.n_frames = 1 if self._path is None else len(self._path)
         self.first = of if isinstance(of, Wavefunction) else (self._path or of)[0]
         self._references = FileReferences()
-        self._isovalues: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._isovalues = Cache[float]("numbers")
         self._sampled: tuple[tuple[object, ...], float, Volume] | None = None
 
     def wavefunction(self, frame: int) -> Wavefunction:
@@ -111,19 +110,18 @@ class Subject:
             colour = field_of(wavefunction, color_by, self._references)
             surface = coloured(surface, wavefunction, colour, device=wish.device)
         slide = slide_of(surface, wavefunction, name, color_by)
-        usual = self._isovalues.get((name, color_by), isovalue)
+        usual = self._isovalues.get((name, color_by, wish.device)) or isovalue
         low, high = range_about(usual, volume)
         return replace(slide, frame=wish.frame, range=(min(low, isovalue), max(high, isovalue)))
 
     def _usual_isovalue(self, name: str, color_by: str, device: str | None) -> float:
         """That which suits the first frame; it is the same for all of them."""
-        key = name, color_by
-        if key not in self._isovalues:
+
+        def make() -> float:
             field = field_of(self.first, name, self._references)
-            self._isovalues[key] = default_isovalue(self.first, field, coloured=bool(color_by), device=device)
-            while len(self._isovalues) > _KEPT:
-                self._isovalues.popitem(last=False)
-        return self._isovalues[key]
+            return default_isovalue(self.first, field, coloured=bool(color_by), device=device)
+
+        return self._isovalues.of((name, color_by, device), make)
 
     def _volume(self, wavefunction: Wavefunction, name: str, isovalue: float, wish: Wish) -> Volume:
         """Values of a field where the surface is: those of the last time, if they reach as far."""
@@ -140,9 +138,6 @@ class Subject:
         self._sampled = key, isovalue, volume
         return volume
 
-
-_KEPT = 256
-"""Isovalues that are kept."""
 
 _FURTHER = 2.0
 """A lattice that a surface has grown out of is replaced by one for an isovalue that many times less."""

@@ -16,7 +16,7 @@ from ... import __version__
 from ...base.arguments import NUMBER, alternatives, brief
 from ...base.errors import FileChanged, OrbitileError
 from ...fields import field_groups
-from ...files.shortage import shortage_explained
+from ...files.reading import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom

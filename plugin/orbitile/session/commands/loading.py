@@ -10,7 +10,7 @@ from pathlib import Path
 from ...analysis.information import as_text, notes
 from ...base.arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...base.errors import Cancelled, OrbitileError
-from ...files.compression import SUFFIXES
+from ...files.plain import SUFFIXES
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction

@@ -20,8 +20,7 @@ from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ...scf.calculation import HISTORY, Calculation, NotConverged, Response, Solution, sound
 from ...scf.engines import engine_of
-from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to, with_phases_of
-from ...trajectories.tracking import followed
+from ...trajectories.tracking import DEGENERACY, FrameMatch, Reference, followed, step_to, with_phases_of
 from ..request import Request, Sample
 from ..sampling import WavefunctionCache, sample
 from ..source import OneFile
