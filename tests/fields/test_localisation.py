@@ -422,4 +422,4 @@ def test_the_ionisation_energy_beside_a_correlated_density():
 def test_the_guide_states_the_isovalues(benzene):
     guide = Path(__file__).parents[2] / "docs" / "guide.md"
     elf, lol = (ob.default_isovalue(benzene, name) for name in ("elf", "lol"))
-    assert f"isovalue {elf:g} and {lol:g}" in guide.read_text(encoding="utf-8")
+    assert f"isovalues {elf:g} and {lol:g}" in guide.read_text(encoding="utf-8")

@@ -120,7 +120,7 @@ def within_hdf5(file: Path) -> Reader | None:
         named = by_name(file, "wavefunction")
         if named is not None and not file.name.lower().endswith((".h5", ".hdf5")):
             return named
-        raise FileError(f"{file.name}: an HDF5 file, whose program h5py tells: {install_command('h5py')}")
+        raise FileError(f"{file.name}: an HDF5 file; reading it needs h5py: {install_command('h5py')}")
     names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
     fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
     for reader in fitting:
