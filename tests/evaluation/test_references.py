@@ -9,10 +9,11 @@ import orbitile as ob
 from orbitile.base.errors import FileError
 from orbitile.commandline import main
 from orbitile.evaluation.requests import field_of
-from orbitile.pictures import along, animate
+from orbitile.pictures.animation import animate
+from orbitile.pictures.request import Request
+from orbitile.pictures.shots import along
 from orbitile.readers import _references
 from orbitile.readers._references import FileReferences
-from orbitile.session.request import Request
 from orbitile.session.sampling import WavefunctionCache, sample
 from tests.molecules import trajectory_of
 

@@ -23,9 +23,10 @@ from orbitile.commandline import main
 from orbitile.evaluation import lattices
 from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.model.units import angstrom
-from orbitile.pictures import Shot, Shots, along, animate, animation, framing, over_isovalues, over_orbitals
-from orbitile.pictures.animation import ShotSurfaces
+from orbitile.pictures import animation, framing
+from orbitile.pictures.animation import ShotSurfaces, animate
 from orbitile.pictures.framing import find_framing
+from orbitile.pictures.shots import Shot, Shots, along, over_isovalues, over_orbitals
 from orbitile.pictures.writing import write_film
 from orbitile.trajectories.tracking import track
 from tests.molecules import lib, shuffled, trajectory_of

@@ -18,7 +18,7 @@ from orbitile.files.plain import PlainFile
 from orbitile.readers import load_geometries
 from orbitile.readers._places import choices
 from orbitile.readers._references import FileReferences
-from orbitile.session.fingerprint import content_of
+from orbitile.session.source import content_of
 from tests.conftest import SAMPLES
 from tests.fuzz.damage import mutated
 from tests.fuzz.samples import LOGS

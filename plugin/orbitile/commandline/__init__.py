@@ -24,8 +24,7 @@ from ..base.errors import OrbitileError
 from ..base.imports import safe_imports
 from ..base.registry import module_of, modules_of
 from ._arguments import CommandParser, Parser, add_common
-from ._console import standard_streams
-from ._ending import Terminated, ended_in_order
+from ._console import Terminated, ended_in_order, standard_streams
 
 _EPILOG = """\
 examples:

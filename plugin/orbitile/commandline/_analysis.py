@@ -13,7 +13,7 @@ from ..base.arguments import FLAG, Argument
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_device, add_file, add_trajectory
 from ._console import progress_bar, tell
-from ._input import load_frame, tell_notes
+from ._files import load_frame, tell_notes
 
 _ROWS = 200
 """Rows of a table that are printed for people."""

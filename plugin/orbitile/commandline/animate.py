@@ -9,11 +9,10 @@ from typing import Any
 
 from ..base.arguments import number
 from ..base.errors import OrbitileError
-from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
+from ..base.watch import watched
+from ._arguments import CommandParser, add_device, add_executor, add_size, add_trajectory, executor_of, read_size
 from ._console import progress_bar, stoppable, tell
-from ._executor import add_executor, executor_of
-from ._input import tell_notes
-from ._page import is_page, slides_of_shots, write_page
+from ._files import is_page, tell_notes, write_page
 
 HELP = "draw a film of a field along a trajectory"
 PRIORITY = 70
@@ -71,7 +70,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw a film, and print how many pictures it has."""
     from ..model.units import angstrom
-    from ..pictures import animate
+    from ..pictures.animation import animate
 
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
@@ -99,7 +98,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[], bool]) -> None:
     """Write a film as a page with a slider of frames."""
-    from ..session.pages import document_of
+    from ..model.units import angstrom
+    from ..pictures.pages import document_of, slides_of_shots
+    from ..pictures.request import Request
 
     if options.turn or options.rock:
         raise OrbitileError("--turn and --rock are of films: whoever looks at a page turns it")
@@ -108,7 +109,9 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
     if shots.most > _MOST_FRAMES:
         raise OrbitileError(f"{options.output}: expected {_MOST_FRAMES} frames at most in a page, got {shots.most}")
     sequence = list(shots())
-    slides = slides_of_shots(sequence, options, cancelled)
+    request = Request("", options.field, spacing=options.spacing * angstrom, device=options.device)
+    with watched(cancelled=cancelled):
+        slides = slides_of_shots(sequence, request)
     document = document_of(slides, sequence[0].wavefunction, len(slides))
     write_page(replace(document, choices=()), options.output, sequence[0].wavefunction)
 
@@ -118,8 +121,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
     from ..fields._orbital_ranges import orbital_list
-    from ..pictures import along, over_isovalues, over_orbitals
-    from ..pictures.shots import check_surface
+    from ..pictures.shots import along, check_surface, over_isovalues, over_orbitals
     from ..readers import load_trajectory
     from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track

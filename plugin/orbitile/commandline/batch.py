@@ -8,9 +8,17 @@ from collections.abc import Sequence
 
 from ..base.arguments import number
 from ..base.errors import OrbitileError
-from ._arguments import CommandParser, add_accept_damaged, add_device, add_precision, add_size, read_size
+from ._arguments import (
+    CommandParser,
+    add_accept_damaged,
+    add_device,
+    add_executor,
+    add_precision,
+    add_size,
+    executor_of,
+    read_size,
+)
 from ._console import progress_bar, tell
-from ._executor import add_executor, executor_of
 
 HELP = "draw and analyse many files, into a table and a contact sheet"
 PRIORITY = 145

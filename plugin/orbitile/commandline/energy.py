@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ._arguments import CommandParser, add_device, add_file, add_level, add_precision
 from ._console import progress_bar, tell
-from ._input import wavefunction_of
+from ._files import wavefunction_of
 
 if TYPE_CHECKING:
     from ..analysis.energies import Energies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._arguments import CommandParser, add_device, add_file, add_level
-from ._input import wavefunction_of
+from ._files import wavefunction_of
 
 HELP = "electrons, dipole, quadrupole and charges of atoms, by density"
 PRIORITY = 110

@@ -21,9 +21,7 @@ from ._arguments import (
     read_atoms,
     read_size,
 )
-from ._input import wavefunction_of
-from ._page import is_page, write_page
-from ._sampled import is_sampled, molecule_in, surface_in
+from ._files import is_page, is_sampled, molecule_in, surface_in, wavefunction_of, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
+    from ..pictures.request import Request
     from ..renderer import Camera
-    from ..session.surfaces import SurfaceRequest
 
 HELP = "draw fields and the molecule"
 PRIORITY = 150
@@ -95,9 +93,9 @@ def run(options: argparse.Namespace) -> None:
 
         warm()
     from ..gaussians.kernels.matrix_product import for_one_result
+    from ..pictures.surface import surfaces_of_picture
     from ..readers._references import FileReferences
     from ..scenes import PALETTES
-    from ..session.surfaces import slides_of, surfaces_of_picture
     from ._surfaces import Console, tell_extrema
 
     choices: dict[str, Any] = {} if options.colors is None else {"colours": _read_colours(options.colors)}
@@ -111,7 +109,7 @@ def run(options: argparse.Namespace) -> None:
     wavefunction = wavefunction_of(options)
     requests = _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
-        from ..session.pages import document_of
+        from ..pictures.pages import document_of, slides_of
 
         slides, found = slides_of(
             requests,
@@ -121,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
             colours=choices.get("colours", PALETTES),
             opacity=options.opacity,
         )
-        tell_extrema(found, wavefunction)
+        tell_extrema(found)
         document = document_of(slides, wavefunction)
         camera = _camera(options, wavefunction.positions)
         if camera is not None:
@@ -138,7 +136,7 @@ def run(options: argparse.Namespace) -> None:
                 size=size,
                 camera=_camera(options, wavefunction.positions),
             )
-        tell_extrema(found, wavefunction)
+        tell_extrema(found)
         surfaces = [one.surface for one in found]
     else:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
@@ -212,9 +210,9 @@ def _read_isovalues(options: argparse.Namespace, fields: Sequence[str]) -> list[
     return isovalues * (len(fields) if len(isovalues) == 1 else 1)
 
 
-def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[SurfaceRequest]:
+def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[Request]:
     """The request of each field of a picture: lists of orbitals taken apart, each with its isovalue."""
-    from ..session.surfaces import drawn, fields_in
+    from ..pictures.surface import drawn, fields_in
     from ._surfaces import request_of
 
     fields = fields_in(wavefunction, names)

@@ -16,7 +16,7 @@ from ._arguments import (
     read_atoms,
     read_size,
 )
-from ._input import wavefunction_of
+from ._files import wavefunction_of
 
 HELP = "draw a field on a plane through atoms, with contours (needs matplotlib)"
 PRIORITY = 120

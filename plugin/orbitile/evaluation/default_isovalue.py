@@ -14,7 +14,7 @@ from ..model.derived import Derived
 from ..model.lattice import Lattice, spacing_of
 from ..model.wavefunction import Wavefunction
 from ..surfaces.enclosure import enclosure, enclosure_along_rays
-from ..surfaces.isovalue import check_share
+from ..surfaces.isovalue import SHARE, check_share
 from .devices import first_device, one_device
 from .lattices import compute_many
 from .points import evaluate
@@ -54,7 +54,7 @@ _LOGARITHMS = Derived[NDArray[np.float64]](most=1024)
 def default_isovalue(
     wavefunction: Wavefunction,
     field: str | Field,
-    share: float = 0.9,
+    share: float = SHARE,
     *,
     coloured: bool = False,
     device: str | None = None,
@@ -62,7 +62,7 @@ def default_isovalue(
     """An isovalue that shows a field well.
 
     For an orbital, the one whose surface encloses a share of the square of the orbital, whatever its extent; other
-    fields have a customary one.
+    fields have a default of their own.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _enclosing_isovalues(
 
 
 def _spread_of(field: Field) -> Spread:
-    assert field.spread is not None  # every field without a customary isovalue has one
+    assert field.spread is not None  # every field without a default isovalue has one
     return field.spread
 
 

@@ -17,9 +17,8 @@ from ..base.watch import Cancel, Progress
 from ..model.geometry import Geometry
 from ..model.report import Report
 from .host import TrajectoryViewer, Viewer
-from .promolecules import is_promolecule
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
-from .source import is_trajectory
+from .source import is_promolecule, is_trajectory
 from .volume_file import is_volume_file
 
 _KEPT = 16

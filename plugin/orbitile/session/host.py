@@ -19,8 +19,8 @@ from ..model.geometry import Molecule
 from ..model.report import Drawing
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
+from ..pictures.look import Look
 from ..pictures.writing import Pixels
-from .look import Look
 from .syntax import PYTHON
 from .viewpoint import Viewpoint
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import Cancelled, OrbitileError
+from ..pictures.request import Sample
 from .calculation import check_calculation
 from .computing import Computing
 from .host import Viewer
@@ -19,10 +20,9 @@ from .live import live
 from .live.live import AtomsChanged, Live, Origin
 from .live.order import Level, Positions
 from .live.status import LiveStatus
-from .promolecules import is_promolecule
-from .request import Sample
 from .shelf import Shelf
 from .shown import Shown
+from .source import is_promolecule
 from .volume_file import is_volume_file
 
 

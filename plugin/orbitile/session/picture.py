@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from ..base.errors import Cancelled, OrbitileError
 from ..base.watch import checkpoint, stage, tell
-from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.colouring import coloured
-from ..evaluation.surfaces import compute_surface
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED
+from ..pictures.look import Look
+from ..pictures.surface import sampling
 from ..pictures.writing import Pixels, write_film, write_folder
 from ..renderer import (
     Camera,
@@ -37,7 +36,6 @@ from ..renderer import (
 )
 from ..scenes import Mesh, Molecule, Scene, dots, wires
 from ..surfaces.colour_maps import RGB
-from .look import Look
 from .sampling import WavefunctionCache, sample
 from .shown import Shown, surface_of
 from .volume_file import is_volume_file
@@ -269,21 +267,18 @@ def finer_surface(drawn: DrawnSurface, spacing: float, cache: WavefunctionCache)
     surface, request = drawn.surface, drawn.shown.request
     if not len(surface.faces) or drawn.shown.look.style in ("mesh", "dots") or is_volume_file(request.path):
         return surface
-    wavefunction, name, color_by = cache.resolved(request)
-    field = cache.field(wavefunction, name)
-    lattice = enclosing_lattice(wavefunction, field, surface.isovalue, quality=request.quality)
-    finer = round_lattice(lattice, spacing)
-    if finer is lattice or field.is_smooth:
+    wavefunction, asked = cache.resolved(replace(request, isovalue=surface.isovalue, color_range=None, box=None))
+    found = sampling(asked, wavefunction, cache.references)
+    finer = round_lattice(found.lattice, spacing)
+    if finer is found.lattice or found.field.is_smooth:
         return surface
-    device, precision = request.device, request.precision
-    found = compute_surface(wavefunction, field, surface.isovalue, finer, device=device, precision=precision)
+    found = replace(found, lattice=finer)
     scale = surface.colouring
     if scale is None:
-        return found
-    second = cache.field(wavefunction, color_by)
-    values = coloured(found, wavefunction, second, device=device, precision=precision).colouring
-    assert values is not None  # it was just coloured
-    return replace(found, colouring=replace(scale, values=values.values))
+        return found.surface()
+    anew = found.coloured(found.surface())
+    assert anew.colouring is not None  # it was just coloured
+    return replace(anew, colouring=replace(scale, values=anew.colouring.values))
 
 
 def save_picture(picture: Picture, target: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..base.errors import OrbitileError
+from ..pictures.look import Look
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
-from .look import Look
 from .picture import wall_transparency
 from .session import Session
 from .shown import Shown

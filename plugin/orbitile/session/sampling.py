@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.resources import as_file, files
 from typing import Any, TypeVar
 
 from ..base.errors import OrbitileError
 from ..base.watch import Cancel, Progress, checkpoint, patiently, stage, tell, watched
-from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
-from ..evaluation.colouring import coloured
-from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.devices import one_device
-from ..evaluation.lattices import compute
 from ..evaluation.preparation import SURFACES, is_ready, take_step
 from ..evaluation.requests import field_of
-from ..evaluation.surfaces import absence_explained, extract_surface
+from ..evaluation.surfaces import extract_surface
 from ..fields import Field
-from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
+from ..pictures.request import Request, Sample, surface_within
+from ..pictures.surface import sampling
 from ..readers import load
 from ..readers._references import FileReferences
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
 from ..workers import afterwards
-from .fingerprint import require_unchanged
-from .request import Request, Sample, lattice_of, shared_lattice, surface_within
 from .shown_trajectory import ShownTrajectory
-from .source import OneFile, Source, is_trajectory
+from .source import OneFile, Source, is_trajectory, require_unchanged
 from .volume_file import chosen, is_volume_file, volumes_of
 
 _READ, _FOLLOWED = 0.05, 0.4
@@ -62,7 +57,7 @@ class WavefunctionCache:
         self._volumes: OrderedDict[OneFile, tuple[Volume, ...]] = OrderedDict()
         self._opened: OrderedDict[str, ShownTrajectory] = OrderedDict()
         self._lock = threading.Lock()
-        self._references = FileReferences()
+        self.references = FileReferences()
 
     def trajectory(self, source: str) -> ShownTrajectory:
         """The trajectory that a source stands for; it stays open, with what was found out about it."""
@@ -116,15 +111,15 @@ class WavefunctionCache:
             for name in names:
                 self.field(wavefunction, name)
 
-    def resolved(self, request: Request) -> tuple[Wavefunction, str, str]:
-        """The wavefunction of a request, its field and its second one as that names them; errors as for `get`."""
+    def resolved(self, request: Request) -> tuple[Wavefunction, Request]:
+        """The wavefunction of a request, and the request with fields as that names them; errors as for `get`."""
         _require_references(request)
         if not is_trajectory(request.path):
-            return self.get(request.path), request.field, request.color_by
+            return self.get(request.path), request
         trajectory = self.trajectory(request.path)
         wavefunction = trajectory.frame(request.frame or 0, field=request.field)
         color_by = request.color_by and trajectory.field(request.color_by)
-        return wavefunction, trajectory.field(request.field), color_by
+        return wavefunction, replace(request, field=trajectory.field(request.field), color_by=color_by)
 
     def _read(self, source: str, read: Callable[[str], V], known: OrderedDict[OneFile, V], most: int) -> V:
         """What a file holds, read unless it is known."""
@@ -147,7 +142,7 @@ class WavefunctionCache:
         OrbitileError
             When there is none, or a file cannot be read.
         """
-        return field_of(wavefunction, name, self._references)
+        return field_of(wavefunction, name, self.references)
 
 
 def _latest(known: OrderedDict[K, V], key: K, lock: threading.Lock) -> V | None:
@@ -221,59 +216,30 @@ def _sample(request: Request, cache: WavefunctionCache, extract: Callable[[Volum
     if is_volume_file(request.path):
         return _sample_of_file(request, cache, extract)
     begin = time.perf_counter()
-    _require_references(request)
-    isovalue, field, color_by = request.isovalue, request.field, request.color_by
-    confidence = None
     trajectory = cache.trajectory(request.path) if is_trajectory(request.path) else None
     read = _READ if trajectory is None else _FOLLOWED
-    prepared, computed, extracted = (read + (1 - read) * end for end in _ENDS[bool(color_by)])
+    prepared, computed, extracted = (read + (1 - read) * end for end in _ENDS[bool(request.color_by)])
     with stage(0.0, read):
-        if trajectory is not None:
-            wavefunction = trajectory.frame(request.frame or 0, field=field)
-        else:
-            wavefunction = cache.get(request.path)
+        wavefunction, asked = cache.resolved(request)
     with stage(read, prepared):
+        confidence, serving_all = None, None
         if trajectory is not None:
-            if isovalue is None:
-                isovalue = trajectory.isovalue(
-                    field, request.share, request.device, request.references, bool(color_by), resolve=cache.field
-                )
-            field, color_by = trajectory.field(field), color_by and trajectory.field(color_by)
-            confidence = trajectory.confidence(field, request.frame or 0)
-        resolved = cache.field(wavefunction, field)
-        if isovalue is None:
-            isovalue = default_isovalue(
-                wavefunction, resolved, request.share, coloured=bool(color_by), device=request.device
-            )
-        of_all = None
-        if trajectory is not None and request.room is not None:
-            of_all = partial(
-                trajectory.lattice,
-                field,
-                isovalue,
-                room=request.room,
-                references=request.references,
-                resolve=cache.field,
-            )
-        lattice = _lattice(request, wavefunction, resolved, isovalue, of_all)
+            asked = replace(asked, isovalue=trajectory.isovalue(request, cache.references))
+            confidence = trajectory.confidence(asked.field, request.frame or 0)
+            if request.room is not None:
+                serving_all = partial(trajectory.lattice, asked, references=cache.references)
+        found = sampling(asked, wavefunction, cache.references, serving_all=serving_all)
     with stage(prepared, computed):
-        volume = compute(wavefunction, resolved, lattice, device=request.device, precision=request.precision)
-    with stage(computed, extracted), absence_explained(resolved, isovalue):
-        surface, step = surface_within(volume, isovalue, request.most_faces, extract)
-    if color_by:
+        volume = found.volume()
+    with stage(computed, extracted):
+        surface, step = found.surface_in(volume, extract)
+    if request.color_by:
         with stage(extracted, 1.0):
-            surface = coloured(
-                surface,
-                wavefunction,
-                cache.field(wavefunction, color_by),
-                request.color_range,
-                device=request.device,
-                precision=request.precision,
-            )
+            surface = found.coloured(surface)
     _require_references(request)
     seconds = time.perf_counter() - begin
     device = running() or one_device(request.device)  # nothing runs where NumPy has done the little there was
-    return Sample(request, volume, surface, isovalue, device, step, seconds, confidence)
+    return Sample(request, volume, surface, found.isovalue, device, step, seconds, confidence)
 
 
 def _sample_of_file(request: Request, cache: WavefunctionCache, extract: Callable[[Volume, float], Surface]) -> Sample:
@@ -293,26 +259,6 @@ def _sample_of_file(request: Request, cache: WavefunctionCache, extract: Callabl
 def _require_references(request: Request) -> None:
     for reference in map(OneFile.read, request.references):
         require_unchanged(reference.path, reference.content)
-
-
-def _lattice(
-    request: Request,
-    wavefunction: Wavefunction,
-    field: Field,
-    isovalue: float,
-    of_all: Callable[[float], Lattice] | None,
-) -> Lattice:
-    """The lattice of all frames, or the one that was used before, where it holds a frame; otherwise one as needed."""
-    step, box = resolving_spacing(wavefunction, field, isovalue, request.quality), request.box
-    candidates = []
-    if of_all is not None:
-        candidates.append(of_all(step))
-        if box is not None and math.isclose(box[1], step):
-            candidates.append(lattice_of(box))
-    for lattice in candidates:
-        if fits(wavefunction, field, isovalue, lattice):
-            return lattice
-    return shared_lattice(enclosing_lattice(wavefunction, field, isovalue, quality=request.quality), box)
 
 
 def _by_kernel(volume: Volume, isovalue: float) -> Surface:

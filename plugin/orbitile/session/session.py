@@ -12,20 +12,20 @@ from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
+from ..pictures.look import Look
+from ..pictures.request import Corners, Request, Sample
+from ..pictures.words import plain_fields
 from .analysing import AnalysisOrder
 from .calculation import RunningCalculation
 from .drawn_reports import DrawnReports
 from .host import Viewer, trajectory_viewer
 from .live_molecule import LiveMolecule
-from .look import Look
 from .player import MEMORY, TICK, Player
-from .request import Corners, Request, Sample
 from .saving import Saving
 from .shown import Shown, numbered, surface_of
 from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
 from .syntax import Call
-from .words import plain_fields
 
 _FOLLOW = 500
 """Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""

@@ -12,9 +12,9 @@ from ..base.arguments import brief
 from ..base.errors import OrbitileError
 from ..model.lattice import QUALITIES
 from ..model.surface import Surface
+from ..pictures.look import STYLES, Look, Scale
+from ..pictures.request import Request, Sample, surface_within
 from ..surfaces.colour_maps import MAPS
-from .look import STYLES, Look, Scale
-from .request import Request, Sample, surface_within
 from .source import files_of, is_trajectory
 
 
@@ -50,7 +50,8 @@ class Shown:
 
     def message(self) -> dict[str, Any]:
         """As plain types."""
-        return asdict(self)
+        message = asdict(self)
+        return {**message, "request": {name: message["request"][name] for name in _REQUEST}}
 
     @classmethod
     def from_message(cls, message: Any) -> Shown:

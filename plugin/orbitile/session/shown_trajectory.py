@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from ..base.errors import OrbitileError
 from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.requests import field_of
-from ..fields import Field
+from ..fields import References
 from ..fields.localised import localised_orbital
 from ..fields.orbital import orbital_of
 from ..model.lattice import Lattice
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Wavefunction
+from ..pictures.request import Request
+from ..pictures.surface import isovalue_of
 from ..readers import load
 from ..readers._series import SeriesFrames
 from ..readers.cclib_frames import LogFrames
 from ..trajectories.paths import AlignedFrames, FollowedFrames, LocalisedFrames, interpolate, localisation_for
 from ..trajectories.tracking import pinned
-from .request import Corners
 from .source import Source, UnchangedFrames
 
 T = TypeVar("T")
@@ -43,9 +43,6 @@ _KEPT = 64
 
 _SLACK = 0.5
 """Room in bohr beyond that of the first frame, since orbitals grow and shrink on the way."""
-
-Resolve = Callable[[Wavefunction, str], Field]
-"""Takes the name of a field of a wavefunction to the field."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,51 +189,44 @@ class ShownTrajectory:
         """Name of a field in all frames: orbitals that are followed are named as in the first one."""
         return pinned(self.first, name) if self.source.track else name
 
-    def lattice(
-        self,
-        field: str,
-        isovalue: float,
-        spacing: float,
-        room: Corners,
-        references: tuple[str, ...] = (),
-        resolve: Resolve = field_of,
-    ) -> Lattice:
+    def lattice(self, request: Request, spacing: float, references: References | None = None) -> Lattice:
         """Lattice of all frames: as much room about the atoms, wherever they come, as about those of the first frame.
 
         That of the first frame alone where the other would have several times as many points.
+
+        Parameters
+        ----------
+        request : Request
+            With an isovalue, and with the room that the atoms take in all frames.
+        spacing : float
+            In bohr.
+        references : References, optional
+            Reads the files that the name of the field refers to.
         """
+        isovalue, room = request.isovalue, request.room
+        assert isovalue is not None  # who asks has both
+        assert room is not None
 
         def made() -> Lattice:
-            first = enclosing_lattice(self.first, resolve(self.first, field), isovalue, spacing=spacing)
+            field = field_of(self.first, request.field, references)
+            first = enclosing_lattice(self.first, field, isovalue, spacing=spacing)
             low, high = self.first.positions.min(axis=0), self.first.positions.max(axis=0)
             whole = Lattice.box(
                 room[0] + (first.origin - low) - _SLACK, room[1] + (first.far_corner - high) + _SLACK, spacing
             )
             return whole if whole.n_points <= _MOST * first.n_points else first
 
-        return _found(self._lattices, (field, isovalue, spacing, room, references), made)
+        return _found(self._lattices, (request.field, isovalue, spacing, room, request.references), made)
 
-    def isovalue(
-        self,
-        field: str,
-        share: float,
-        device: str,
-        references: tuple[str, ...] = (),
-        coloured: bool = False,
-        resolve: Resolve = field_of,
-    ) -> float:
-        """Isovalue of all frames: that which suits the first one.
-
-        References are what the files hold that the field refers to, as in a `Request`; `resolve` takes a name to a
-        field. Coloured says that a second field is to colour the surface.
-        """
-        key = field, share, device, references, coloured
+    def isovalue(self, request: Request, references: References | None = None) -> float:
+        """Isovalue of all frames: the one that is asked for, or the default of the first one."""
+        key = request.field, request.share, request.device, request.references, bool(request.color_by)
 
         def make() -> float:
-            resolved = resolve(self.first, self.field(field))
-            return default_isovalue(self.first, resolved, share, coloured=coloured, device=device)
+            field = field_of(self.first, self.field(request.field), references)
+            return isovalue_of(request, self.first, field)
 
-        return _found(self._isovalues, key, make)
+        return _found(self._isovalues, key, make) if request.isovalue is None else request.isovalue
 
 
 def _found(known: OrderedDict[Any, T], key: Any, make: Callable[[], T]) -> T:

@@ -1,23 +1,171 @@
-"""Where the wavefunctions of a molecule come from: one file, or a trajectory and how it is shown."""
+"""Where the wavefunctions of a molecule come from: one file, a trajectory and how it is shown, or free atoms.
+
+What a file holds is noted as short text: two files share it only where they hold the same, whatever names and times
+they have. A file is read for it once, and again when its status says that it may have been written since. A file that
+was written less than two seconds before it was read may be written again without a trace in its status, so that one is
+always read. Of a file of more than 256 MiB both ends and 256 places in between are read, in less than a second.
+"""
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import json
+import os
 import re
+import shutil
+import threading
+import time
+from collections import OrderedDict
 from dataclasses import asdict, dataclass, replace
 from glob import glob
 from itertools import zip_longest
 from os.path import exists
-from typing import Any
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import OrbitileError
+from ..base.errors import FileChanged, OrbitileError
+from ..base.temporary import own_folder
+from ..files.hdf5 import MAGIC
+from ..files.writing import written_atomically
+from ..files.zarr import kind_of_store
+from ..model.geometry import Geometry
 from ..model.trajectory import Frames, Trajectory
 from ..model.wavefunction import Wavefunction
+from ..readers import files_of as files_behind
 from ..readers import is_there, load_trajectory, natural_order, series_in
-from .fingerprint import content_of, require_unchanged
+from ..readers.promolecule import write_promolecule
+from ..readers.series import open_series
+
+_SETTLED = 2 * 10**9
+"""Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
+_KEPT = 4096
+_PIECE = 1 << 20
+_WHOLE = 256 << 20
+"""Bytes of a file that is read whole."""
+_END = 64 << 20
+_PLACES = 256
+
+_Status = tuple[tuple[int, ...], ...]
+_known: OrderedDict[tuple[str, int | None], tuple[_Status, str]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def content_of(path: str, like: str = "") -> str:
+    """What a file or a folder holds now.
+
+    Parameters
+    ----------
+    path
+        The file.
+    like
+        An earlier content of a file that may have grown: as much of it as there was then is looked at.
+
+    Returns
+    -------
+    str
+        How much was looked at (bytes, of a series file frames) and a digest of it; empty where it cannot be read.
+    """
+    extent = int(like.partition("-")[0]) if like else None
+    try:
+        files = _files(path)
+        status = _status(files)
+        begin = time.time_ns()
+        with _lock:
+            known = _known.get((path, extent))
+        if known is not None and known[0] == status:
+            return known[1]
+        content = _read(files, extent)
+    except (OSError, ValueError, OrbitileError):  # whoever loads it is told what is wrong
+        return ""
+    if all(begin - max(modified, changed) > _SETTLED for *_, modified, changed in status):
+        with _lock:
+            _known[path, extent] = status, content
+            while len(_known) > _KEPT:
+                _known.popitem(last=False)
+    return content
+
+
+def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
+    """Refuse a file that no longer holds what it held; an empty content stands for any.
+
+    Parameters
+    ----------
+    path, content
+        The file, and what `content_of` gave for it.
+    grown
+        Whether it may hold more by now.
+
+    Raises
+    ------
+    FileChanged
+        When it holds something else, or cannot be read any more.
+    """
+    if content and content_of(path, content if grown else "") != content:
+        what = "has changed" if os.path.exists(path) else "is not there any more, or has changed"
+        raise FileChanged(f"{path}: {what} since it was loaded; load it again to show what it holds now")
+
+
+def _files(path: str) -> list[str]:
+    """The files in which there is what a path stands for: itself, what belongs to it, or what is read of a folder."""
+    plain = os.path.expanduser(path)
+    if os.path.exists(plain) and not (os.path.isfile(plain) or os.path.isdir(plain)):
+        raise OSError(f"{path}: no file")  # whoever opens a pipe may wait for ever
+    return [str(file) for file in files_behind(plain)]
+
+
+def _status(files: list[str]) -> _Status:
+    found = map(os.stat, files)
+    return tuple((file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns) for file in found)
+
+
+def _read(files: list[str], extent: int | None) -> str:
+    if kind_of_store(Path(files[0])) == "trajectory":
+        return _series(Path(files[0]), extent)
+    digest = hashlib.sha256()
+    looked_at = 0
+    for file in files if len(files) > 1 else []:
+        if os.path.isdir(file):
+            continue
+        looked_at += os.path.getsize(file)
+        digest.update(f"{os.path.basename(file)} {os.path.getsize(file)}\0".encode(errors="surrogateescape"))
+        with open(file, "rb") as stream:
+            _feed(digest, stream, 0, None)
+    if len(files) == 1:
+        with open(files[0], "rb") as stream:
+            if stream.read(len(MAGIC)) == MAGIC:  # it grows in other places than at its end
+                return _series(Path(files[0]), extent)
+            size = os.fstat(stream.fileno()).st_size
+            looked_at = size if extent is None else min(extent, size)
+            if looked_at <= _WHOLE:
+                _feed(digest, stream, 0, looked_at)
+            else:
+                between = range(_END, looked_at - _END, (looked_at - 2 * _END) // _PLACES)
+                for start, end in [(0, _END), *((at, at + _PIECE) for at in between), (looked_at - _END, looked_at)]:
+                    _feed(digest, stream, start, end)
+    return f"{looked_at}-{digest.hexdigest()[:40]}"
+
+
+def _feed(digest: Any, stream: BinaryIO, start: int, end: int | None) -> None:
+    """Digest what is between two places, or to the end of the file."""
+    stream.seek(start)
+    while piece := stream.read(_PIECE if end is None else min(_PIECE, end - start)):
+        digest.update(piece)
+        start += len(piece)
+
+
+def _series(path: Path, extent: int | None) -> str:
+    digest, series = hashlib.sha256(), open_series(path)
+    try:
+        n_frames = len(series) if extent is None else min(extent, len(series))
+        series.feed(digest.update, n_frames)
+    finally:
+        series.close()
+    return f"{n_frames}-{digest.hexdigest()[:40]}"
 
 
 @dataclass(frozen=True)
@@ -219,3 +367,40 @@ def changes(text: str) -> list[str]:
         elif content and content_of(file, content if grown else "") != content:
             found.append(f"{file} has changed")
     return found
+
+
+_SUFFIX = ".promolecule"
+
+
+def is_promolecule(source: str) -> bool:
+    """Whether a source is that of free atoms, which follow the atoms of the viewer and not a file."""
+    return bool(source) and files_of(source)[0].endswith(_SUFFIX)
+
+
+class Promolecules:
+    """Files of free atoms, one a geometry, as long as this process lives."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+
+    def source_of(self, molecule: str, geometry: Geometry) -> str:
+        """The source that stands for atoms of a molecule at their places.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no folder for its file.
+        """
+        digest = hashlib.sha256(geometry.atomic_numbers.tobytes() + geometry.positions.tobytes()).hexdigest()[:12]
+        plain = re.sub(r"[^A-Za-z0-9_]", "_", molecule)[:40]
+        try:
+            if self._folder is None:
+                self._folder = Path(mkdtemp(dir=own_folder()))
+                atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+            path = self._folder / f"{plain}-{digest}{_SUFFIX}"
+            if not path.exists():
+                with written_atomically(path) as temporary:
+                    write_promolecule(temporary, geometry)
+        except OSError as error:
+            raise OrbitileError(f"there is no folder to write atoms to ({error}); set TMPDIR to one") from error
+        return str(OneFile(str(path)).noted())

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..model.surface import Surface
 from ..model.volume import Volume
+from ..pictures.look import Look
 from ..surfaces.colour_volume import colour_volume
 from .host import TrajectoryViewer
-from .look import Look
 
 
 class VolumeDrawing(NamedTuple):

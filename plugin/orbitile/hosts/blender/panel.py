@@ -8,7 +8,7 @@ import bpy
 
 from ...base.errors import OrbitileError
 from ...model.lattice import QUALITIES
-from ...session.look import STYLES
+from ...pictures.look import STYLES
 from .window import BlenderWindow, is_open, window
 
 _WIDE = 38

@@ -8,9 +8,9 @@ from typing import Any
 import bpy
 
 from ...model.lattice import QUALITIES
-from ...session.listed import Listed
+from ...pictures.orbitals import ENERGY_UNITS, Level, summary
 from ...session.live.status import LiveStatus
-from ...session.orbitals import ENERGY_UNITS, Level, summary
+from ...session.seen import Listed
 from ...session.shown import Shown
 from ...session.source import files_of
 from ...session.window.browser import Browser

@@ -11,9 +11,9 @@ from pymol.Qt import QtCore, QtWidgets
 from ...analysis.reports import Analysis, analysis_named
 from ...base.errors import OrbitileError
 from ...model.report import AtomValues, Paths, Report
+from ...pictures.words import of_error
 from ...session.window.analysing import Analysing
 from ...session.window.view import Finding
-from ...session.words import of_error
 from .analysis_form import ParameterForm
 from .help import ANALYSES, add_help, explain, help_button
 from .placing import Place, frame_of, kept_place, move, places_with, screen_of

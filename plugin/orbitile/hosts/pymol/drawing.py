@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...model.surface import Surface
 from ...model.units import angstrom
-from ...session.look import Look
+from ...pictures.look import Look
 from ...surfaces.colour_maps import colours_of
 from ...surfaces.isosurface import lobe
 from ...surfaces.subdivision import corners_of, edges_of

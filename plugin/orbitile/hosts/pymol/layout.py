@@ -9,11 +9,11 @@ from pymol.Qt import QtCore, QtWidgets
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
-from ...session.look import STYLES
-from ...session.orbital_filter import EXPLANATION
+from ...pictures.look import STYLES
+from ...pictures.orbitals import EXPLANATION
+from ...pictures.words import device_names, plain_fields, quality_spacings
 from ...session.window.choices import TWO_COLOURS, Choices
 from ...session.window.localising import LISTED_ORBITALS
-from ...session.words import device_names, plain_fields, quality_spacings
 from ...surfaces.colour_maps import PAIRS
 from .analyse_menu import AnalyseButton
 from .colour_pairs import PairButton

@@ -9,7 +9,7 @@ import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...model.units import electronvolt
-from ...session.orbitals import ENERGY_UNITS, Level, Levels, described, frontier_of, gap_of
+from ...pictures.orbitals import ENERGY_UNITS, Level, Levels, described, frontier_of, gap_of
 from .tints import faded, mark_colour
 
 Qt = QtCore.Qt

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pymol.Qt import QtWidgets
 
+from ...pictures.look import STYLES
+from ...pictures.words import of_error
 from ...session import commands
-from ...session.look import STYLES
 from ...session.recipe import render_line
 from ...session.seen import visible
-from ...session.words import of_error
 from .file_filters import surfaces_to_export, volumes_to_export
 from .help import COMMANDS, open_manual
 from .recipe import pymol_lines

@@ -6,8 +6,18 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.orbital_filter import Condition, conditions_of, passes
-from ...session.orbitals import ENERGY_UNITS, Column, EnergyUnit, Level, Levels, columns_of, described
+from ...pictures.orbitals import (
+    ENERGY_UNITS,
+    Column,
+    Condition,
+    EnergyUnit,
+    Level,
+    Levels,
+    columns_of,
+    conditions_of,
+    described,
+    passes,
+)
 from .tints import faded, mark_colour
 from .widgets import ChosenByUser, write_on
 
@@ -128,7 +138,7 @@ class OrbitalModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has 
 
 
 class OrbitalFilter(QtCore.QSortFilterProxyModel):  # type: ignore[misc]  # Qt has no types here
-    """Rows that have all the words, see `orbitile.session.orbital_filter`."""
+    """Rows that have all the words, see `orbitile.pictures.orbitals`."""
 
     def __init__(self, parent: Any = None) -> None:
         super().__init__(parent)

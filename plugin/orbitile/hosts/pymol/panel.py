@@ -9,14 +9,14 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.listed import Listed
+from ...pictures.orbitals import Level, summary
+from ...pictures.words import unit_in_print
 from ...session.live.status import LiveStatus
-from ...session.orbitals import Level, summary
+from ...session.seen import Listed
 from ...session.session import Session
 from ...session.window.browser import Browser
 from ...session.window.choices import TWO_COLOURS, choices_of
 from ...session.window.view import Finding, Playback
-from ...session.words import unit_in_print
 from .analysis_window import AnalysisWindow
 from .dropping import Dropping
 from .file_filters import files_to_export, files_to_open

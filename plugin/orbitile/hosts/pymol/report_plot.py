@@ -11,7 +11,7 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...base.errors import FileError
 from ...model.report import Curve, Plot
-from ...session.words import unit_in_print
+from ...pictures.words import unit_in_print
 from ...surfaces.colour_maps import colours_along
 from .plot_axes import Axes, ticks, whole
 from .tints import faded, is_dark

@@ -9,7 +9,7 @@ from typing import Any
 from pymol.Qt import QtCore, QtWidgets
 
 from ...model.report import Table
-from ...session.words import unit_in_print
+from ...pictures.words import unit_in_print
 from .tints import stage_colour
 from .widgets import ChosenByUser
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from pymol.Qt import QtWidgets
 
+from ...pictures.words import of_error
 from ...session import commands
 from ...session.declaration import Command
 from ...session.seen import visible
-from ...session.words import of_error
 from .file_filters import FILMS, PICTURES, suffix_of
 from .help import SAVING, explain, open_manual
 from .widgets import take_keys

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.listed import Listed
+from ...session.seen import Listed
 from ...surfaces.colour_maps import tick_labels
 from . import icons
 from .colour_pairs import SWATCH, fill_with_pair, swatch_of

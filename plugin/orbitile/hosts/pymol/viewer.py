@@ -16,9 +16,9 @@ from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...pictures.look import Look
 from ...pictures.writing import Pixels
 from ...session.host import Colour
-from ...session.look import Look
 from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS

@@ -20,19 +20,18 @@ from ...files.shortage import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
+from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION
+from ...pictures.words import plain_fields
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
 from ...session.declaration import Command
 from ...session.field_patterns import parts_of, takes_several_files
-from ...session.orbital_filter import EXPLANATION
-from ...session.orbitals import ENERGY_UNITS
 from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.syntax import TCL
 from ...session.window.localising import levels_at
-from ...session.words import plain_fields
 from .table import energy_unit, table_of
 from .viewer import ServedViewer
 from .window import ServedWindow

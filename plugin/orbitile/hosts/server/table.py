@@ -7,8 +7,7 @@ from typing import Any
 from ...base.arguments import alternatives
 from ...base.errors import OrbitileError
 from ...model.wavefunction import Wavefunction
-from ...session.orbital_filter import conditions_of
-from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, field_of
+from ...pictures.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, conditions_of, field_of
 
 
 def energy_unit(name: str) -> EnergyUnit:
@@ -35,7 +34,7 @@ def table_of(wavefunction: Wavefunction, levels: Levels, unit: EnergyUnit, words
     unit : EnergyUnit
         Of the energies.
     words : str
-        Of a filter, which the rows pass; see `orbitile.session.orbital_filter`.
+        Of a filter, which the rows pass; see `orbitile.pictures.orbitals`.
     """
     every = [level for those in levels for level in those]
     shown = columns_of([every], unit)

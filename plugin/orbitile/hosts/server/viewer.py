@@ -23,7 +23,7 @@ from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...session.look import Look
+from ...pictures.look import Look
 from ...session.shown import object_name
 from ...session.syntax import TCL
 from ...session.volume_viewer import VolumeDrawing, VolumeViewer

@@ -12,18 +12,17 @@ from ...base.arguments import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, K
 from ...base.errors import OrbitileError
 from ...fields import unavailable
 from ...model.lattice import QUALITIES
-from ...session.listed import Listed
+from ...pictures.look import STYLES, Scale
+from ...pictures.orbitals import ENERGY_UNITS, Level, field_of, summary
+from ...pictures.words import unit_in_print
 from ...session.live.status import LiveStatus
-from ...session.look import STYLES, Scale
-from ...session.orbitals import ENERGY_UNITS, Level, field_of, summary
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
-from ...session.seen import visible
+from ...session.seen import Listed, visible
 from ...session.session import Session
 from ...session.window.browser import Browser
 from ...session.window.choices import TWO_COLOURS
 from ...session.window.view import Finding, Playback
-from ...session.words import unit_in_print
 from .analyses import finding_message, offered_message
 from .picture import with_legend
 from .table import energy_unit, passing, table_of

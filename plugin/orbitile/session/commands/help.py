@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from ...base.arguments import TEXT, Argument, one_of
 from ...base.errors import OrbitileError
 from ...evaluation.devices import one_device
+from ...pictures.words import device_names
 from ..declaration import Answer, command
 from ..session import Session
 from ..syntax import Call
-from ..words import device_names
 
 TOPIC, PRIORITY = "help and what computes", -10
 

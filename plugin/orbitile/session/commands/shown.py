@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...base.arguments import FLAG, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
+from ...pictures.look import STYLES
 from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ..declaration import Answer, command
-from ..listed import listed
-from ..look import STYLES
+from ..seen import listed
 from ..session import Session
 from ._arguments import SURFACE
 

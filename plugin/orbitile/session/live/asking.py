@@ -9,9 +9,9 @@ from concurrent.futures import Future
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
+from ...pictures.request import Request
 from ...workers import Worker, Workers
-from ..request import Request
-from ..sample_worker import one_thread
+from ..computing import one_thread
 from .calculating import converged
 from .order import Converged, Order
 

@@ -12,9 +12,9 @@ import numpy as np
 from ...base.errors import OrbitileError
 from ...model.surface import Surface
 from ...model.volume import Volume
+from ...pictures.request import Request, Sample
 from ..computing import Computing
 from ..host import Viewer
-from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
 from .calculating import numbered_name, of_geometry

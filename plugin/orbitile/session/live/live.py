@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
+from ...pictures.request import Request
 from ...scf.calculation import NotConverged
 from ...workers import WorkerEnded
 from ..computing import Computing
 from ..host import Viewer
-from ..request import Request
 from ..shelf import Shelf
 from ..shown import Shown
 from ..source import OneFile

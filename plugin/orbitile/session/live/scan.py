@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...base.errors import OrbitileError
 from ...model.units import angstrom, kilocalorie_per_mole
-from ..request import Request
+from ...pictures.request import Request
 from .geometry_change import angle, dihedral, distance, with_angle, with_dihedral, with_distance
 from .order import Converged, Order, Positions
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...base.errors import OrbitileError
-from ..request import Request
-from ..samples import SampleCache
+from ...pictures.request import Request
+from ..computing import SampleCache
 from .asking import Asked
 from .known_geometries import KnownGeometries
 from .order import Converged, Positions

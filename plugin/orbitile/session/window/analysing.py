@@ -13,12 +13,11 @@ from ...analysis.presenting import write_tables
 from ...analysis.reports import Analysis, analysis_groups, analysis_named, values_of
 from ...base.errors import Cancelled, OrbitileError
 from ...model.report import Drawing, Report, Table
-from ..advance import Advance
+from ...pictures.words import of_error
 from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
-from ..asking import Asked
-from ..promolecules import Promolecules
-from ..source import is_trajectory
-from ..words import of_error
+from ..background import Advance
+from ..computing import Asked
+from ..source import Promolecules, is_trajectory
 from .activity import Activity
 from .molecules import Molecules
 from .view import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import commands
-from ..preparing import Preparing
+from ..computing import Preparing
 from .activity import Activity
 from .showing import Showing
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...base.errors import OrbitileError
 from ...fields import with_absolute_files
-from ..asking import Asked
+from ..computing import Asked
 from ..presets import PresetSurface, preset_named, surfaces_of
 from ..session import Session
 from .activity import Activity

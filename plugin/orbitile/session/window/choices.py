@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...model.lattice import QUALITIES
-from ..look import STYLES, Look
-from ..orbitals import ENERGY_UNITS
+from ...pictures.look import STYLES, Look
+from ...pictures.orbitals import ENERGY_UNITS
 from ..shown import are_rows, is_number
 
 TWO_COLOURS = "two colours"

@@ -12,9 +12,9 @@ from ...fields.localised import localised_name
 from ...gaussians.localised.localisation import localised, why_not
 from ...gaussians.localised.schemes import INTRINSIC, SCHEMES
 from ...model.wavefunction import Wavefunction
-from ..orbitals import Levels, levels_of, localised_levels_of
+from ...pictures.orbitals import Levels, levels_of, localised_levels_of
+from ...pictures.words import of_error
 from ..sampling import WavefunctionCache, in_worker
-from ..words import of_error
 from .activity import Activity
 from .playing import Playing
 from .showing import Showing

@@ -15,12 +15,12 @@ from scipy.spatial import cKDTree
 from ...base.errors import OrbitileError
 from ...fields.orbital import names_orbital
 from ...model.surface import Colouring, Surface
+from ...pictures.request import Sample
+from ...pictures.words import unit_in_print
 from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
-from ..request import Sample
 from ..session import Session
 from ..shown import Shown, surface_of
-from ..words import unit_in_print
 
 _DRAFT_FACES = 15_000
 """Triangles, about, of the surface that is drawn while the slider moves."""

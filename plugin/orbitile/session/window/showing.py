@@ -14,16 +14,16 @@ from ...base.errors import Cancelled, OrbitileError
 from ...fields import as_drawn
 from ...fields.orbital import names_orbital, orbital_name
 from ...model.wavefunction import Wavefunction
+from ...pictures.look import Look, apart_from
+from ...pictures.orbitals import Level, Levels, field_of, level_of
+from ...pictures.request import MOST_FACES, Request, Sample
+from ...pictures.surface import range_about
+from ...pictures.words import of_error
 from .. import commands
-from ..asking import Asked, Asking, Wanted
-from ..isovalue_range import range_about
-from ..listed import Listed, listed, titled
-from ..look import Look, apart_from
-from ..orbitals import Level, Levels, field_of, level_of
-from ..request import MOST_FACES, Request, Sample
+from ..computing import Asked, Asking, Wanted
+from ..seen import Listed, listed, titled
 from ..session import Session
 from ..shown import Shown
-from ..words import of_error
 from .activity import Activity
 from .agenda import Agenda
 from .choices import TWO_COLOURS, choices_of, settings_of

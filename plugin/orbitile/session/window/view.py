@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...model.report import Report
+from ...pictures.orbitals import Level
 from ..analysing import AnalysisOrder
-from ..listed import Listed
 from ..live.status import LiveStatus
-from ..orbitals import Level
+from ..seen import Listed
 
 
 @dataclass(frozen=True, eq=False)

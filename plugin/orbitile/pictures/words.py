@@ -1,4 +1,4 @@
-"""Words for consoles and windows: those they offer, from what there is, and those for what went wrong."""
+"""Words that people read, wherever they are asked or told: what there is, what is the default, what went wrong."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..base.errors import OrbitileError
 from ..fields import field_names
 from ..model.lattice import QUALITIES
 from ..model.units import angstrom
+from ..surfaces.isovalue import SHARE
 
 
 def plain_fields() -> list[str]:
@@ -26,6 +27,15 @@ def device_names() -> list[str]:
 def quality_spacings() -> str:
     """Spacings of the lattices of all qualities, in Angstrom."""
     return alternatives([f"{spacing / angstrom:g}" for spacing in QUALITIES.values()])
+
+
+def share_in_words(share: float = SHARE) -> str:
+    """A share that a surface encloses, as it is written: 90 %."""
+    return f"{100 * share:g} %"
+
+
+DEFAULT_ISOVALUE = f"the field's default; of an orbital, the one that encloses {share_in_words()} of it"
+"""Which isovalue a surface has where none is given."""
 
 
 _RAISED = str.maketrans("0123456789+-/", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᐟ")

@@ -1,4 +1,4 @@
-"""What a host asks of a worker, and what comes back.
+"""What is asked for, by a command, a host or a notebook, and what comes back from a worker.
 
 Both are plain data: the worker may run under another Python with another NumPy (`orbitile.workers.transport`).
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import SHARE
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
@@ -55,12 +55,13 @@ def shared_lattice(needed: Lattice, box: Box | None) -> Lattice:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A field of the wavefunction in a file, sampled on a lattice that holds its isosurface.
+    """An isosurface of a field of a wavefunction, and what decides on its lattice.
 
     Attributes
     ----------
     path : str
         The wavefunction: a file, `OneFile` as text where it is to hold what it held; of a trajectory `Source` as text.
+        Empty where whoever asks has it at hand.
     field : str
         Name of the field.
     quality : str
@@ -69,7 +70,8 @@ class Request:
         Of the surface; None picks one that encloses `share`.
     share : float
         Share of the field's square that the default isovalue encloses.
-    device, precision : str
+    device : str or None
+    precision : str
         As for `orbitile.compute`.
     color_by : str
         Name of a second field that colours the surface; empty for the colours of its phases.
@@ -89,14 +91,22 @@ class Request:
     box : Box or None
         Lattice of a sample shown before. Where it fits about as well it is used again, or extended: a host can then
         write the values into a map that it has. No part of what is asked for, so not compared.
+    spacing : float or None
+        Of the lattice in bohr, in place of the quality.
+    points : int or None
+        Along the longest edge, in place of the quality.
+    margin : float or None
+        Of the box around the atoms, in bohr; None for the box that encloses the surface.
+    kernel : str
+        Of an orbital.
     """
 
     path: str
     field: str
     quality: str = "medium"
     isovalue: float | None = None
-    share: float = 0.9
-    device: str = "auto"
+    share: float = SHARE
+    device: str | None = "auto"
     precision: str = "single"
     color_by: str = ""
     color_range: float | None = None
@@ -105,10 +115,10 @@ class Request:
     references: tuple[str, ...] = ()
     room: Corners | None = dataclasses.field(default=None, compare=False)
     box: Box | None = dataclasses.field(default=None, compare=False)
-
-    def message(self) -> dict[str, Any]:
-        """The request in plain types."""
-        return dataclasses.asdict(self)
+    spacing: float | None = None
+    points: int | None = None
+    margin: float | None = None
+    kernel: str = "auto"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
