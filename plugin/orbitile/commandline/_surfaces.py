@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from ..pictures.request import Request
+from ..pictures.request import OF_SURFACES, Request
 from ..pictures.surface import FoundSurface, Listener
 from ._console import note, progress_bar, tell
 
@@ -34,22 +34,8 @@ class Console(Listener):
 
 def request_of(options: argparse.Namespace, field: str, isovalue: float | None) -> Request:
     """The surface of a field that the options ask for."""
-    from ..model.units import angstrom
-
-    return Request(
-        "",
-        field,
-        options.quality,
-        isovalue,
-        device=options.device,
-        precision=options.precision,
-        color_by=getattr(options, "color_by", None) or "",
-        color_range=getattr(options, "color_range", None),
-        spacing=None if options.spacing is None else options.spacing * angstrom,
-        points=options.points,
-        margin=None if options.margin is None else options.margin * angstrom,
-        kernel=options.kernel,
-    )
+    given = {option.name: option.value(getattr(options, option.name, None)) for option in OF_SURFACES}
+    return Request("", field, **{**given, "isovalue": isovalue})
 
 
 def tell_extrema(surfaces: Iterable[FoundSurface]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..base.arguments import number
 from ..base.errors import OrbitileError
 from ..base.watch import watched
-from ._arguments import CommandParser, add_device, add_executor, add_size, add_trajectory, executor_of, read_size
+from ._arguments import CommandParser, add_executor, add_option, add_trajectory, executor_of, read_size
 from ._console import progress_bar, stoppable, tell
 from ._files import is_page, tell_notes, write_page
 
@@ -60,10 +60,10 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--rock", type=number, default=0.0, metavar="DEG", help="rock it by so many degrees to each side (default: 0)"
     )
-    parser.add_argument("--spacing", type=number, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
-    add_size(parser, "960x720")
-    parser.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")
-    add_device(parser)
+    add_option(parser, "spacing", help="in Angstrom", default=0.15)
+    add_option(parser, "size", default="960x720")
+    add_option(parser, "background")
+    add_option(parser, "device")
     add_executor(parser)
 
 

@@ -11,10 +11,8 @@ from ..base.errors import OrbitileError
 from ._arguments import (
     CommandParser,
     add_accept_damaged,
-    add_device,
     add_executor,
-    add_precision,
-    add_size,
+    add_option,
     executor_of,
     read_size,
 )
@@ -57,13 +55,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--timeout", type=number, default=600.0, metavar="S", help="seconds that a file may take (default: 600)"
     )
     group = parser.add_argument_group("sampling")
-    group.add_argument(
-        "--isovalue", type=number, metavar="V", help="of all fields, in atomic units (default: customary ones)"
-    )
-    group.add_argument("--quality", choices=("coarse", "medium", "fine"), default="medium", help="(default: medium)")
-    add_size(group)
-    add_device(group)
-    add_precision(group)
+    add_option(group, "isovalue", help="of all fields, in atomic units")
+    add_option(group, "quality")
+    add_option(group, "size")
+    add_option(group, "device")
+    add_option(group, "precision")
 
 
 def run(options: argparse.Namespace) -> None:

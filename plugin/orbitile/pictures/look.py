@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..model.surface import Colouring
+from ..scenes.scene import OPACITY
 from ..surfaces.colour_maps import NEGATIVE, PAIRS, POSITIVE, RGB
 
 STYLES = ("surface", "two-sided", "mesh", "dots")
@@ -30,7 +31,7 @@ class Look:
     """
 
     colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
-    transparency: float = 0.35
+    transparency: float = 1 - OPACITY
     style: str = "surface"
 
 

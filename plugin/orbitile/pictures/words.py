@@ -6,7 +6,6 @@ import re
 
 from ..base.arguments import alternatives
 from ..base.errors import OrbitileError
-from ..fields import field_names
 from ..model.lattice import QUALITIES
 from ..model.units import angstrom
 from ..surfaces.isovalue import SHARE
@@ -14,6 +13,8 @@ from ..surfaces.isovalue import SHARE
 
 def plain_fields() -> list[str]:
     """Names of fields that are complete as they stand: without a number, a spin or a file."""
+    from ..fields import field_names  # which the help of a command need not wait for
+
     return [name for name, _ in field_names() if name.isalpha()]
 
 
@@ -34,7 +35,7 @@ def share_in_words(share: float = SHARE) -> str:
     return f"{100 * share:g} %"
 
 
-DEFAULT_ISOVALUE = f"the field's default; of an orbital, the one that encloses {share_in_words()} of it"
+DEFAULT_ISOVALUE = f"that of the field; of an orbital, the one that encloses {share_in_words()} of it"
 """Which isovalue a surface has where none is given."""
 
 

@@ -9,6 +9,7 @@ import bpy
 from ...base.errors import OrbitileError
 from ...model.lattice import QUALITIES
 from ...pictures.look import STYLES
+from ...pictures.words import share_in_words
 from .window import BlenderWindow, is_open, window
 
 _WIDE = 38
@@ -62,8 +63,8 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
             update=_update(lambda w, c: w.slide_to(c.isovalue)),
         ),
         "automatic": bpy.props.BoolProperty(
-            name="90 % of each orbital",
-            description="Each orbital gets the isovalue whose surface encloses 90 % of it",
+            name=f"{share_in_words()} of each orbital",
+            description=f"Each orbital gets the isovalue whose surface encloses {share_in_words()} of it",
             update=_update(lambda w, c: w.choose(automatic=c.automatic)),
         ),
         "quality": bpy.props.EnumProperty(

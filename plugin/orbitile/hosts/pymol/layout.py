@@ -11,7 +11,7 @@ from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...pictures.look import STYLES
 from ...pictures.orbitals import EXPLANATION
-from ...pictures.words import device_names, plain_fields, quality_spacings
+from ...pictures.words import device_names, plain_fields, quality_spacings, share_in_words
 from ...session.window.choices import TWO_COLOURS, Choices
 from ...session.window.localising import LISTED_ORBITALS
 from ...surfaces.colour_maps import PAIRS
@@ -163,8 +163,10 @@ class PanelLayout(ToolWindow):
         self.iso_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("0.000000") + 18)
         self.iso_edit.setToolTip("Isovalue in atomic units")
         self.iso_unit = QtWidgets.QLabel()
-        self.auto_box = QtWidgets.QCheckBox("90 %")
-        self.auto_box.setToolTip("For each orbital the isovalue whose surface encloses 90 % of its density")
+        self.auto_box = QtWidgets.QCheckBox(share_in_words())
+        self.auto_box.setToolTip(
+            f"For each orbital the isovalue whose surface encloses {share_in_words()} of its density"
+        )
         self.auto_box.setChecked(True)
         form.addWidget(QtWidgets.QLabel("Isovalue"), 0, 0)
         form.addLayout(row(self.iso_slider, self.iso_edit, self.iso_unit, self.auto_box), 0, 1)

@@ -14,7 +14,7 @@ from ...fields import unavailable
 from ...model.lattice import QUALITIES
 from ...pictures.look import STYLES, Scale
 from ...pictures.orbitals import ENERGY_UNITS, Level, field_of, summary
-from ...pictures.words import unit_in_print
+from ...pictures.words import share_in_words, unit_in_print
 from ...session.live.status import LiveStatus
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
@@ -267,6 +267,7 @@ class ServedWindow:
                 "unit": "" if shown is None else unit_in_print(shown.unit),
                 "is_orbital": is_orbital,
                 "automatic": self.showing.is_automatic and is_orbital,
+                "enclosed": share_in_words(),
                 "quality": choices.quality,
                 "device": self.browser.session.computing.device,
                 "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,

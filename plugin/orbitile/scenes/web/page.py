@@ -14,6 +14,7 @@ import zlib
 from functools import cache
 from importlib.resources import files
 
+from ...model.units import electronvolt
 from ..shading import shader_source
 from .document import Document, packed
 
@@ -28,7 +29,7 @@ _OPENGL, _WEBGL = "#version 330 core", "#version 300 es\nprecision highp float;\
 def viewer_script(*ends: str) -> str:
     """The viewer as one text, and behind it modules of those names that use it."""
     shaders = {name: shader_source(name).replace(_OPENGL, _WEBGL) for name in _SHADERS}
-    texts = [f"const SHADERS = {json.dumps(shaders)};"]
+    texts = [f"const SHADERS = {json.dumps(shaders)};", f"const ELECTRONVOLTS = {1 / electronvolt!r}; // in a hartree"]
     texts += [module(name) for name in (*_MODULES, *ends)]
     return "\n\n".join(texts) + "\n"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...base.arguments import FLAG, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
+from ...base.arguments import FLAG, SHARE, TEXT, Argument, one_of
 from ...pictures.look import STYLES
+from ...pictures.request import ISOVALUE
 from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ..declaration import Answer, command
 from ..seen import listed
@@ -17,7 +18,7 @@ TOPIC, PRIORITY = "surfaces", 50
 
 @command(
     "Change the isovalue of a surface that is shown.",
-    Argument("isovalue", POSITIVE_NUMBER, "in atomic units", required=True),
+    replace(ISOVALUE, required=True, otherwise=""),
     SURFACE,
     related=("orb_mo", "orb_color"),
 )
