@@ -41,10 +41,10 @@ from .model.wavefunction import Excitation as Excitation
 from .model.wavefunction import Orbitals as Orbitals
 from .model.wavefunction import Shell as Shell
 from .model.wavefunction import Wavefunction as Wavefunction
-from .pictures.animation import animate as animate
-from .pictures.shots import along as along
-from .pictures.shots import over_isovalues as over_isovalues
-from .pictures.shots import over_orbitals as over_orbitals
+from .pictures.films import along as along
+from .pictures.films import animate as animate
+from .pictures.films import over_isovalues as over_isovalues
+from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes

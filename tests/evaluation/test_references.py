@@ -9,9 +9,8 @@ import orbitile as ob
 from orbitile.base.errors import FileError
 from orbitile.commandline import main
 from orbitile.evaluation.requests import field_of
-from orbitile.pictures.animation import animate
+from orbitile.pictures.films import along, animate
 from orbitile.pictures.request import Request
-from orbitile.pictures.shots import along
 from orbitile.readers import _references
 from orbitile.readers._references import FileReferences
 from orbitile.session.sampling import WavefunctionCache, sample

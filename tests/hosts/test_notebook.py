@@ -14,8 +14,7 @@ import pytest
 import orbitile as ob
 from orbitile import OrbitileError
 from orbitile.base.watch import checkpoint
-from orbitile.hosts.notebook.newest import Newest
-from orbitile.hosts.notebook.subject import Subject
+from orbitile.hosts.notebook.subject import Newest, Subject
 from orbitile.model.report import Closure, Column, Report, Table
 from orbitile.pictures.request import Request
 from tests.web.unpacking import document_in, unpacked
@@ -109,7 +108,7 @@ def test_a_value_that_is_reached_nowhere_gives_the_molecule_and_says_so(benzene)
 
 
 def test_the_values_serve_for_other_isovalues(benzene, monkeypatch):
-    import orbitile.hosts.notebook.subject as module
+    import orbitile.pictures.surface as module
 
     computed = []
     compute = module.compute

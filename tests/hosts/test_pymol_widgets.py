@@ -9,8 +9,7 @@ import pytest
 from orbitile.analysis.reports import analyses
 from orbitile.fields import field_groups
 from orbitile.pictures.look import Look, Scale
-from orbitile.pictures.orbitals import Level, levels_of
-from orbitile.session.field_patterns import asked_for, largest
+from orbitile.pictures.orbitals import Level, asked_for, largest, levels_of
 from orbitile.session.presets import PRESETS
 from orbitile.session.seen import Listed
 from orbitile.session.window.choices import Choices

@@ -22,8 +22,8 @@ from orbitile.gaussians.localised.minimal_basis import minimal_basis, n_function
 from orbitile.gaussians.localised.schemes import SCHEMES
 from orbitile.gaussians.overlap import own_overlap
 from orbitile.gaussians.positions import centres_and_spreads, position_integrals
+from orbitile.pictures.orbitals import largest, number_titles
 from orbitile.scf.engines.pyscf import wavefunction_of
-from orbitile.session.field_patterns import largest, number_titles
 
 from ..molecules import gto, lib, scf
 

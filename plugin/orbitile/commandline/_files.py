@@ -64,7 +64,7 @@ def surface_in(options: argparse.Namespace, field: str | None, isovalue: float |
     OrbitileError
         When the file cannot be read, or an option asks for what takes orbitals.
     """
-    from ..session.volume_file import VALUES, chosen, volumes_of
+    from ..session.source import VALUES, chosen, volumes_of
     from ..surfaces.isosurface import isosurface
     from ..surfaces.isovalue import suitable_isovalue
 
@@ -93,7 +93,7 @@ def information_on_volumes(options: argparse.Namespace) -> dict[str, Any]:
     from ..model.elements import SYMBOLS
     from ..model.units import angstrom
     from ..readers import load_atoms
-    from ..session.volume_file import volumes_of
+    from ..session.source import volumes_of
 
     atoms: Geometry | None = load_atoms(options.file)
     found = [_facts(volume, angstrom) for volume in volumes_of(options.file)]
@@ -133,7 +133,7 @@ def volumes_as_text(found: dict[str, Any]) -> str:
     """What `information_on_volumes` found, for people."""
     import numpy as np
 
-    from ..session.volume_file import VALUES
+    from ..session.source import VALUES
 
     elements = found["elements"]
     counts = "".join(f"{element}{elements.count(element)}" for element in sorted(set(elements)))

@@ -70,7 +70,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw a film, and print how many pictures it has."""
     from ..model.units import angstrom
-    from ..pictures.animation import animate
+    from ..pictures.films import animate
 
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
@@ -121,7 +121,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
     from ..fields._orbital_ranges import orbital_list
-    from ..pictures.shots import along, check_surface, over_isovalues, over_orbitals
+    from ..pictures.films import along, check_surface, over_isovalues, over_orbitals
     from ..readers import load_trajectory
     from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track

@@ -1,17 +1,22 @@
-"""The orbitals of a molecule as a window lists them: levels, the columns of their table, their energies' units."""
+"""The orbitals of a molecule as a window lists them: levels, columns and units of their table, and its filter.
+
+At the end stand the patterns of names of fields, as `mo:N:alpha`, that a menu offers.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 from ..base.errors import OrbitileError
 from ..fields._frontier import frontier_name, frontier_order
 from ..fields.localised import localised_name
 from ..fields.orbital import orbital_name, orbital_of
+from ..gaussians.localised.localisation import count_of, why_not
 from ..gaussians.localised.schemes import SCHEMES
 from ..model.geometry import formula
 from ..model.units import electronvolt
@@ -317,8 +322,8 @@ def _condition(word: str, unit: EnergyUnit) -> Condition:
     if dots:
         first, last = _place(low), _place(high)
         if first is not None or last is not None:
-            return partial(_is_between, _place_of, first, last)
-        return partial(_is_between, _energy_of, _energy(low, unit), _energy(high, unit))
+            return partial(_is_between, attrgetter("place"), first, last)
+        return partial(_is_between, attrgetter("energy"), _energy(low, unit), _energy(high, unit))
     place, numbers = _place(word), _NUMBERS.fullmatch(word)
     if place is not None:
         return lambda level: level.place == place and level.counted
@@ -358,13 +363,92 @@ def _energy(word: str, unit: EnergyUnit) -> float | None:
     return float(word) * unit.hartree if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", word) else None
 
 
-def _place_of(level: Level) -> float:
-    return level.place
-
-
-def _energy_of(level: Level) -> float:
-    return level.energy
-
-
 def _is_between(value_of: Callable[[Level], float], low: float | None, high: float | None, level: Level) -> bool:
     return (low is None or low <= value_of(level)) and (high is None or value_of(level) <= high)
+
+
+# Patterns of names, taken apart into what a window can ask for -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a pattern.
+
+    Attributes
+    ----------
+    kind : str
+        text, which stands as it is; number, file or choice, which are asked for.
+    text : str
+        As it stands in the pattern.
+    options : tuple of str
+        What a choice is made from.
+    """
+
+    kind: str
+    text: str
+    options: tuple[str, ...] = ()
+
+
+_OPTIONS = {
+    ":alpha": (":alpha", ":beta"),
+    ":x": (":x", ":y", ":z"),
+    ":xy": (":xx", ":yy", ":zz", ":xy", ":xz", ":yz"),
+}
+"""Endings of patterns that stand for one of several."""
+
+_RANGE = "homo-2..homo"
+"""What stands in a pattern for a range of orbitals."""
+
+_ASKED = re.compile(r"(?<![A-Za-z])(?:(?P<file>FILE)|(?P<number>N))(?![A-Za-z])|(?P<choice>:alpha|:xy|:x)$")
+
+
+def parts_of(pattern: str) -> tuple[Part, ...]:
+    """The parts of a pattern, in their order: one text where the name is complete as it stands."""
+    pattern = pattern.replace(_RANGE, "mo:N..mo:N")
+    parts, at = [], 0
+    for found in _ASKED.finditer(pattern):
+        parts.append(Part("text", pattern[at : found.start()]))
+        parts.append(Part(str(found.lastgroup), found[0], _OPTIONS.get(found[0], ())))
+        at = found.end()
+    parts.append(Part("text", pattern[at:]))
+    return tuple(part for part in parts if part.text)
+
+
+def asked_for(pattern: str) -> list[Part]:
+    """The parts of a pattern that the user has to give."""
+    return [part for part in parts_of(pattern) if part.kind != "text"]
+
+
+def completed(pattern: str, answers: Sequence[str]) -> str:
+    """The name of a field: a pattern with an answer in place of each part that is asked for."""
+    left = iter(answers)
+    return "".join(part.text if part.kind == "text" else next(left) for part in parts_of(pattern))
+
+
+def takes_several_files(pattern: str, sentence: str) -> bool:
+    """Whether a pattern that names one file may be given several, with commas between."""
+    return pattern.count("FILE") == 1 and "FILE,FILE" in sentence
+
+
+def number_titles(pattern: str) -> tuple[str, ...]:
+    """What the numbers are that are asked for, in their order."""
+    if pattern.startswith("density:"):
+        return "From orbital", "To orbital"
+    titles = {"homo": "Orbitals below the HOMO", "lumo": "Orbitals above the LUMO", "mo": "Orbital"}
+    titles |= dict.fromkeys(SCHEMES, "Localised orbital")
+    return (titles.get(re.split(r"[-+:]", pattern)[0], "Excited state"),)
+
+
+def largest(pattern: str, wavefunction: Wavefunction) -> int:
+    """Largest number that a pattern makes sense with for a wavefunction; 0 where there is none."""
+    occupied, unoccupied = (len(those) for those in frontier_order(wavefunction, "alpha"))
+    if pattern.startswith("homo"):
+        return max(occupied - 1, 0)
+    if pattern.startswith("lumo"):
+        return max(unoccupied - 1, 0)
+    if pattern.startswith(("mo:", "density:")):
+        return len(wavefunction.alpha)
+    for scheme in SCHEMES:
+        if pattern.startswith(f"{scheme}:"):
+            return 0 if why_not(wavefunction, scheme) else count_of(wavefunction, scheme)[1]
+    return len(wavefunction.excitations)

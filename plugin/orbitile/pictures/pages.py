@@ -18,10 +18,10 @@ from ..renderer import cell_spacing, default_camera, round_lattice
 from ..scenes import PALETTES, scene_of
 from ..scenes.scene import ColourPair, colours_of_fields
 from ..scenes.web import Choice, Document, Slide, legend_of
+from .films import Shot
 from .orbitals import Level, level_of, levels_of
 from .orbitals import field_of as name_of
 from .request import MOST_FACES, Request
-from .shots import Shot
 from .surface import FoundSurface, Listener, Sampling, is_free, lattice_for, sampling
 from .words import unit_in_print
 

@@ -18,8 +18,7 @@ from ..model.geometry import Geometry
 from ..model.report import Report
 from .host import TrajectoryViewer, Viewer
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
-from .source import is_promolecule, is_trajectory
-from .volume_file import is_volume_file
+from .source import is_promolecule, is_trajectory, is_volume_file
 
 _KEPT = 16
 """Reports kept in memory."""

@@ -10,6 +10,9 @@ from typing import Any
 from ..base.errors import Cancelled
 from ..workers import Worker, Workers
 
+_PAUSE = 0.05
+"""Polling interval in seconds while a job is waited for."""
+
 
 class BackgroundJob:
     """A function that runs in a worker of its own, which ends with it.
@@ -38,6 +41,15 @@ class BackgroundJob:
     def running(self) -> bool:
         """Whether it is not done yet."""
         return not self._job.done()
+
+    def wait(self, look: Callable[[], None]) -> None:
+        """Wait until it is done, and look how far it is meanwhile; Ctrl-C cancels it."""
+        try:
+            while self.running():
+                time.sleep(_PAUSE)
+                look()
+        except KeyboardInterrupt:
+            self.cancel()
 
     def cancel(self) -> None:
         """End it, and its process."""

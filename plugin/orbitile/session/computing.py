@@ -30,10 +30,8 @@ from .analysing import AnalysisOrder, ReportCache, analysed, answer_analysis
 from .background import Advance
 from .calculation import calculation_of_source
 from .host import Viewer
-from .sampling import WavefunctionCache, answer, in_worker, rehearse, sample
-from .shown_trajectory import ShownTrajectory
-from .source import OneFile, Source
-from .volume_file import VALUES, is_volume_file
+from .sampling import ShownTrajectory, WavefunctionCache, answer, in_worker, rehearse, sample
+from .source import VALUES, OneFile, Source, is_volume_file
 
 
 class SampleCache:

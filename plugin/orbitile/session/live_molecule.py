@@ -22,8 +22,7 @@ from .live.order import Level, Positions
 from .live.status import LiveStatus
 from .shelf import Shelf
 from .shown import Shown
-from .source import is_promolecule
-from .volume_file import is_volume_file
+from .source import is_promolecule, is_volume_file
 
 
 class LiveMolecule(ABC):

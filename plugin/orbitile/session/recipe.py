@@ -13,10 +13,9 @@ from ..surfaces.colour_maps import RGB
 from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
-from .source import OneFile, Source, files_of, is_trajectory
+from .source import OneFile, Source, files_of, is_trajectory, is_volume_file
 from .syntax import Call, shell_line
 from .viewpoint import Viewpoint
-from .volume_file import is_volume_file
 
 
 def calls(session: Session, names: Sequence[str]) -> list[Call]:

@@ -16,9 +16,8 @@ from ..renderer import checked_size, margins, paper_of
 from .picture import DrawnSurface, Moment, Picture, mesh_of, pixels_above, turning
 from .session import Session
 from .shown import surface_of
-from .source import OneFile
+from .source import OneFile, is_volume_file
 from .viewpoint import Viewpoint, default_viewpoint
-from .volume_file import is_volume_file
 
 _NEAR = 20
 """Orbitals that are counted from the frontier."""

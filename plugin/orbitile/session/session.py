@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -21,9 +20,9 @@ from .drawn_reports import DrawnReports
 from .host import Viewer, trajectory_viewer
 from .live_molecule import LiveMolecule
 from .player import MEMORY, TICK, Player
+from .sampling import ShownTrajectory
 from .saving import Saving
 from .shown import Shown, numbered, surface_of
-from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
 from .syntax import Call
 
@@ -207,12 +206,7 @@ class Session(LiveMolecule):
         self.calculation = calculation
         if self.host.every(TICK * 20, self._look_at_calculation):
             return
-        try:
-            while calculation.running():
-                time.sleep(0.05)
-                self.host.progress(calculation.done / calculation.n_frames)
-        except KeyboardInterrupt:
-            calculation.cancel()
+        calculation.wait(lambda: self.host.progress(calculation.done / calculation.n_frames))
         self._calculated(calculation)
 
     def _look_at_calculation(self) -> None:

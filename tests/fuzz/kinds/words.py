@@ -25,8 +25,7 @@ from orbitile.hosts.server.requests import read_request
 from orbitile.integrals.functionals import functional
 from orbitile.jobs.files import files_in
 from orbitile.jobs.request import is_item, request_of
-from orbitile.pictures.orbitals import ENERGY_UNITS, conditions_of, levels_of, passes
-from orbitile.session.field_patterns import parts_of
+from orbitile.pictures.orbitals import ENERGY_UNITS, conditions_of, levels_of, parts_of, passes
 from orbitile.session.presets import PRESETS, preset_named
 from orbitile.session.shown import Shown
 from orbitile.session.source import changes, files_of

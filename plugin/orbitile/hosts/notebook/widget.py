@@ -25,8 +25,7 @@ from ...pictures.pages import bare_slide, choices_of, document_of, with_others
 from ...pictures.request import Request
 from ...pictures.words import of_error
 from ...scenes.web import Choice, Document, Slide, iframe, packed, page, style, viewer_script
-from .newest import Newest
-from .subject import Subject
+from .subject import Newest, Subject
 
 _PATIENCE = 20.0
 """Seconds that a view waits for its first picture before it is displayed: what is exported has to have one."""

@@ -20,12 +20,11 @@ from ...files.shortage import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
-from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION
+from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION, parts_of, takes_several_files
 from ...pictures.words import plain_fields
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
 from ...session.declaration import Command
-from ...session.field_patterns import parts_of, takes_several_files
 from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered

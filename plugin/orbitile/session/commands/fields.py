@@ -14,7 +14,7 @@ from ..declaration import Answer, command
 from ..presets import PRESETS, preset_named, surfaces_of
 from ..session import Session
 from ..shown import Shown
-from ..volume_file import is_volume_file
+from ..source import is_volume_file
 from ._arguments import OBJECT, SURFACE
 
 TOPIC, PRIORITY = "orbitals and other fields", 60

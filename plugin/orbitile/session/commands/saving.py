@@ -16,7 +16,7 @@ from ..declaration import Answer, command
 from ..saving import RunningFilm
 from ..seen import film_moments, picture_of, visible
 from ..session import Session
-from ..volume_file import is_volume_file
+from ..source import is_volume_file
 from ._arguments import SURFACE
 
 TOPIC, PRIORITY = "files", 70

@@ -14,8 +14,7 @@ from ...pictures.words import of_error
 from .. import commands
 from ..commands.loading import usual_view
 from ..computing import in_thread
-from ..source import Source
-from ..volume_file import is_volume_file
+from ..source import Source, is_volume_file
 from .activity import Activity
 from .live import LiveOrbitals
 from .localising import Localising
