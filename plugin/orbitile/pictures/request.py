@@ -10,6 +10,7 @@ help from here, and hand on what they are given by that name: one of `OF_SURFACE
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
@@ -51,6 +52,12 @@ class Option(Argument):
         if given is None:
             return self.default
         return given * angstrom if self.is_length else given
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a request may have this value."""
+        with contextlib.suppress(OrbitileError):
+            return value == self.default or bool(self.kind.read(self.name, value) == value)
+        return False
 
 
 ISOVALUE = Option("isovalue", POSITIVE_NUMBER, "in atomic units", None, DEFAULT_ISOVALUE, metavar="V")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..base.watch import Progress
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
@@ -27,11 +28,13 @@ from ..model.lattice import Lattice, spacing_of
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..renderer import Camera, round_lattice, round_spacing
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT
 from .request import Request, lattice_of, shared_lattice, surface_within
 from .words import share_in_words
+
+if TYPE_CHECKING:
+    from ..renderer import Camera
 
 
 class Listener:
@@ -273,6 +276,8 @@ def surfaces_of_picture(
     size, camera
         Of the picture.
     """
+    from ..renderer import round_lattice, round_spacing  # which a worker process need not wait for
+
     sampled = [sampling(request, wavefunction, references, listener) for request in requests]
     surfaces = [found.surface(listener) for found in sampled]
     if is_free(requests[0]):

@@ -13,7 +13,7 @@ from ..base.errors import OrbitileError
 from ..model.lattice import QUALITIES
 from ..model.surface import Surface
 from ..pictures.look import STYLES, Look, Scale
-from ..pictures.request import Request, Sample, surface_within
+from ..pictures.request import IN_CONSOLES, Request, Sample, surface_within
 from ..surfaces.colour_maps import MAPS
 from .source import files_of, is_trajectory
 
@@ -150,6 +150,7 @@ _REQUEST: dict[str, Callable[[Any], bool]] = {
     "box": lambda value: True,  # a lattice that was used before need not be used again
 }
 """What each part of a message has to be; most of those that are left out have their defaults."""
+_REQUEST |= {option.name: option.accepts for option in IN_CONSOLES if option.name not in _REQUEST}
 
 
 def _checked(noun: type, what: str, message: Any, checks: dict[str, Callable[[Any], bool]]) -> dict[str, Any]:
