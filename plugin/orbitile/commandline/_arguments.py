@@ -161,7 +161,9 @@ def add_option(group: Any, option: str | Argument, more: str = "", *, as_text: b
         from ..pictures.request import OPTIONS
 
         option = OPTIONS[option]
-    option = replace(option, **({"otherwise": str(instead["default"])} if "default" in instead else {}), **instead)
+    if "default" in instead:
+        instead = {"otherwise": str(instead["default"]), **instead}
+    option = replace(option, **instead)
     name, kind = f"--{option.name.replace('_', '-')}", option.kind
     default = f"(default: {option.otherwise})" if option.otherwise else ""
     text = f"{' '.join(filter(None, (option.help, default)))}{more}".replace("%", "%%")
@@ -174,8 +176,8 @@ def add_option(group: Any, option: str | Argument, more: str = "", *, as_text: b
         group.add_argument(name, choices=kind.choices, default=option.default, help=text)
     else:
         read = {"float": number, "int": int}.get(kind.name)
-        metavar = getattr(option, "metavar", "") or None
-        group.add_argument(name, default=option.default or None, type=read, metavar=metavar, help=text)
+        stands = getattr(option, "metavar", "") or None
+        group.add_argument(name, default=option.default or None, type=read, metavar=stands, help=text)
 
 
 _METAVARS = {"float": "NUMBER", "int": "N", "string": "TEXT"}
