@@ -84,7 +84,7 @@ def add_file(parser: CommandParser) -> None:
         return f"output of a quantum-chemistry program: {'; '.join(descriptions('wavefunction'))}"
 
     parser.add_argument_of_formats("file", metavar="FILE", help=known_formats)
-    parser.add_argument("--frame", type=int, metavar="N", help="of a trajectory, counted from 1")
+    parser.add_argument("--frame", type=int, metavar="N", help="frame of a trajectory to use, counted from 1")
     add_accept_damaged(parser)
 
 
@@ -205,7 +205,7 @@ def add_sampling(parser: CommandParser) -> None:
 def add_level(group: Any) -> None:
     """Add the level of the quadrature."""
     group.add_argument(
-        "--level", type=int, default=3, metavar="N", help="of the quadrature, 0 (coarse) to 9 (fine) (default: 3)"
+        "--level", type=int, default=3, metavar="N", help="level of the quadrature, 0 (coarse) to 9 (fine) (default: 3)"
     )
 
 
@@ -230,7 +230,9 @@ def add_calculation(parser: CommandParser, method: str) -> None:
     parser.add_argument(
         "--cartesian", action="store_true", default=None, help="Cartesian d and f functions, as for 6-31G* in Gaussian"
     )
-    parser.add_argument("--charge", type=int, metavar="Q", help="of the molecule (default: that of the file, else 0)")
+    parser.add_argument(
+        "--charge", type=int, metavar="Q", help="charge of the molecule (default: that of the file, else 0)"
+    )
     parser.add_argument(
         "--unpaired",
         type=int,

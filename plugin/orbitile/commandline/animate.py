@@ -46,7 +46,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--isovalue", metavar="V", help="in atomic units, one for the film; of one frame also a range: 0.1..0.01"
     )
     parser.add_argument(
-        "--pictures", type=int, default=60, metavar="N", help="of a film of one field in one frame (default: 60)"
+        "--pictures",
+        type=int,
+        default=60,
+        metavar="N",
+        help="number of pictures of a film of one field in one frame (default: 60)",
     )
     parser.add_argument("--rate", type=number, default=10.0, metavar="N", help="pictures a second (default: 10)")
     parser.add_argument("--align", action="store_true", help="turn and move each frame onto the first one")
@@ -58,9 +62,13 @@ def add_arguments(parser: CommandParser) -> None:
         "--turn", type=number, default=0.0, metavar="DEG", help="total rotation of the molecule in degrees (default: 0)"
     )
     parser.add_argument(
-        "--rock", type=number, default=0.0, metavar="DEG", help="rock it by so many degrees to each side (default: 0)"
+        "--rock",
+        type=number,
+        default=0.0,
+        metavar="DEG",
+        help="rock the molecule by so many degrees to each side (default: 0)",
     )
-    add_option(parser, "spacing", help="in Angstrom", default=0.15)
+    add_option(parser, "spacing", help="spacing of the lattice in Angstrom", default=0.15)
     add_option(parser, "size", default="960x720")
     add_option(parser, "background")
     add_option(parser, "device")

@@ -55,7 +55,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--timeout", type=number, default=600.0, metavar="S", help="seconds that a file may take (default: 600)"
     )
     group = parser.add_argument_group("sampling")
-    add_option(group, "isovalue", help="of all fields, in atomic units")
+    add_option(group, "isovalue", help="isovalue of all fields, in atomic units")
     add_option(group, "quality")
     add_option(group, "size")
     add_option(group, "device")

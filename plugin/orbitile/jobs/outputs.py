@@ -116,7 +116,7 @@ def attempt(found: Findings, item: str, work: Callable[[], object]) -> None:
     except MemoryError as error:
         _refuse(found, item, error, "out of memory")
     except Exception as error:  # a defect of ours at one file is no reason to give up ten thousand
-        _refuse(found, item, error, f"defect: {type(error).__name__}: {error}")
+        _refuse(found, item, error, f"internal error (please report): {type(error).__name__}: {error}")
 
 
 def _refuse(found: Findings, item: str, error: Exception, text: str) -> None:

@@ -81,19 +81,19 @@ COLOR_RANGE = Option(
 SPACING = Option(
     "spacing",
     POSITIVE_NUMBER,
-    "of the lattice in Angstrom, in place of the quality",
+    "spacing of the lattice in Angstrom, in place of the quality",
     None,
     "",
     metavar="H",
     is_length=True,
 )
 POINTS = Option(
-    "points", WHOLE_NUMBER, "of the lattice along its longest edge, in place of the quality", None, metavar="N"
+    "points", WHOLE_NUMBER, "points along the longest edge of the lattice, in place of the quality", None, metavar="N"
 )
 MARGIN = Option(
     "margin",
     POSITIVE_NUMBER,
-    "of a box around the atoms, in Angstrom",
+    "margin of a box around the atoms, in Angstrom",
     None,
     "a box proven to hold the whole surface",
     metavar="D",
@@ -102,13 +102,13 @@ MARGIN = Option(
 KERNEL = Option(
     "kernel",
     TEXT,
-    "of an orbital: auto, separable, direct, ...",
+    "kernel for an orbital: auto, separable, direct, ...",
     "auto",
     "auto; `orbitile fields` lists them",
     metavar="NAME",
 )
 DEVICE = Option("device", TEXT, "auto, cuda, vulkan or cpu", None, "$ORBITILE_DEVICE, else auto")
-PRECISION = Option("precision", one_of("single", "double"), "of the values", "single", "single")
+PRECISION = Option("precision", one_of("single", "double"), "precision of the values", "single", "single")
 
 IN_CONSOLES = (ISOVALUE, QUALITY, COLOR_BY, COLOR_RANGE)
 """Options of a surface that the consoles of viewers have; viewers choose lattice and device themselves."""
@@ -116,7 +116,7 @@ IN_CONSOLES = (ISOVALUE, QUALITY, COLOR_BY, COLOR_RANGE)
 OF_SURFACES = (*IN_CONSOLES, SPACING, POINTS, MARGIN, KERNEL, DEVICE, PRECISION)
 """Options of a surface, parts of `Request`."""
 
-SIZE = Option("size", TEXT, "in pixels", "1600x1200", "1600x1200", metavar="WxH")
+SIZE = Option("size", TEXT, "width and height in pixels", "1600x1200", "1600x1200", metavar="WxH")
 BACKGROUND = Option("background", TEXT, "a colour, or transparent", "white", "white", metavar="COLOUR")
 COLORS = Option(
     "colors",
@@ -128,7 +128,7 @@ COLORS = Option(
 OPACITIES = Option(
     "opacity",
     arguments.SHARE,
-    "of the surfaces, 0 to 1",
+    "opacity of the surfaces, 0 to 1",
     None,
     f"{OPACITY:g}; {VALUE_OPACITY:g} with --color-by, 1 with --plane",
 )

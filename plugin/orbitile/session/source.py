@@ -19,6 +19,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from glob import glob
 from itertools import zip_longest
 from os.path import exists
@@ -389,33 +390,31 @@ def is_promolecule(source: str) -> bool:
     return bool(source) and files_of(source)[0].endswith(_SUFFIX)
 
 
-class Promolecules:
-    """Files of free atoms, one a geometry, as long as this process lives."""
+def promolecule_source(molecule: str, geometry: Geometry) -> str:
+    """The source that stands for free atoms in the places of a molecule's atoms: a file, as long as this process lives.
 
-    def __init__(self) -> None:
-        self._folder: Path | None = None
+    Raises
+    ------
+    OrbitileError
+        When there is no folder for its file.
+    """
+    digest = hashlib.sha256(geometry.atomic_numbers.tobytes() + geometry.positions.tobytes()).hexdigest()[:12]
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", molecule)[:40]
+    try:
+        path = _promolecule_folder() / f"{plain}-{digest}{_SUFFIX}"
+        if not path.exists():
+            with written_atomically(path) as temporary:
+                write_promolecule(temporary, geometry)
+    except OSError as error:
+        raise OrbitileError(f"there is no folder to write atoms to ({error}); set TMPDIR to one") from error
+    return str(OneFile(str(path)).noted())
 
-    def source_of(self, molecule: str, geometry: Geometry) -> str:
-        """The source that stands for atoms of a molecule at their places.
 
-        Raises
-        ------
-        OrbitileError
-            When there is no folder for its file.
-        """
-        digest = hashlib.sha256(geometry.atomic_numbers.tobytes() + geometry.positions.tobytes()).hexdigest()[:12]
-        plain = re.sub(r"[^A-Za-z0-9_]", "_", molecule)[:40]
-        try:
-            if self._folder is None:
-                self._folder = Path(mkdtemp(dir=own_folder()))
-                atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
-            path = self._folder / f"{plain}-{digest}{_SUFFIX}"
-            if not path.exists():
-                with written_atomically(path) as temporary:
-                    write_promolecule(temporary, geometry)
-        except OSError as error:
-            raise OrbitileError(f"there is no folder to write atoms to ({error}); set TMPDIR to one") from error
-        return str(OneFile(str(path)).noted())
+@cache
+def _promolecule_folder() -> Path:
+    folder = Path(mkdtemp(dir=own_folder()))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 MOST_SHOWN = 1 << 30

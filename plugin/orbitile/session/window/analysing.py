@@ -17,7 +17,7 @@ from ...pictures.words import of_error
 from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
 from ..background import Advance
 from ..computing import Asked
-from ..source import Promolecules, is_trajectory
+from ..source import is_trajectory, promolecule_source
 from .activity import Activity
 from .molecules import Molecules
 from .view import Finding
@@ -63,7 +63,6 @@ class Analysing(Activity):
         self.follows = False
         self._analysing: Future[Report] | None = None
         self._analysed = Advance(_ROOM, _SECONDS)
-        self._promolecules = Promolecules()
 
     # ---- what there is
 
@@ -263,7 +262,7 @@ class Analysing(Activity):
         """Have an object without a wavefunction be free atoms, where its atoms are now; says whether it can be."""
         host = self.session.host
         try:
-            source = self._promolecules.source_of(molecule, geometry_of(host, molecule))
+            source = promolecule_source(molecule, geometry_of(host, molecule))
         except OrbitileError as error:
             self.view.say(str(error), error=True)
             return False
