@@ -126,10 +126,11 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
-    from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
     from ..fields._orbital_ranges import orbital_list
     from ..pictures.films import along, check_surface, over_isovalues, over_orbitals
+    from ..pictures.request import Request
+    from ..pictures.surface import isovalue_of
     from ..readers import load_trajectory
     from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track
@@ -169,7 +170,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     check_surface(options.field)
     field = field_of(wavefunction, options.field)
     if len(isovalues) < 2:
-        isovalues = isovalues or [default_isovalue(wavefunction, field, device=options.device)]
+        isovalues = isovalues or [isovalue_of(Request("", options.field, device=options.device), wavefunction, field)]
         isovalues *= options.pictures
     return over_isovalues(wavefunction, field, isovalues)
 

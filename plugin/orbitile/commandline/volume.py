@@ -160,10 +160,12 @@ def write_frames(options: argparse.Namespace) -> None:
 
 def _lattice_of_frames(options: argparse.Namespace, chosen: ChosenFrames, executor: Executor | None) -> Lattice:
     """One lattice for all frames: around their surfaces, or around their atoms."""
-    from ..evaluation.default_isovalue import default_isovalue
+    from ..evaluation.requests import field_of
     from ..model.lattice import Lattice, spacing_of
     from ..model.units import angstrom
+    from ..pictures.surface import isovalue_of
     from ..trajectories.volumes import lattice_along
+    from ._surfaces import request_of
 
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is not None:
@@ -175,7 +177,8 @@ def _lattice_of_frames(options: argparse.Namespace, chosen: ChosenFrames, execut
         return Lattice.box(low - margin, high + margin, spacing or spacing_of(options.quality))
     isovalue = options.isovalue
     if isovalue is None:
-        isovalue = default_isovalue(chosen.first(), chosen.field(options.field), device=options.device)
+        request, first = request_of(options, chosen.field(options.field), None), chosen.first()
+        isovalue = isovalue_of(request, first, field_of(first, request.field))
     with progress_bar(options, "lattice") as progress:
         return lattice_along(
             chosen,

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ..base.errors import IsovalueError, OrbitileError, RenderError
 from ..base.watch import checkpoint, stage, tell, watched
 from ..evaluation.boxes import enclosing_lattice, resolving_spacing
-from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.lattices import compute
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import extract_surface, surface_in_motion
@@ -34,6 +33,8 @@ from ..renderer import Camera, Margins, Patches, default_camera, margins, render
 from ..trajectories.paths import align, interpolate, localised_for
 from ..trajectories.tracking import Tracking, track
 from ..workers import in_order
+from .request import Request
+from .surface import isovalue_of
 from .writing import Pixels, checked_film, write_pictures
 
 
@@ -143,7 +144,7 @@ def along(
         raise OrbitileError(f"{trajectory.name}: no frame can be read: {reason}")
     references = FileReferences()  # the same for all frames
     resolved = field_of(first, name, references)
-    value = default_isovalue(first, resolved, device=device) if isovalue is None else isovalue
+    value = isovalue_of(Request("", name, isovalue=isovalue, device=device), first, resolved)
 
     def shots() -> Iterator[Shot]:
         return (Shot(frame, field_of(frame, name, references), value) for frame in wavefunctions())
@@ -169,7 +170,8 @@ def over_orbitals(
         raise OrbitileError("orbitals of a film: expected one or more, got none")
     for name in names:
         field_of(wavefunction, name)
-    value = default_isovalue(wavefunction, names[0], device=device) if isovalue is None else isovalue
+    first = Request("", names[0], isovalue=isovalue, device=device)
+    value = isovalue_of(first, wavefunction, field_of(wavefunction, names[0]))
     return Shots(lambda: (Shot(wavefunction, name, value) for name in names), len(names))
 
 
