@@ -31,7 +31,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import orbitile as ob
-from orbitile.analysis.notes import notes
+from orbitile.analysis.information import notes
 from orbitile.gaussians.overlap import own_overlap
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

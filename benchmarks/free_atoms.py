@@ -28,7 +28,7 @@ from scipy.linalg import eigh, null_space
 from scipy.optimize import nnls
 
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals.functionals import evaluate, functional
+from orbitile.integrals.functionals import at_points, functional
 from orbitile.model.core_potentials import usual_cores
 from orbitile.model.elements import SYMBOLS
 from taichi_kernels.target import Target
@@ -144,8 +144,9 @@ def atom(number: int, target: Target) -> dict[tuple[int, int], Reals]:
         repulsion = 4 * pi * (inside / MESH + outside[-1] - outside)
         gradient = np.zeros((len(spins), 3, len(MESH)))
         gradient[:, 2] = slopes
-        _, by_density, by_gradient = evaluate(functional("pbe"), density, gradient, target)
-        assert by_gradient is not None
+        columns = np.concatenate([density[:, None], gradient], axis=1)
+        _, potential = at_points(functional("pbe"), columns, target)
+        by_density, by_gradient = potential[:, 0], potential[:, 1:]
         errors, fields = [], {}
         for (spin, l), matrix in matrices.items():
             f, slope, core = sets[l]

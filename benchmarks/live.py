@@ -30,8 +30,7 @@ from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.model.geometry import Geometry
 from orbitile.model.lattice import Lattice, spacing_of
 from orbitile.model.wavefunction import Wavefunction
-from orbitile.scf.calculation import Calculation, Solution
-from orbitile.scf.diis import Response
+from orbitile.scf.calculation import Calculation, Response, Solution
 from orbitile.scf.engines import engines
 from orbitile.scf.series import HISTORY
 from orbitile_benchmarks.geometries import ETHANOL, dragged

@@ -63,7 +63,7 @@ def drive(say):
     pulse, opened = Pulse(QtCore), time.perf_counter()
 
     def settle():
-        wait(lambda: panel.at_rest())
+        wait(lambda: panel.browser.at_rest())
         QTest.qWait(300)
 
     def shown(base):

@@ -37,7 +37,7 @@ def numbers_in(wavefunction) -> int:
 def measure(name: str, given: Iterable, folder: Path) -> None:
     """Print a row of the table for each kind of file."""
     import orbitile as ob
-    from orbitile.readers.series import open_series
+    from orbitile.readers.series import SeriesFrames
 
     given = list(given)
     numbers = sum(map(numbers_in, given))
@@ -49,7 +49,7 @@ def measure(name: str, given: Iterable, folder: Path) -> None:
                 start = time.process_time()
                 writer.append(frame)
                 appended.append(time.process_time() - start)
-        source, read = open_series(path), []
+        source, read = SeriesFrames(path), []
         for index in np.random.default_rng(1).permutation(len(given))[:50]:
             start = time.process_time()
             source.read(int(index), check=False)

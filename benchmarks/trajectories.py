@@ -83,7 +83,7 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     from orbitile.evaluation.requests import field_of
     from orbitile.evaluation.surfaces import surface_in_motion
     from orbitile.fields.orbital import orbital_of
-    from orbitile.hosts.pymol.drawing import drawing_of
+    from orbitile.hosts.pymol.graphics import drawing_of
     from orbitile.pictures.request import Request, Sample
     from orbitile.surfaces.colour_maps import NEGATIVE, POSITIVE
     from orbitile.workers import pack, unpack

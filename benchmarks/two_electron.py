@@ -18,8 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads and those of P
 import numpy as np
 
 from orbitile import Shell
-from orbitile.integrals.s_functions import SPairs, s_blocks, s_pairs
-from orbitile.integrals.two_electron import repulsion_integrals, repulsion_tensor
+from orbitile.integrals.two_electron import SPairs, repulsion_integrals, repulsion_tensor, s_blocks, s_pairs
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Basis
 from orbitile_benchmarks.geometries import alkane, atoms_of, hydrogen_cube

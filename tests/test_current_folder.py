@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orbitile.base.imports import isolated, program, safe_environment, safe_path
+from orbitile.base.imports import OWN_FOLDERS, isolated, program, safe_environment, safe_path
 from orbitile.base.registry import modules_of
 from orbitile.hosts import installation_of
 from orbitile.hosts.pymol.installation import STUB, startup_folder
@@ -115,6 +115,11 @@ def test_what_is_named_on_purpose_is_imported(tmp_path, monkeypatch):
     sys.path[:2] = []
     sys.path.append(str(here))  # as of an editable installation
     assert safe_path()[-1] == str(here)
+
+
+def test_our_own_packages_are_found_wherever_the_current_folder_is():
+    for name in ("orbitile", "taichi_kernels"):
+        assert any(Path(folder, name, "__init__.py").is_file() for folder in OWN_FOLDERS)
 
 
 def test_plugins_are_not_looked_for_there(trapped, tmp_path, monkeypatch):

@@ -32,11 +32,17 @@ class ExchangeCorrelation:
 
 def orbitile_coulomb(case: Case, target: Target) -> Callable[[], Array]:
     """Ours, inside a session of the target's device."""
-    from orbitile.integrals.coulomb import coulomb_matrix
-    from orbitile.integrals.pairs import pairs_of
+    from orbitile.integrals.coulomb import coulomb_values
+    from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 
     pairs, density = pairs_of(case.wavefunction), case.ours(case.total)
-    return lambda: coulomb_matrix(pairs, density, target)
+
+    def coulomb_matrix() -> Array:
+        coefficients = to_hermite(pairs, density, target)
+        values = coulomb_values(pairs.list, pairs.list, coefficients, target, bra_bound=pairs.bound)
+        return to_matrix(pairs, values, target)
+
+    return coulomb_matrix
 
 
 def pyscf_coulomb(case: Case, tolerance: float = 1e-13) -> Callable[[], Array]:
@@ -74,8 +80,7 @@ def orbitile_exchange_correlation(case: Case, functional: str, target: Target) -
     from orbitile.integrals.exchange_correlation import exchange_correlation
     from orbitile.integrals.functionals import functional as functional_of
     from orbitile.integrals.grids import grid_of
-    from orbitile.integrals.hermite_map import to_hermite, to_matrix
-    from orbitile.integrals.pairs import pairs_of
+    from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
     from orbitile.integrals.quadrature import quadrature_of
 
     pairs = pairs_of(case.wavefunction)

@@ -5,7 +5,7 @@ from .analysis.energies import energies as energies
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
-from .analysis.plots import draw_plots as draw_plots
+from .analysis.presentation import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
 from .analysis.surface_statistics import extrema as extrema
 from .base import errors as errors
@@ -46,10 +46,10 @@ from .pictures.films import animate as animate
 from .pictures.films import over_isovalues as over_isovalues
 from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
+from .readers import load_charges as load_charges
 from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers import open_volume as open_volume
-from .readers._references import load_charges as load_charges
 from .readers._volume_series import open_volumes as open_volumes
 from .renderer import Camera as Camera
 from .renderer import render as render

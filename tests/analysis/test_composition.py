@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.charges.overlap_populations import overlap_root
+from orbitile.analysis.charges import overlap_root
 from orbitile.analysis.composition import coefficients_of, composition, orbitals_of
 from orbitile.base.arguments import fragments_in
 from orbitile.base.errors import OrbitileError

@@ -8,7 +8,7 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.flow import flow
 from orbitile.base.errors import OrbitileError
-from orbitile.gaussians.localised.intrinsic_atomic_orbitals import iao_charges
+from tests.localised.test_localised_orbitals import iao_charges
 from tests.molecules import shuffled, trajectory_of
 
 gto = pytest.importorskip("pyscf.gto")

@@ -15,8 +15,7 @@ from orbitile.analysis.levels import (
     overlap_populations,
     overlap_populations_of_density,
 )
-from orbitile.analysis.plots import draw_plots
-from orbitile.analysis.presenting import as_json, as_text, write_tables
+from orbitile.analysis.presentation import as_json, as_text, draw_plots, write_tables
 from orbitile.base.errors import OrbitileError
 from orbitile.model.units import electronvolt
 from tests.analysis.samples import BENZENE, dihydrogen, hydrogen_atom

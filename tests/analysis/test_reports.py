@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.presenting import as_csv, as_json, as_text
+from orbitile.analysis.presentation import as_csv, as_json, as_text
 from orbitile.analysis.reports import analyses, function_of, values_of
 from orbitile.model.report import AtomValues, Report
 from orbitile.session.commands import COMMANDS

@@ -1,6 +1,7 @@
 """Records as a batch makes them, and some as an enemy would."""
 
-from orbitile.jobs.record import Output, Record
+from orbitile.jobs.sheet import write_sheet
+from orbitile.jobs.table import Output, Record, columns_of, write_tables
 
 NASTY = (
     "</script><script>alert(1)</script>.log",
@@ -53,3 +54,13 @@ def nasty():
         values = {**one.values, "program": name, f"a{name}": 1.5}
         found.append(Record(one.file, one.key, values, one.outputs, one.refusals, one.remarks))
     return found
+
+
+def tables(records, folder):
+    """The tables of a batch; what is missing."""
+    return write_tables(records, folder, columns_of(records))
+
+
+def sheet(records, folder):
+    """Its contact sheet."""
+    write_sheet(records, folder, columns_of(records))

@@ -13,8 +13,7 @@ import pytest
 from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
 from orbitile.jobs.folder import opened, record_of
-from orbitile.jobs.running import run_batch
-from orbitile.jobs.work import Outcome
+from orbitile.jobs.running import Outcome, run_batch
 from orbitile.workers import WorkerEnded
 from tests.batch.helpers import digests, folders, hydrogen, write_files
 
@@ -54,7 +53,7 @@ def test_what_was_done_is_not_done_again(tmp_path, monkeypatch):
     first = ask()
     before = digests(tmp_path / "out")
     with monkeypatch.context() as patch:
-        patch.setattr("orbitile.jobs.work.load", lambda path: pytest.fail(f"{path} was read again"))
+        patch.setattr("orbitile.jobs.running.load", lambda path: pytest.fail(f"{path} was read again"))
         again = ask()
     assert (first.n_done, first.n_before, again.n_done, again.n_before) == (4, 0, 0, 4)
     assert first.n_refused == again.n_refused == 1

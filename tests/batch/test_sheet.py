@@ -7,11 +7,10 @@ from urllib.parse import unquote
 import numpy as np
 from PIL import Image
 
-from orbitile.jobs.record import Output, Record
-from orbitile.jobs.sheet import DATA, PAGE, write_sheet
-from orbitile.jobs.table import write_tables
+from orbitile.jobs.sheet import DATA, PAGE
+from orbitile.jobs.table import Output, Record
 from orbitile.jobs.thumbnail import LARGEST, write_thumbnail
-from tests.batch.records import NASTY, as_folder, nasty, some
+from tests.batch.records import NASTY, as_folder, nasty, sheet, some, tables
 
 
 def contents_of(folder):
@@ -20,8 +19,8 @@ def contents_of(folder):
 
 
 def test_what_the_page_knows(tmp_path):
-    write_tables(some(), tmp_path)
-    write_sheet(some(), tmp_path)
+    tables(some(), tmp_path)
+    sheet(some(), tmp_path)
     found = contents_of(tmp_path)
     assert (found["total"], len(found["files"])) == (4, 4)
     assert found["tables"] == ["table.csv", "table.parquet"]
@@ -37,14 +36,14 @@ def test_what_the_page_knows(tmp_path):
 
 def test_lists_are_their_least_and_largest_number(tmp_path):
     records = [Record("a", "0", {"charges_e": (0.5, float("nan"), -0.25)}), Record("b", "1", {"charges_e": ()})]
-    write_sheet(records, tmp_path)
+    sheet(records, tmp_path)
     least, largest = contents_of(tmp_path)["columns"]
     assert (least["name"], least["values"], least["unit"]) == ("min_charges_e", [-0.25, None], "e")
     assert (largest["heading"], largest["values"]) == ("max charges", [0.5, None])
 
 
 def test_nothing_of_a_file_is_html_script_or_an_address_elsewhere(tmp_path):
-    write_sheet(nasty(), tmp_path)
+    sheet(nasty(), tmp_path)
     page, data = ((tmp_path / name).read_text(encoding="utf-8") for name in (PAGE, DATA))
     assert "<" not in data
     assert data.count("\n") == 1
@@ -58,7 +57,7 @@ def test_nothing_of_a_file_is_html_script_or_an_address_elsewhere(tmp_path):
 
 def test_addresses_stay_in_the_folder_of_the_batch(tmp_path):
     paths = ("//evil.example/x.png", "javascript:alert(1)", "/etc/x")
-    write_sheet([Record("a", "0", outputs=tuple(Output("homo", "png", path) for path in paths))], tmp_path)
+    sheet([Record("a", "0", outputs=tuple(Output("homo", "png", path) for path in paths))], tmp_path)
     (start, *outputs) = contents_of(tmp_path)["outputs"][0]
     assert [start + address for address in outputs[2::3]] == [
         "evil.example/x.png",
@@ -68,11 +67,11 @@ def test_addresses_stay_in_the_folder_of_the_batch(tmp_path):
 
 
 def test_the_same_records_give_the_same_bytes_in_any_folder(tmp_path):
-    write_sheet(some(), tmp_path)
+    sheet(some(), tmp_path)
     before = [(tmp_path / name).read_bytes() for name in (PAGE, DATA)]
     other = tmp_path / "other"
     other.mkdir()
-    write_sheet([Record(**{**vars(one), "seconds": 9.0}) for one in some()], other)
+    sheet([Record(**{**vars(one), "seconds": 9.0}) for one in some()], other)
     assert [(other / name).read_bytes() for name in (PAGE, DATA)] == before
 
 

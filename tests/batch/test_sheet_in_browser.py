@@ -3,10 +3,9 @@
 import pytest
 from PIL import Image
 
-from orbitile.jobs.record import Output, Record
-from orbitile.jobs.sheet import PAGE, write_sheet
-from orbitile.jobs.table import write_tables
-from tests.batch.records import NASTY, nasty, record, refused, some
+from orbitile.jobs.sheet import PAGE
+from orbitile.jobs.table import Output, Record
+from tests.batch.records import NASTY, nasty, record, refused, sheet, some, tables
 from tests.hosts.browser import address, chromium
 
 pytestmark = pytest.mark.slow  # starts a browser
@@ -36,8 +35,8 @@ def opened(browser, tmp_path_factory):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if output.format == "png":
                     Image.new("RGB", (40, 30), "#c83232").save(path)
-        write_tables(records, tmp_path)
-        write_sheet(records, tmp_path)
+        tables(records, tmp_path)
+        sheet(records, tmp_path)
         contexts.append(browser.new_context(offline=True, **{"viewport": SIZE, **options}))
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))

@@ -13,7 +13,7 @@ from orbitile.gaussians.extent import directions
 from orbitile.model.lattice import QUALITIES
 from orbitile.model.units import angstrom
 from orbitile.model.wavefunction import Orbitals
-from orbitile.surfaces.enclosure import enclosure, enclosure_along_rays
+from orbitile.surfaces.isovalue import enclosure, enclosure_along_rays
 from tests.conftest import random_wavefunction
 
 
@@ -38,7 +38,7 @@ def test_enclosure_on_a_lattice_of_a_slater_function():
 def test_enclosure_along_rays():
     radii = np.geomspace(0.01, 12, 40)
     values = np.repeat(np.exp(-radii)[:, None] / np.sqrt(np.pi), 8, axis=1)
-    assert slater_share(enclosure_along_rays([(radii, values)], 0.9, 1.0)) == pytest.approx(0.9, abs=5e-4)
+    assert slater_share(enclosure_along_rays([(radii, values)], 0.9)) == pytest.approx(0.9, abs=5e-4)
     # a d function has the same isovalue however it is turned
     found = []
     for seed in range(4):
@@ -46,7 +46,7 @@ def test_enclosure_along_rays():
         x, y, _ = np.moveaxis(radii[:, None, None] * (directions(256) @ turn), 2, 0)
         norm = 4 * np.pi / 15 * 720 / 2**7
         values = x * y * np.exp(-radii[:, None]) / np.sqrt(norm)
-        found.append(enclosure_along_rays([(radii, values)], 0.9, 1.0))
+        found.append(enclosure_along_rays([(radii, values)], 0.9))
     assert max(found) / min(found) < 1.01
 
 

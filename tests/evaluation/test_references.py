@@ -8,11 +8,10 @@ import pytest
 import orbitile as ob
 from orbitile.base.errors import FileError
 from orbitile.commandline import main
-from orbitile.evaluation.requests import field_of
+from orbitile.evaluation import requests
+from orbitile.evaluation.requests import FileReferences, field_of
 from orbitile.pictures.films import along, animate
 from orbitile.pictures.request import Request
-from orbitile.readers import _references
-from orbitile.readers._references import FileReferences
 from orbitile.session.sampling import WavefunctionCache, sample
 from tests.molecules import trajectory_of
 
@@ -39,8 +38,8 @@ def reads(monkeypatch):
     """Names of the files that were read for a field."""
     found = []
     for name in ("load", "load_charges"):
-        original = getattr(_references, name)
-        monkeypatch.setattr(_references, name, lambda file, read=original: found.append(file) or read(file))
+        original = getattr(requests, name)
+        monkeypatch.setattr(requests, name, lambda file, read=original: found.append(file) or read(file))
     return found
 
 

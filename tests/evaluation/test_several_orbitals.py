@@ -9,7 +9,7 @@ import pytest
 import orbitile as ob
 from orbitile.base.errors import Cancelled, FieldError
 from orbitile.commandline import main
-from orbitile.fields._orbital_ranges import orbital_list
+from orbitile.fields.orbital import orbital_list
 from tests.commandline.test_cli import BENZENE
 from tests.conftest import SAMPLES, random_wavefunction
 from tests.oracle import orbital

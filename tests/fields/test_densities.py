@@ -145,7 +145,7 @@ def test_elf_of_one_electron_pair_is_one():
 
 def test_signed_density_by_the_eigenvalues(benzene):
     from orbitile.fields.derivatives import hessian_of
-    from orbitile.gaussians.expansion import value_at
+    from tests.gaussians.sums import value_at
 
     points = benzene.positions[0] + np.random.default_rng(1).normal(size=(60, 3)) * 1.5
     xx, yy, zz, xy, xz, yz = (value_at(one, points) for one in hessian_of(benzene))

@@ -11,7 +11,7 @@ from orbitile.evaluation.requests import field_of
 from orbitile.fields.transition import natural_transition_orbitals
 from orbitile.gaussians.expansion import integrals
 from orbitile.model.wavefunction import Excitation
-from orbitile.readers._logs.programs import PROGRAMS
+from orbitile.readers._logs import PROGRAMS
 from orbitile.readers.cclib import excitations_of, with_deexcitations
 from tests.excited import formaldehyde
 

@@ -10,10 +10,11 @@ from orbitile.evaluation.requests import field_of
 from orbitile.evaluation.surfaces import is_cut
 from orbitile.fields import as_drawn
 from orbitile.fields.density import density_of
-from orbitile.gaussians.expansion import concatenated, merged, value_at
+from orbitile.gaussians.expansion import concatenated, merged
 from orbitile.model.units import angstrom
 from orbitile.surfaces.isovalue import reaches_faces
 from tests.conftest import SAMPLES
+from tests.gaussians.sums import value_at
 
 gto = pytest.importorskip("pyscf.gto")
 

@@ -3,7 +3,10 @@
 import numpy as np
 from scipy.special import hyp1f1
 
-from orbitile.gaussians.expansion import GaussianExpansion
+from orbitile.gaussians.expansion import GaussianExpansion, polynomial_powers
+
+TOGETHER = 20_000
+"""Gaussians times points whose polynomials `value_at` holds at a time."""
 
 
 def powers_of_terms(degree):
@@ -92,3 +95,24 @@ def coulomb_of_hermite(order, exponent, away):
         return (-2 * exponent) ** m * boys
 
     return auxiliary(*order, 0)
+
+
+def value_at(expansion, points):
+    """Plain sum at a few points, shape (n_points,)."""
+    total = np.zeros(len(points))
+    for d in np.unique(expansion.degree):
+        which = np.flatnonzero(expansion.degree == d)
+        powers = np.array(polynomial_powers(int(d)))
+        terms = expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]
+        size = max(1, TOGETHER // len(which))
+        for first in range(0, len(points), size):
+            u = points[first : first + size, None].T - expansion.centre[which].T[:, :, None]  # (3, n, points)
+            table = [np.ones_like(u)]
+            for _ in range(int(d)):
+                table.append(table[-1] * u)
+            polynomial = np.zeros(u.shape[1:])
+            for column, (i, j, k) in zip(terms.T, powers.tolist(), strict=True):
+                polynomial += column[:, None] * table[i][0] * table[j][1] * table[k][2]
+            radial = np.exp(-expansion.exponent[which, None] * (u * u).sum(axis=0))
+            total[first : first + size] += (radial * polynomial).sum(axis=0)
+    return total

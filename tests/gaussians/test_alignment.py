@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from orbitile import Wavefunction
-from orbitile.gaussians.alignment import (
+from orbitile.gaussians.rotation import (
     aligned,
     aligned_positions,
     centre,

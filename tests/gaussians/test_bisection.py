@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from orbitile.gaussians.bisection import all_fallen, box_outside_which, fallen
+from orbitile.gaussians.expansion import all_fallen, box_outside_which, fallen
 
 
 def test_functions_are_searched_each_for_itself():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
-from orbitile.gaussians.bounds import encloses, enclosing_box, shell_envelopes, shell_reach
+from orbitile.gaussians.extent import encloses, enclosing_box, shell_envelopes, shell_reach
 from orbitile.gaussians.packing import packed_shells
 from tests.conftest import random_wavefunction
 from tests.gaussians.sums import directions_at_random

@@ -14,7 +14,6 @@ from orbitile.gaussians.expansion import (
     reaching,
     starts,
     term_counts,
-    value_at,
 )
 from tests.gaussians.sums import (
     directions_at_random,
@@ -23,6 +22,7 @@ from tests.gaussians.sums import (
     powers_of_terms,
     random_sum,
     single,
+    value_at,
     values_of_each,
 )
 

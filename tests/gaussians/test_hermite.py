@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import eval_hermite, factorial
 
-from orbitile.gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
+from orbitile.gaussians.multipoles import hermite_coefficients, largest_potentials, sum_of_magnitudes
 from tests.gaussians.sums import (
     coulomb_of_hermite,
     directions_at_random,

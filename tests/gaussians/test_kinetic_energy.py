@@ -5,8 +5,8 @@ import pytest
 
 import orbitile as ob
 from orbitile import Orbitals, Shell, Wavefunction
-from orbitile.analysis.notes import notes
-from orbitile.gaussians.kinetic_energy import kinetic_energy
+from orbitile.analysis.information import notes
+from orbitile.gaussians.overlap import kinetic_energy
 from tests.conftest import SAMPLES
 
 

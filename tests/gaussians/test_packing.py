@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
-from orbitile.gaussians.packing import merged_primitives, packed_shells, polynomial_powers
+from orbitile.gaussians.expansion import polynomial_powers
+from orbitile.gaussians.packing import merged_primitives, packed_shells
 from orbitile.gaussians.rotation import rotate_terms
 from orbitile.model.conventions import cartesian_powers
 from tests.conftest import random_wavefunction

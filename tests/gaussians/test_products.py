@@ -5,9 +5,10 @@ import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction, overlap_matrix
 from orbitile.gaussians import products
-from orbitile.gaussians.expansion import integrals, value_at
+from orbitile.gaussians.expansion import integrals
 from orbitile.gaussians.products import density_products, kinetic_products, transition_products
 from tests.conftest import random_wavefunction
+from tests.gaussians.sums import value_at
 from tests.oracle import basis_functions
 
 MOMENTA = [(0, 1), (2,), (3, 0), (4, 1), (5,)]

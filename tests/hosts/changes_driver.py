@@ -30,7 +30,7 @@ def drive():
     wait(lambda: panel.browser.showing.molecule == "job")
     rows = panel.table.orbitals.rowCount()
     panel.browser.showing.ask_for_named("homo")
-    wait(lambda: "job_homo" in names() and panel.at_rest())
+    wait(lambda: "job_homo" in names() and panel.browser.at_rest())
 
     shutil.copy(os.environ["OTHER"], job)
     panel.browser.showing.ask_for_named("homo-1")
@@ -42,7 +42,7 @@ def drive():
     report["opened again"] = [name for name in names() if name.startswith("job_") and name != "job_orb"]
     report["atoms"] = cmd.count_atoms("job")
     panel.browser.showing.ask_for_named("homo")
-    wait(lambda: "job_homo" in names() and panel.at_rest())
+    wait(lambda: "job_homo" in names() and panel.browser.at_rest())
     report["shows"] = state.computing.sampled(state.shelf["job_homo"].request).volume.quantity
 
     cmd.do("set_name job, other")
@@ -50,7 +50,7 @@ def drive():
     report["renamed"] = [panel.molecule_box.currentText(), state.shelf["job_homo"].molecule, "other_orb" in names()]
     panel.browser.showing.ask_for_named("homo-1")
     wait(lambda: "other_homo_m1" in names())
-    wait(panel.at_rest)
+    wait(panel.browser.at_rest)
     cmd.do("delete other")
     wait(lambda: panel.table.orbitals.rowCount() == 0)
     QTest.qWait(600)

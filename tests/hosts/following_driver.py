@@ -28,7 +28,7 @@ def drive():
     browser, shelf = panel.browser, session().shelf
     panel.quality_box.setCurrentText("coarse")
     panel.open(FOLDER / "one.molden")
-    wait(lambda: browser.showing.molecule == "one" and shelf.present() and panel.at_rest())
+    wait(lambda: browser.showing.molecule == "one" and shelf.present() and panel.browser.at_rest())
     (first,) = shelf.present()
     report["first"] = first
 
@@ -44,14 +44,14 @@ def drive():
 
     cmd.do("group mine, one two")  # into a group of the user's
     browser.showing.ask_for_named("lumo")
-    wait(lambda: "one_lumo" in names() and panel.at_rest())
+    wait(lambda: "one_lumo" in names() and panel.browser.at_rest())
     cmd.do("set_name one, other")
     wait(lambda: browser.showing.molecule == "other")
     report["renamed"] = [shelf[name].molecule for name in shelf.present()]
     cmd.do("set_name one_lumo, favourite")
     wait(lambda: "favourite" in shelf.present())
     browser.showing.ask_for_named("homo-1")
-    wait(lambda: "other_homo_m1" in names() and panel.at_rest())
+    wait(lambda: "other_homo_m1" in names() and panel.browser.at_rest())
     report["beside"] = sorted(shelf.present())
     cmd.do("delete favourite")
     wait(lambda: shelf.present() == ["other_homo_m1"])
@@ -70,7 +70,7 @@ def drive():
     panel.molecule_box.setCurrentText("other")
     panel.molecule_box.activated.emit(panel.molecule_box.currentIndex())
     browser.showing.ask_for_named("lumo")
-    wait(lambda: "other_lumo" in names() and panel.at_rest())
+    wait(lambda: "other_lumo" in names() and panel.browser.at_rest())
     report["walked"] = shelf.present()
     cmd.do("delete all")
     wait(lambda: not names() and browser.showing.molecule == "")
@@ -79,7 +79,7 @@ def drive():
     wait(lambda: browser.showing.molecule == "one")
     browser.showing.ask_for_named("lumo+1")
     cmd.do("reinitialize")
-    wait(lambda: panel.at_rest() and browser.showing.molecule == "")
+    wait(lambda: panel.browser.at_rest() and browser.showing.molecule == "")
     report["in the end"] = sorted(names())
 
 

@@ -33,25 +33,25 @@ def drop(widget, *names):
 
 def drive():
     wait(lambda: loaded() == ["job", "early"] and session().panel is not None)
-    wait(lambda: "early_mo1" in cmd.get_names() and session().panel.at_rest())
+    wait(lambda: "early_mo1" in cmd.get_names() and session().panel.browser.at_rest())
     report["on the command line"] = sorted(cmd.get_names("objects", enabled_only=1))
     window = gui.get_qtwindow()
     window.load_dialog(str(FOLDER / "water.molden"))
     panel = session().panel
-    wait(lambda: "water_mo5" in cmd.get_names() and panel.at_rest())
+    wait(lambda: "water_mo5" in cmd.get_names() and panel.browser.at_rest())
     report["opened by the dialog"] = loaded()
     report["recent"] = [Path(name).name for name in window.recent_filenames[:1]]
     report["seen"] = sorted(cmd.get_names("objects", enabled_only=1))
     report["dropped onto the viewport"] = drop(window.pymolwidget, "one.mkl", "density.cube")
-    wait(lambda: loaded()[3:] == ["one", "density"] and panel.at_rest())
+    wait(lambda: loaded()[3:] == ["one", "density"] and panel.browser.at_rest())
     wait(lambda: panel.browser.showing.molecule == "density")
     report["together"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
     panel.browser.showing.slide_to(0.04)
-    wait(lambda: panel.at_rest() and abs(session().shelf["density_values"].isovalue - 0.04) < 1e-6)
+    wait(lambda: panel.browser.at_rest() and abs(session().shelf["density_values"].isovalue - 0.04) < 1e-6)
     report["said"] = panel.status.text()
     cmd.load(str(FOLDER / "density.cube"), "mapped")
     report["by PyMOL"] = cmd.get_type("mapped")
-    wait(lambda: panel.browser.showing.molecule == "mapped_volume" and panel.at_rest())
+    wait(lambda: panel.browser.showing.molecule == "mapped_volume" and panel.browser.at_rest())
     report["and by us"] = sorted(name for name in cmd.get_names("objects", enabled_only=1) if "mapped_v" in name)
 
     turns = []
@@ -63,7 +63,11 @@ def drive():
     report["turns while it is read"] = len(turns)
     report["read"] = loaded()[-1]
 
-    wait(lambda: panel.browser.showing.molecule == "large" and not panel.session.host.loaded_last and panel.at_rest())
+    wait(
+        lambda: (
+            panel.browser.showing.molecule == "large" and not panel.session.host.loaded_last and panel.browser.at_rest()
+        )
+    )
 
     for onto, name in ((panel.widget(), "three.mkl"), (panel.field_edit, "four.mkl")):
         report[f"dropped {name}"] = drop(onto, name)
@@ -75,12 +79,12 @@ def drive():
     texts["Leave the view"].trigger()
     view = cmd.get_view()
     drop(panel, "five.mkl", "broken.molden", "six.mkl")
-    wait(lambda: {"five", "six"} <= set(loaded()) and panel.at_rest())
+    wait(lambda: {"five", "six"} <= set(loaded()) and panel.browser.at_rest())
     report["beside each other"] = sorted(set(loaded()) & set(cmd.get_names("objects", enabled_only=1)))
     report["view stays"] = view == cmd.get_view()
     for onto, name in ((panel, "run7"), (window.pymolwidget, "run8.zip")):
         report[f"dropped {name}"] = drop(onto, name)
-        wait(lambda name=name: name.partition(".")[0] in loaded() and panel.at_rest())
+        wait(lambda name=name: name.partition(".")[0] in loaded() and panel.browser.at_rest())
     report["panel"] = panel.browser.showing.molecule
     report["field"] = panel.field_edit.text()
 

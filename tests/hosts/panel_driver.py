@@ -78,7 +78,7 @@ def drive():
     QTest.keyClicks(panel.field_edit, "hommo")
     QTest.mouseClick(panel.show_button, Qt.LeftButton)
     report["wrong field"] = panel.status.text()
-    panel.export(os.environ["REPORT"] + ".cube")
+    panel.browser.writing.export(os.environ["REPORT"] + ".cube")
     report["exported"] = os.path.getsize(os.environ["REPORT"] + ".cube")
 
     panel.quality_box.setCurrentText("fine")
@@ -119,7 +119,7 @@ def drive():
     wait(lambda: "benzene_density_scale" in names())
     before = state.shelf["benzene_density"].isovalue
     QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
-    wait(lambda: state.shelf["benzene_density"].isovalue > before and panel.at_rest())
+    wait(lambda: state.shelf["benzene_density"].isovalue > before and panel.browser.at_rest())
     report["coloured after the slider"] = [
         state.shelf["benzene_density"].request.color_by,
         panel.second_box.currentText(),
@@ -128,7 +128,7 @@ def drive():
         QtWidgets.QApplication.primaryScreen().grabWindow(0).save(os.environ["PICTURE"] + "-esp.png")
     cmd.do("orb_field benzene, density, 0.002, coarse")
     wait(lambda: panel.second_box.currentText() == "two colours", 5)
-    wait(lambda: panel.at_rest())
+    wait(lambda: panel.browser.at_rest())
     report["scale left"] = [name for name in names() if name.endswith("_scale")]
 
     count = len(names())

@@ -133,7 +133,7 @@ def drive():
     wait(lambda: session.shelf[base].isovalue == 0.08)
     wait(lambda: player.drawn(base) == list(range(n)))
     QTest.keyClick(panel.iso_slider, Qt.Key_PageUp)
-    wait(lambda: session.shelf[base].isovalue > 0.08 and panel.at_rest())
+    wait(lambda: session.shelf[base].isovalue > 0.08 and panel.browser.at_rest())
     isovalue = panel.browser.showing.choices.isovalue
     wait(lambda: player.drawn(base) == list(range(n)))
     report["isovalue"] = session.shelf[base].isovalue == isovalue

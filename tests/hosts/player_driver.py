@@ -105,7 +105,7 @@ def drive():
     wait(lambda: len(player.drawn("film_mo4")) >= n)
     report["panel"] = [session.shelf["film_mo4"].request.frame, player.drawn("film_mo4") == list(range(n))]
     panel.iso_slider.setValue(700)
-    wait(lambda: panel.at_rest())
+    wait(lambda: panel.browser.at_rest())
     isovalue = session.shelf["film_mo4"].isovalue
     cmd.frame(3)
     wait(lambda: 2 in player.drawn("film_mo4"))

@@ -21,7 +21,7 @@ def drive():
     panel.quality_box.setCurrentText("coarse")
     panel.browser.showing.choose_unit("eV")
     panel.browser.showing.ask_for_named("homo")
-    wait(lambda: f"{panel.browser.showing.molecule}_homo" in cmd.get_names() and panel.at_rest())
+    wait(lambda: f"{panel.browser.showing.molecule}_homo" in cmd.get_names() and panel.browser.at_rest())
     report["shown"] = session().shelf.present()
     report["worker"] = session().computing.worker.process_id
     if os.environ["HOW"] == "computing":

@@ -81,7 +81,7 @@ def drive():
     panel.open(os.environ["FILE"])
     wait(lambda: panel.browser.showing.current())
     panel.browser.showing.ask_for_named("homo")
-    wait(lambda: panel.browser.showing.current() == "benzene_homo" and panel.at_rest())
+    wait(lambda: panel.browser.showing.current() == "benzene_homo" and panel.browser.at_rest())
     QTest.qWait(500)
 
     report["unconnected"] = unconnected(panel) + unconnected(panel.analysis_window())
@@ -98,20 +98,20 @@ def drive():
     report["hidden"] = "benzene_homo" in session.host.hidden({"benzene_homo": "benzene"})
     choose(panel, "Show")
     choose(panel, "Style", "Mesh")
-    wait(panel.at_rest)
+    wait(panel.browser.at_rest)
     report["style"] = session.shelf["benzene_homo"].look.style
     panel.browser.showing.change_look(style="surface")
-    wait(panel.at_rest)
+    wait(panel.browser.at_rest)
 
     for by in ("orbitile", "ray"):
-        dialog = SavePicture(panel)
+        dialog = SavePicture(session, panel)
         dialog.size_box.setCurrentText("Twice as large")
         dialog.size_box.activated.emit(1)
         dialog.by_box.setCurrentIndex(dialog.by_box.findData(by))
         report["size"] = dialog.usual
         report["view"] = list(cmd.get_viewport())
         pulse = Pulse()
-        dialog.save(FOLDER / f"{by}.png")
+        panel.run(*dialog.call(FOLDER / f"{by}.png"))
         report[f"{by} stood still"] = pulse.stop()
         report[f"{by} says"] = panel.status.text()
 
@@ -130,15 +130,15 @@ def drive():
         dialog.accept()
 
     QtCore.QTimer.singleShot(300, answer)
-    SavePicture.ask(panel)
+    panel.ask_and_save(SavePicture)
     report["asked"] = asked
 
-    film = SaveFilm(panel)
+    film = SaveFilm(session, panel)
     film.width_box.setValue(320)
     film.height_box.setValue(240)
     film.seconds_box.setValue(0.4)
     pulse = Pulse()
-    film.save(FOLDER / "turn")
+    panel.run(*film.call(FOLDER / "turn"))
     report["film begun"] = session.saving.film is not None
     wait(lambda: panel.progress.isVisible() and panel.progress.value() > 0)
     wait(lambda: session.saving.film is None)
@@ -146,7 +146,7 @@ def drive():
     wait(lambda: not panel.progress.isVisible(), 5)
 
     film.seconds_box.setValue(60)
-    film.save(FOLDER / "long.gif")
+    panel.run(*film.call(FOLDER / "long.gif"))
     wait(lambda: session.saving.film.share > 0.001)
     began = time.monotonic()
     QTest.mouseClick(panel.cancel_button, Qt.LeftButton)

@@ -70,7 +70,7 @@ def test_values_that_are_none_mark_nothing(cmd, host):
     before = marks(cmd)
     host.put_drawings("benzene", "charges", drawings((np.nan,) * 6 + VALUES[6:])[2:])
     assert marks(cmd)[:6] == before[:6]
-    with pytest.raises(OrbitileError, match="values of others"):
+    with pytest.raises(OrbitileError, match="values of"):
         host.put_drawings("benzene", "charges", drawings((0.1,))[2:])
     assert marks(cmd) == before
 

@@ -17,12 +17,9 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.analyse_menu import AnalyseButton  # noqa: E402
-from orbitile.hosts.pymol.analysis_form import ParameterForm  # noqa: E402
-from orbitile.hosts.pymol.plot_axes import ticks, whole  # noqa: E402
-from orbitile.hosts.pymol.report_plot import ReportPlot  # noqa: E402
-from orbitile.hosts.pymol.report_table import ReportTable  # noqa: E402
-from orbitile.hosts.pymol.report_view import ReportView  # noqa: E402
+from orbitile.hosts.pymol.analysis_window import ParameterForm  # noqa: E402
+from orbitile.hosts.pymol.menus import AnalyseButton  # noqa: E402
+from orbitile.hosts.pymol.report_view import ReportPlot, ReportTable, ReportView, ticks, whole  # noqa: E402
 
 Qt = QtCore.Qt
 
@@ -96,7 +93,7 @@ def test_a_table_is_sorted_and_its_rows_are_chosen(seen):
     assert text.count("color") == 1  # the one that does not hold
 
 
-def test_a_click_picks_the_level_and_the_wheel_zooms(seen, tmp_path):
+def test_a_click_picks_the_level_and_the_wheel_zooms(seen):
     plot = seen(ReportPlot(PLOT))
     plot.resize(500, 300)
     picked = told_by(plot.picked)
@@ -115,13 +112,11 @@ def test_a_click_picks_the_level_and_the_wheel_zooms(seen, tmp_path):
     after = plot._axes()
     assert after.x[1] - after.x[0] == pytest.approx(0.8 * (before.x[1] - before.x[0]))
     assert after.y == before.y
+    assert plot.seen().x_range == after.x
     assert (plot.place_of(1, 1) - place).manhattanLength() <= 1  # what is pointed at stays
     QtTest.mouseDClick(plot, Qt.LeftButton)
     assert plot._axes() == before
-    for suffix in ("svg", "png"):
-        plot.save(tmp_path / f"plot.{suffix}")
-        assert (tmp_path / f"plot.{suffix}").stat().st_size > 1000
-    assert "energy / eV" in (tmp_path / "plot.svg").read_text()
+    assert plot.seen() is PLOT
 
 
 def test_many_points_are_seen(seen):

@@ -58,7 +58,7 @@ def test_map_values_are_those_of_the_orbital_where_pymol_says_the_points_are(cmd
 
 
 def test_a_map_of_the_same_lattice_is_written_in_place(cmd):
-    from orbitile.hosts.pymol.maps import put_map
+    from orbitile.hosts.pymol.graphics import put_map
 
     lattice = ob.Lattice([-1.0, -2.0, -3.0], np.diag([0.2, 0.3, 0.4]), (5, 6, 7))
     values = np.random.default_rng(0).normal(size=(2, 5, 6, 7)).astype(np.float32)
@@ -75,7 +75,7 @@ def test_a_map_of_the_same_lattice_is_written_in_place(cmd):
 
 def test_a_skewed_lattice_lands_right(cmd):
     """PyMOL's own isosurface of the map of a Gaussian lies around its centre."""
-    from orbitile.hosts.pymol.maps import put_map
+    from orbitile.hosts.pymol.graphics import put_map
 
     lattice = ob.Lattice([-4.0, -3.0, -5.0], [[0.4, 0, 0], [0.1, 0.35, 0], [0.05, 0.1, 0.4]], (24, 24, 24))
     centre = lattice.points().mean(axis=0)

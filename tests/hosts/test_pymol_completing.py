@@ -58,13 +58,13 @@ def test_what_is_missing_is_installed_after_a_yes(tmp_path):
     compiler = next(iter(COMPILER.values()))
     assert f'-m pip install "scikit-image>=0.22" "{compiler}"' in report["text"]
     assert "pypi.org" in report["text"]
-    assert "Nothing is downloaded or installed before" in report["text"]
+    assert "Nothing is downloaded or installed before you press Install" in report["text"]
     assert report["default"]
     assert report["calls after no"] == []
     assert report["remembered"]
     offline, refused = report["answers"]
     assert "offline?" in offline
-    assert refused == "pip did not install them: error: externally-managed-environment"
+    assert refused.startswith("pip did not install them: error: externally-managed-environment\n\nPress Install")
     assert report["while it runs"] == "Cancel"
     assert report["ended"]
     assert report["then"] == [""]

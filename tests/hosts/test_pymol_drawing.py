@@ -43,7 +43,7 @@ def corners(drawing):
 
 @pytest.mark.parametrize(("style", "kind", "size"), [("surface", 4.0, 3), ("mesh", 1.0, 2), ("dots", 0.0, 1)])
 def test_each_style_draws_each_part_once_where_the_surface_is(surface, style, kind, size):
-    from orbitile.hosts.pymol.drawing import drawing_of
+    from orbitile.hosts.pymol.graphics import drawing_of
 
     expected = {"surface": surface.faces, "mesh": edges_of(surface.faces), "dots": np.arange(len(surface.vertices))}
     parts = corners(drawing_of(surface, Look(COLOURS, style=style)))
@@ -62,7 +62,7 @@ def test_each_style_draws_each_part_once_where_the_surface_is(surface, style, ki
 def test_a_coloured_mesh_has_the_colour_of_each_end(surface):
     from dataclasses import replace
 
-    from orbitile.hosts.pymol.drawing import drawing_of
+    from orbitile.hosts.pymol.graphics import drawing_of
     from orbitile.model.surface import Colouring
 
     values = surface.vertices[:, 0]

@@ -20,10 +20,8 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.energy_plot import EnergyPlot  # noqa: E402
-from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
-from orbitile.hosts.pymol.live_bar import LiveBar  # noqa: E402
-from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
+from orbitile.hosts.pymol.live_bar import EnergyPlot, LiveBar  # noqa: E402
+from orbitile.hosts.pymol.orbitals import LevelDiagram, OrbitalTable  # noqa: E402
 from orbitile.hosts.pymol.viewer import PyMOLViewer  # noqa: E402
 
 Qt = QtCore.Qt

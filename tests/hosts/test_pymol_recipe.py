@@ -46,7 +46,7 @@ def shown_again(cmd):
     import pymol2
 
     from orbitile.hosts.pymol.commands import register, state_of
-    from orbitile.hosts.pymol.recipe import pymol_lines
+    from orbitile.hosts.pymol.seen import pymol_lines
 
     session = state_of(cmd)
     lines = pymol_lines(session, cmd, session.shelf.present())

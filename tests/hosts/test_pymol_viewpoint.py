@@ -18,7 +18,7 @@ def silhouettes(cmd, tmp_path, size, surfaces=()):
     """Where PyMOL's ray tracer draws something, and where we do; shape (height, width)."""
     from PIL import Image
 
-    from orbitile.hosts.pymol.viewpoint import viewpoint_of
+    from orbitile.hosts.pymol.seen import viewpoint_of
 
     cmd.set("ray_opaque_background", 0)
     cmd.set("opaque_background", 0)
@@ -96,7 +96,7 @@ def test_a_surface_is_where_pymol_draws_it(shown, tmp_path):
 
 
 def test_colours_and_radii_are_those_of_pymol(shown):
-    from orbitile.hosts.pymol.viewpoint import viewpoint_of
+    from orbitile.hosts.pymol.seen import viewpoint_of
 
     shown.bg_color("salmon")
     shown.color("green", "elem C")
@@ -109,6 +109,6 @@ def test_colours_and_radii_are_those_of_pymol(shown):
 
 
 def test_a_scene_without_atoms_is_empty(cmd):
-    from orbitile.hosts.pymol.viewpoint import viewpoint_of
+    from orbitile.hosts.pymol.seen import viewpoint_of
 
     assert len(viewpoint_of(cmd).molecule.centres) == 0

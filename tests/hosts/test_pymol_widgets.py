@@ -8,11 +8,11 @@ import pytest
 
 from orbitile.analysis.reports import analyses
 from orbitile.fields import field_groups
+from orbitile.model.report import Curve, Plot, Report
 from orbitile.pictures.look import Look, Scale
 from orbitile.pictures.orbitals import Level, asked_for, largest, levels_of
 from orbitile.session.presets import PRESETS
 from orbitile.session.seen import Listed
-from orbitile.session.window.choices import Choices
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -21,13 +21,11 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.analyse_menu import AnalyseButton  # noqa: E402  after Qt is known to be there
-from orbitile.hosts.pymol.colour_pairs import PairButton, PairMenu  # noqa: E402
-from orbitile.hosts.pymol.colour_scale import ColourScale  # noqa: E402
-from orbitile.hosts.pymol.field_menu import FieldDialog, FieldMenu  # noqa: E402
-from orbitile.hosts.pymol.layout import PanelLayout  # noqa: E402
-from orbitile.hosts.pymol.level_diagram import LevelDiagram  # noqa: E402
-from orbitile.hosts.pymol.orbital_table import OrbitalTable  # noqa: E402
+from orbitile.hosts.pymol.colours import ColourScale, PairButton  # noqa: E402
+from orbitile.hosts.pymol.commands import state_of  # noqa: E402
+from orbitile.hosts.pymol.menus import AnalyseButton, FieldDialog, FieldMenu  # noqa: E402
+from orbitile.hosts.pymol.orbitals import LevelDiagram, OrbitalTable  # noqa: E402
+from orbitile.hosts.pymol.panel import Panel  # noqa: E402
 from orbitile.hosts.pymol.shown_list import ShownList  # noqa: E402
 from orbitile.hosts.pymol.widgets import breakable  # noqa: E402
 from orbitile.session.window.analysing import OfferedAnalysis  # noqa: E402
@@ -131,9 +129,21 @@ def test_the_header_of_energies_changes_their_unit(table):
     assert units == ["hartree", "eV"]
 
 
-def test_the_window_begins_with_the_unit_of_the_last_time():
-    layout = PanelLayout(None, Choices(unit="hartree"))
-    assert layout.table.orbitals.unit.name == "hartree"
+@pytest.fixture
+def panel(cmd, monkeypatch):
+    """The window, of a user who had energies in hartree the last time; nothing goes on in it."""
+    session = state_of(cmd)
+    monkeypatch.setattr(session.host, "settings", lambda: {"unit": "hartree"})
+    window = QtWidgets.QMainWindow()
+    panel = Panel(session, window)
+    for timer in (panel._timer, panel._follow_timer):
+        timer.stop()
+    yield panel
+    window.close()
+
+
+def test_the_window_begins_with_the_unit_of_the_last_time(panel):
+    assert panel.table.orbitals.unit.name == "hartree"
 
 
 def test_every_text_fits_its_column(seen):
@@ -306,8 +316,9 @@ def test_sentences_of_menus_are_whole_as_far_as_the_screen_goes(benzene, monkeyp
     assert not [sentence for sentence in sentences if sentence.endswith("…")]
 
 
-def test_the_status_is_read_whole(seen):
-    layout = seen(PanelLayout(None, Choices()))
+def test_the_status_is_read_whole(panel):
+    layout = panel
+    layout.show()
     layout.window().resize(560, 900)
     words = "no such file (nor a folder " + "/very_long_names/of_folders" * 12 + "/x.molden)"
     layout.status.setText(breakable(words))
@@ -316,6 +327,21 @@ def test_the_status_is_read_whole(seen):
     assert needed > 3 * layout.fontMetrics().height()
     assert layout.status.height() >= needed
     assert breakable("a word, and another") == "a word, and another"
+
+
+def test_plots_of_analyses_are_saved_as_they_are_zoomed(panel, tmp_path):
+    curve = Curve("", np.linspace(0, 1000, 11), np.linspace(0, 1, 11))
+    window = panel.analysis_window()
+    window.view.show_report(Report("levels", "Levels", (), (Plot("dos", "States", "energy / eV", "states", (curve,)),)))
+    plot = window.view.currentWidget()
+    plot._show(plot._axes().zoomed((500.0, 0.5), 1e-3, across=True, up=False))
+    window.save(tmp_path / "dos.svg")
+    assert window.status.text() == f"Wrote {tmp_path / 'dos.svg'}"
+    written = (tmp_path / "dos.svg").read_text()
+    assert "energy / eV" in written
+    assert ">500.2<" in written
+    window.save(tmp_path / "dos.txt")
+    assert not (tmp_path / "dos.txt").exists()
 
 
 def test_what_a_molecule_lacks_is_grey_and_says_why(benzene):
@@ -376,7 +402,7 @@ def test_a_dialog_waits_for_its_files(seen):
     dialog = seen(FieldDialog("dual:FILE,FILE", "Two files", 0))
     assert not dialog.ok_button.isEnabled()
     for file in dialog.inputs:
-        QtTest.keyClicks(file.edit, "a.fchk")
+        QtTest.keyClicks(file.findChild(QtWidgets.QLineEdit), "a.fchk")
     assert dialog.ok_button.isEnabled()
     assert dialog.field() == "dual:a.fchk,a.fchk"
 
@@ -415,9 +441,9 @@ def test_pairs_of_colours_are_chosen_by_name():
 
 
 def test_one_of_two_colours_is_chosen_freely():
-    menu = PairMenu({"blue and red": (BLUE, RED)})
-    told = told_by(menu.chosen)
-    menu.actions()[-1].trigger()
+    button = PairButton({"blue and red": (BLUE, RED)})
+    told = told_by(button.chosen)
+    button.menu().actions()[-1].trigger()
     (dialog,) = (w for w in QtWidgets.QApplication.topLevelWidgets() if isinstance(w, QtWidgets.QColorDialog))
     dialog.setCurrentColor(QtGui.QColor("#00ff00"))
     dialog.accept()

@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -33,9 +35,18 @@ def install(home, *arguments):
     return done.stdout + done.stderr
 
 
+@cache
+def startup_lines():
+    """What is written into the start-up file: the same in every home, so it is made once."""
+    with TemporaryDirectory() as home:
+        said = install(home)
+        assert "wrote" in said, said
+        return (Path(home) / ".vmdrc").read_text()
+
+
 def in_vmd(home, script, program=("tclsh",)):
     """What a script prints, after VMD's start-up file has been read."""
-    install(home)
+    (home / ".vmdrc").write_text(startup_lines())
     file = home / "script.tcl"
     startup = f"source {{{STAND_IN}}}\nsource {{{home / '.vmdrc'}}}\n"
     file.write_text(f"{startup}set benzene {{{BENZENE}}}\n{script}\norbitile::stop\nexit\n")

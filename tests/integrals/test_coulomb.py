@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals.coulomb import coulomb_matrix, coulomb_values
+from orbitile.integrals.coulomb import coulomb_values
 from orbitile.integrals.hermite_list import point_charges
-from orbitile.integrals.hermite_map import to_matrix
-from orbitile.integrals.pairs import pairs_of
+from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 
 from .references import basis_of, molecule, ours
@@ -32,6 +31,13 @@ MOLECULES = {
 }
 LARGE = ("hydrogen iodide, f", "neon, Cartesian g", "hydrogen fluoride, g")
 LIMIT = {"single": 2e-6, "double": 1e-9}
+
+
+def coulomb_matrix(pairs, density, target, tolerance=None) -> np.ndarray:
+    """Matrix of the repulsion of a density."""
+    coefficients = to_hermite(pairs, density, target)
+    values = coulomb_values(pairs.list, pairs.list, coefficients, target, tolerance=tolerance, bra_bound=pairs.bound)
+    return to_matrix(pairs, values, target)
 
 
 def density_of(mol) -> np.ndarray:

@@ -10,16 +10,16 @@ from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.forces import (
     electrostatic_field,
     gradient_at_nuclei,
+    kinetic_gradient,
     kohn_sham_gradient,
     repulsion_gradient,
+    to_gradient,
 )
 from orbitile.integrals.functionals import functional as functional_of_name
 from orbitile.integrals.grids import Grid
-from orbitile.integrals.hermite_gradient import kinetic_gradient, to_gradient
 from orbitile.integrals.hermite_list import point_charges
-from orbitile.integrals.hermite_map import to_hermite, to_matrix
 from orbitile.integrals.one_electron import integrals_over_space, kinetic, overlap
-from orbitile.integrals.pairs import pairs_of
+from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 from orbitile.integrals.quadrature import quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 
@@ -58,7 +58,7 @@ def test_kinetic_energy_and_overlap(basis, cartesian):
     with device_session("cpu", "double") as target:
         first = kinetic_gradient(basis_of(mol), matrix)
         pairs = pairs_of(basis_of(mol))
-        second = to_gradient(pairs, matrix, integrals_over_space(pairs.list.raised()))
+        second = to_gradient(pairs, matrix, integrals_over_space(pairs.list.raised))
 
         def energy(positions):
             return float((kinetic(basis_of(mol, positions), target) * matrix).sum())

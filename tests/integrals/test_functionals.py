@@ -5,8 +5,8 @@ import pytest
 
 from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals.functionals import Functional, at_points, evaluate, functional
-from orbitile.integrals.functionals import _libxc as libxc_functionals
+from orbitile.integrals.functionals import Functional, _by_libxc, at_points, functional
+from taichi_kernels.target import Target
 
 pytestmark = pytest.mark.slow_on("vulkan")
 
@@ -47,6 +47,14 @@ def random_points(n_spins: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
     return density, direction * length[:, None]
 
 
+def evaluate(functional: Functional, density: np.ndarray, gradient: np.ndarray, target: Target) -> tuple:
+    """Energy, and its derivatives by density and by gradient where it needs that."""
+    needed = functional.needs_gradient
+    columns = np.concatenate([density[:, None], gradient], axis=1) if needed else density[:, None]
+    energy, potential = at_points(functional, np.ascontiguousarray(columns), target)
+    return energy, potential[:, 0], potential[:, 1:] if needed else None
+
+
 def at(name: str, density: np.ndarray, gradient: np.ndarray, device: str = "cpu") -> tuple:
     with device_session(device, "double") as target:
         return evaluate(functional(name), density, gradient, target)
@@ -55,7 +63,7 @@ def at(name: str, density: np.ndarray, gradient: np.ndarray, device: str = "cpu"
 def by_libxc(name: str, density: np.ndarray, gradient: np.ndarray) -> tuple:
     needed = functional(name).needs_gradient
     columns = np.concatenate([density[:, None], gradient], axis=1) if needed else density[:, None]
-    energy, potential = libxc_functionals.at_points(name, columns)
+    energy, potential = _by_libxc(name, columns)
     return energy, potential[:, 0], potential[:, 1:] if needed else None
 
 
@@ -211,21 +219,8 @@ def test_what_takes_more_than_density_and_gradient_is_refused(name: str) -> None
         functional(name)
 
 
-def test_semilocal_part_of_a_hybrid() -> None:
-    points = random_points(1, 50)
-    with device_session("cpu", "double") as target:
-        part, *_ = evaluate(functional("pbe0", semilocal_only=True), *points, target)
-    exchange, correlation = at("pbe,", *points)[0], at(",pbe", *points)[0]
-    np.testing.assert_allclose(part, 0.75 * exchange + correlation, rtol=1e-10)
-
-
 def test_what_does_not_exist_is_said() -> None:
     with pytest.raises(OrbitileError, match="functional 'pbee': expected one of PySCF's names, such as pbe"):
         functional("pbee")
     with pytest.raises(OrbitileError, match="functional '': expected"):
         functional("")
-    with (
-        pytest.raises(OrbitileError, match="functional pbe: expected the gradient"),
-        device_session("cpu", "double") as target,
-    ):
-        evaluate(functional("pbe"), np.ones((1, 3)), None, target)

@@ -8,8 +8,7 @@ from orbitile.evaluation.devices import device_session
 from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.functionals import functional
 from orbitile.integrals.grids import Grid
-from orbitile.integrals.hermite_map import to_hermite, to_matrix
-from orbitile.integrals.pairs import pairs_of
+from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 from orbitile.integrals.quadrature import quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 from taichi_kernels.devices import probe
@@ -60,6 +59,13 @@ def wavefunction(request, device):
     return random_wavefunction(5, request.param, n_atoms=2, n_primitives=2)
 
 
+def values_of(quadrature, given, raised=False) -> np.ndarray:
+    """What the list makes of values at the points, shape (1 or 4, n_points)."""
+    columns = quadrature.sums.columns("values", 1, len(given))
+    quadrature.sums.from_numpy(columns, np.asarray(given)[None])
+    return quadrature.values_of(columns, 0, raised)
+
+
 @pytest.mark.vulkan
 def test_functions_beyond_g_are_refused_by_vulkan_in_software():
     if not probe("vulkan").software:
@@ -98,7 +104,7 @@ def test_values_are_the_adjoint(wavefunction, device, precision):
         for n in (1, 4):
             given = rng.normal(size=(n, len(quadrature.points))) * quadrature.weights
             products = quadrature.density(hermite, gradient=n == 4) * given
-            values = quadrature.values(given)
+            values = values_of(quadrature, given)
             limit = {"single": 1e-6, "double": 1e-13}[precision] * np.abs(products).sum()
             assert values @ hermite == pytest.approx(products.sum(), abs=limit)
 
@@ -130,11 +136,11 @@ def test_values_of_the_raised_list_are_derivatives():
         def values(shift, raised):
             quadrature = quadrature_of(pairs, Grid(grid.points - shift, grid.weights, grid.atom), target)
             columns = np.vstack([np.cos(n + (quadrature.points + shift) @ np.arange(1, 4)) for n in range(4)])
-            return quadrature.values(columns * quadrature.weights, raised=raised)
+            return values_of(quadrature, columns * quadrature.weights, raised=raised)
 
         raised, plain = values(np.zeros(3), True), values(np.zeros(3), False)
         slopes = [(values(step * e, False) - values(-step * e, False)) / (2 * step) for e in np.eye(3)]
-    for block, above in zip(pairs.list.blocks, pairs.list.raised().blocks, strict=True):
+    for block, above in zip(pairs.list.blocks, pairs.list.raised.blocks, strict=True):
         place = {order: n for n, order in enumerate(above.orders)}
         for n, order in enumerate(block.orders):
             np.testing.assert_allclose(above.of(raised)[:, place[order]], block.of(plain)[:, n], atol=1e-11)
@@ -153,9 +159,9 @@ def test_the_same_bits_again(device):
         first, second = (quadrature_of(pairs, cloud(), target) for _ in range(2))
         for quadrature in (first, second):
             density = quadrature.density(hermite, gradient=True)
-            values = quadrature.values(density * quadrature.weights)
+            values = values_of(quadrature, density * quadrature.weights)
             assert np.array_equal(density, first.density(hermite, gradient=True))
-            assert np.array_equal(values, first.values(density * quadrature.weights))
+            assert np.array_equal(values, values_of(first, density * quadrature.weights))
 
 
 def test_a_list_that_reaches_no_point():
@@ -165,7 +171,7 @@ def test_a_list_that_reaches_no_point():
         quadrature = quadrature_of(pairs_of(wavefunction), far, target)
         hermite = np.ones(quadrature.pairs.list.n_coefficients)
         assert not quadrature.density(hermite, gradient=True).any()
-        assert not quadrature.values(np.ones((1, len(quadrature.points)))).any()
+        assert not values_of(quadrature, np.ones((1, len(quadrature.points)))).any()
         found = exchange_correlation(quadrature, [hermite], functional("pbe"))
     assert found.energy == 0
     assert found.electrons == (0.0,)

@@ -5,9 +5,14 @@ import pytest
 
 from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals import s_functions
-from orbitile.integrals.s_functions import s_integrals, s_pairs
-from orbitile.integrals.two_electron import repulsion_integrals, repulsion_of_shells, repulsion_tensor
+from orbitile.integrals import two_electron
+from orbitile.integrals.two_electron import (
+    repulsion_integrals,
+    repulsion_of_shells,
+    repulsion_tensor,
+    s_integrals,
+    s_pairs,
+)
 from orbitile.model.wavefunction import Basis, Shell
 from taichi_kernels.two_electron.s_functions import MAPPINGS, integrals_of_s_functions
 from taichi_kernels.two_electron.s_kernels import boys_fit
@@ -103,7 +108,7 @@ def by_mapping(pairs, mapping, target, n):
 @pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_mappings_of_s_functions(mapping, device, precision, monkeypatch):
-    monkeypatch.setattr(s_functions, "_LARGEST", 1 << 12)
+    monkeypatch.setattr(two_electron, "_LARGEST", 1 << 12)
     basis = hydrogens(5)
     with device_session(device, precision) as target:
         expected = repulsion_tensor(basis, target)

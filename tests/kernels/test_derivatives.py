@@ -13,11 +13,11 @@ from orbitile.gaussians.expansion import (
     reach,
     starts,
     term_counts,
-    value_at,
 )
 from taichi_kernels.layout import layout
 from taichi_kernels.orbital_lattice import orbital_on_lattice
 from taichi_kernels.orders import GRADIENT
+from tests.gaussians.sums import value_at
 
 HESSIAN = ((0, 0, 0), (2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1))
 SHAPE, SPACING = (10, 9, 19), (0.21, 0.27, 0.13)

@@ -7,7 +7,7 @@ import orbitile as ob
 from orbitile.evaluation.points import potential_of_charges
 from orbitile.model.charges import PointCharges, charges_of_density
 from orbitile.model.units import angstrom
-from orbitile.readers._references import load_charges
+from orbitile.readers import load_charges
 from tests.conftest import random_wavefunction
 
 LIMIT = {"single": 3e-7, "double": 1e-13}

@@ -6,22 +6,19 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, OrbitileError
+from orbitile.analysis.charges.overlap_populations import intrinsic_orbitals
 from orbitile.fields import field_names, resolve, unavailable
 from orbitile.fields.localised import localised_name
 from orbitile.fields.orbital import names_orbital
-from orbitile.gaussians.localised.functionals import Centres, Populations
 from orbitile.gaussians.localised.intrinsic_atomic_orbitals import (
-    iao_charges,
-    iao_populations,
     in_intrinsic,
     intrinsic_atomic_orbitals,
+    minimal_basis,
+    n_functions,
 )
-from orbitile.gaussians.localised.localisation import count_of, localisation, localised, seconds_for, why_not
-from orbitile.gaussians.localised.maximisation import maximised
-from orbitile.gaussians.localised.minimal_basis import minimal_basis, n_functions
-from orbitile.gaussians.localised.schemes import SCHEMES
-from orbitile.gaussians.overlap import own_overlap
-from orbitile.gaussians.positions import centres_and_spreads, position_integrals
+from orbitile.gaussians.localised.localisation import SCHEMES, count_of, localisation, localised, seconds_for, why_not
+from orbitile.gaussians.localised.maximisation import Centres, Populations, maximised
+from orbitile.gaussians.overlap import centres_and_spreads, own_overlap, position_integrals
 from orbitile.pictures.orbitals import largest, number_titles
 from orbitile.scf.engines.pyscf import wavefunction_of
 
@@ -49,6 +46,14 @@ def water():
 @pytest.fixture(scope="module")
 def methyl():
     return solved(METHYL, spin=1)
+
+
+def iao_populations(wavefunction) -> list[np.ndarray]:
+    return [intrinsic_orbitals(wavefunction, spin).populations for spin in ("alpha", "beta")]
+
+
+def iao_charges(wavefunction) -> np.ndarray:
+    return wavefunction.core_charges - sum(iao_populations(wavefunction))
 
 
 def pyscf_charges(field, **minimal) -> np.ndarray:
@@ -148,7 +153,7 @@ def made_up(name: str):
         matrices = generator.standard_normal((3, 6, 6))
         return Centres(matrices + matrices.transpose(0, 2, 1))
     orbitals = np.linalg.qr(generator.standard_normal((9, 6)))[0]
-    return Populations(orbitals, np.array([2, 3, 4]), 4 if name == "fourth" else 2)
+    return Populations(orbitals, 4 if name == "fourth" else 2, np.array([2, 3, 4]))
 
 
 @pytest.mark.parametrize("name", ["squares", "fourth", "centres"])

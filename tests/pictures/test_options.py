@@ -12,12 +12,12 @@ import orbitile as ob
 from orbitile.commandline import render
 from orbitile.commandline._arguments import CommandParser
 from orbitile.commandline._surfaces import request_of
+from orbitile.evaluation.requests import FileReferences
 from orbitile.model.units import angstrom
 from orbitile.pictures.look import STYLE, TRANSPARENCY, Look
 from orbitile.pictures.request import IN_CONSOLES, OF_DRAWINGS, OF_SURFACES, Request
 from orbitile.pictures.surface import Listener, sampling, surface_of
 from orbitile.pictures.words import DEFAULT_ISOVALUE
-from orbitile.readers._references import FileReferences
 from orbitile.scenes.scene import OPACITY
 from orbitile.session.commands import COMMANDS
 from orbitile.session.sampling import WavefunctionCache, sample

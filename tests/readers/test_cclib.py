@@ -11,8 +11,8 @@ import orbitile as ob
 from orbitile.base.errors import ConventionError, FileError
 from orbitile.gaussians.orthonormality import checked
 from orbitile.readers import cclib as reader
-from orbitile.readers._logs.orbitals import nwchem_basis
-from orbitile.readers._logs.programs import PROGRAMS
+from orbitile.readers._logs import PROGRAMS
+from orbitile.readers.cclib import nwchem_basis
 from tests.conftest import SAMPLES
 from tests.oracle import basis_functions, orbital
 
@@ -394,7 +394,7 @@ def test_an_energy_of_zero_is_none():
 
 def test_gamess_orbitals_over_orthogonal_functions_are_passed_over():
     """NPRINT=9 prints them below the orbitals, under the same heading between dashes."""
-    from orbitile.readers._logs.parsing import _orthogonal_basis
+    from orbitile.readers._logs import _orthogonal_basis
 
     parser, dashes = SimpleNamespace(), 10 * " " + 41 * "-"
     lines = [
@@ -599,7 +599,7 @@ def test_functions_that_openmolcas_does_not_count():
 
 def convert_unchecked(data, program):
     """Coefficients in our order, whose functions overlap here."""
-    from orbitile.readers._logs.orbitals import _by_label, basis_of, decoded
+    from orbitile.readers.cclib import _by_label, basis_of, decoded
 
     functions = [decoded(label, PROGRAMS[program]) for label in data.aonames]
     basis = basis_of(data, PROGRAMS[program], Path("some.log"))

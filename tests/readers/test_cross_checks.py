@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.charges.schemes import atomic_charges
-from orbitile.analysis.information import as_dictionary, as_text
-from orbitile.analysis.notes import notes
+from orbitile.analysis.charges import atomic_charges
+from orbitile.analysis.information import as_dictionary, as_text, notes
 from orbitile.base.errors import FileError
 from orbitile.commandline import main
 from orbitile.gaussians.orthonormality import checked

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orbitile.readers._logs.methods import method_of
+from orbitile.readers._logs import method_of
 
 ARCHIVE = " 1\\1\\GINC-NODE\\SP\\{}\\6-31G(d)\\C10H10\\USER\\01-Jan-2020\\0\\\\#p\n"
 GAMESS = "     $CONTRL\n SCFTYP={}          RUNTYP=ENERGY\n MPLEVL=       {}     CITYP ={}   CCTYP ={}\n"

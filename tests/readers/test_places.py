@@ -13,11 +13,10 @@ import pytest
 
 import orbitile as ob
 from orbitile.base.errors import FileError
+from orbitile.evaluation.requests import FileReferences
 from orbitile.files.archives import Entry, extract
 from orbitile.files.plain import PlainFile
-from orbitile.readers import load_geometries
-from orbitile.readers._places import choices
-from orbitile.readers._references import FileReferences
+from orbitile.readers import choices, load_geometries
 from orbitile.session.source import content_of
 from tests.conftest import SAMPLES
 from tests.fuzz.damage import mutated
@@ -99,10 +98,14 @@ def test_archives_are_as_their_folders(tmp_path, name):
 
 def test_where_nothing_decides_the_user_is_asked(tmp_path):
     folder = filled(tmp_path / "job", {"b.molden": MOLDEN, "a.molden": MOLDEN}, "same")
-    with pytest.raises(FileError, match=r"of this folder are as good: a\.molden, b\.molden\. Choose one, as .*job/a"):
+    with pytest.raises(
+        FileError, match=r"several equally good files in this folder: a\.molden, b\.molden\. Choose one, as .*job/a"
+    ):
         ob.load(folder)
     path = packed(folder, tmp_path / "job.zip")
-    with pytest.raises(FileError, match=r"of this archive are as good: .*Choose one, as .*job\.zip!job/a\.molden"):
+    with pytest.raises(
+        FileError, match=r"several equally good files in this archive: .*Choose one, as .*job\.zip!job/a\.molden"
+    ):
         ob.load(path)
     jobs = filled(tmp_path / "jobs", {"1/a.molden": MOLDEN, "2/a.molden": MOLDEN})
     with pytest.raises(FileError, match=r"as good: 1/a\.molden, 2/a\.molden"):

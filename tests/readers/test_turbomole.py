@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.notes import notes
+from orbitile.analysis.information import notes
 from orbitile.base.errors import FileError
-from orbitile.gaussians.kinetic_energy import kinetic_energy
+from orbitile.gaussians.overlap import kinetic_energy
 from orbitile.model.conventions import component_names
 from orbitile.session.source import content_of
 from tests.fuzz.damage import mutated

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.information import as_text
-from orbitile.analysis.notes import notes
+from orbitile.analysis.information import as_text, notes
 from orbitile.base.errors import ConventionError, FieldError, FileError
 from orbitile.commandline import main
 from orbitile.evaluation.requests import field_of
-from orbitile.fields._orbital_ranges import orbital_range
+from orbitile.fields.orbital import orbital_range
 from orbitile.model.wavefunction import DAMAGED
 from orbitile.pictures.orbitals import levels_of
 from orbitile.readers import load_trajectory

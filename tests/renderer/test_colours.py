@@ -13,7 +13,8 @@ from orbitile.surfaces.colour_maps import MAPS, colours_along, colours_of, linea
 pytest.importorskip("OpenGL")
 
 from orbitile.renderer import Camera
-from orbitile.scenes import PALETTES, parse_colour
+from orbitile.scenes import PALETTES
+from orbitile.scenes.scene import parse_colour
 from tests.colour_vision import BLINDNESS, oklab, perceived_by
 
 from .samples import ball, mapped, p_orbital

@@ -11,7 +11,7 @@ pytest.importorskip("OpenGL")
 from orbitile.renderer import draw
 from orbitile.renderer.context import offscreen
 from orbitile.renderer.draw import SHADERS, Programs
-from orbitile.scenes.shading import shader_source
+from orbitile.scenes import shader_source
 
 
 def test_files_are_included_whole_and_version_comes_first():

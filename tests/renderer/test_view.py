@@ -7,7 +7,7 @@ import pytest
 
 from orbitile.base.errors import RenderError
 from orbitile.renderer import Camera
-from orbitile.renderer.vertices import View
+from orbitile.renderer.draw import View
 from orbitile.scenes import Molecule, Scene
 
 SIZE = (200, 100)

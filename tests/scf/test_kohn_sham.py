@@ -7,11 +7,10 @@ import pytest
 
 from orbitile.model.geometry import Geometry
 from orbitile.model.wavefunction import Orbitals, Wavefunction
-from orbitile.scf.atomic_densities import superposed_densities
 from orbitile.scf.calculation import Calculation, NotConverged
-from orbitile.scf.extrapolation import extrapolated_densities
 from orbitile.scf.kohn_sham import Criteria, self_consistent_field
 from orbitile.scf.level_of_theory import molecule_of, shells_of
+from orbitile.scf.starting_densities import extrapolated_densities, superposed_densities
 from tests.integrals.references import basis_of, molecule, ours, theirs
 from tests.molecules import scf
 
@@ -152,7 +151,7 @@ def test_what_was_learnt_saves_iterations():
 
 
 def test_what_is_learnt_is_bounded(monkeypatch):
-    monkeypatch.setattr("orbitile.scf.diis._LEARNT", 4)
+    monkeypatch.setattr("orbitile.scf.kohn_sham._LEARNT", 4)
     operator, _, density = frame(0.0)
     start = 1.01 * density[None]
     fields = [self_consistent_field(operator, (5,), start, CRITERIA, "it")]

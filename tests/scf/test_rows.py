@@ -18,12 +18,11 @@ import pytest
 import orbitile as ob
 from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.units import angstrom
-from orbitile.readers.series import open_series as SeriesFrames
-from orbitile.scf import rows
+from orbitile.readers.series import SeriesFrames
+from orbitile.scf import series
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import pyscf as engine
-from orbitile.scf.rows import folder_of_parts
-from orbitile.scf.series import compute_series
+from orbitile.scf.series import compute_series, folder_of_parts
 from orbitile.workers import WorkerEnded, local_workers
 from tests.scf.test_scf import STO, write_water, written
 from tests.trajectories.test_series import assert_same
@@ -98,7 +97,7 @@ def test_rows_are_those_of_the_whole_within_convergence(tmp_path, geometries, mo
     compute_series(geometries, whole := tmp_path / "whole.h5", STO)
     compute_series(geometries, tmp_path / "a.h5", STO, executor=(here := Here()), row=3)
     assert here.calls == ["chosen_engine", *3 * ["solve_stretch"]]
-    monkeypatch.setattr(rows, "_SECONDS", 0.0)
+    monkeypatch.setattr(series, "_SECONDS", 0.0)
     compute_series(geometries, tmp_path / "b.h5", STO, executor=(here := Here()), row=3)
     assert here.calls == ["chosen_engine", *7 * ["solve_stretch"]]
     assert_same_series(tmp_path / "a.h5", tmp_path / "b.h5")
@@ -189,7 +188,7 @@ def test_what_was_done_when_a_process_ended_is_kept(tmp_path, geometries, solved
     compute_series(geometries, tmp_path / "t.h5", STO, executor=(deadly := Deadly(3, 6)), row=3)
     assert_same_series(tmp_path / "s.h5", tmp_path / "t.h5")
     assert len(deadly.calls) > 4
-    monkeypatch.setattr(rows, "_SECONDS", 0.0)
+    monkeypatch.setattr(series, "_SECONDS", 0.0)
     with pytest.raises(WorkerEnded, match=r"frame \d: worker 1 ended; the same call goes on from there"):
         compute_series(geometries, tmp_path / "u.h5", STO, executor=Deadly(*range(5, 99)), row=3)
     parts = folder_of_parts(tmp_path / "u.h5")
@@ -205,7 +204,7 @@ def test_what_was_done_when_a_process_ended_is_kept(tmp_path, geometries, solved
 
 @pytest.mark.slow
 def test_withdrawn_it_keeps_what_is_done(tmp_path, geometries, monkeypatch):
-    monkeypatch.setattr(rows, "_SECONDS", 0.0)
+    monkeypatch.setattr(series, "_SECONDS", 0.0)
     shares = []
     with pytest.raises(Cancelled):
         compute_series(
@@ -233,8 +232,8 @@ def test_one_computes_at_a_time(tmp_path, geometries):
 
 WORK = (
     "import sys; from orbitile.scf.calculation import *; from orbitile.scf.series import *; "
-    "from orbitile.workers import local_workers; rows = __import__('orbitile.scf.rows', fromlist=['rows']);"
-    "rows._SECONDS = 0.05\n"
+    "from orbitile.workers import local_workers; import orbitile.scf.series;"
+    "orbitile.scf.series._SECONDS = 0.05\n"
     "with local_workers(int(sys.argv[3])) as workers: "
     "compute_series(sys.argv[1], sys.argv[2], Calculation('hf', '6-31g*'), executor=workers, row=5, "
     "progress=lambda share: print(share, flush=True))"

@@ -15,7 +15,7 @@ import orbitile as ob
 from orbitile.base.errors import Cancelled, FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.readers import load_geometries
-from orbitile.readers.series import open_series
+from orbitile.readers.series import SeriesFrames
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines.pyscf import wavefunction_of
 from orbitile.scf.level_of_theory import functional, molecule_of
@@ -103,7 +103,7 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path, calculation):
         rest = process.stdout.read().split()
         process.wait()
         told = round(12 * float(rest[-1])) if rest else told
-        lengths.append(len(open_series(tmp_path / "killed.h5")))
+        lengths.append(len(SeriesFrames(tmp_path / "killed.h5")))
         assert told <= lengths[-1] <= told + 1
     assert lengths == sorted(lengths)
     last = run("killed.h5")
@@ -343,9 +343,9 @@ def test_frames_of_other_atoms_or_atoms_at_one_place_are_left_out(tmp_path):
     assert [trajectory.source.number(n) for n in range(len(trajectory))] == [1, 5]
     assert told == [
         "frame 1 left out: atoms 1 and 2 are at one place",
-        "frame 3 left out: its atoms are others than those before, or in another order",
+        "frame 3 left out: its atoms differ from those before, or are in another order",
         "frame 4 left out: atoms 1 and 2 are at one place",
-        "frame 5 left out: its atoms are others than those before, or in another order",
+        "frame 5 left out: its atoms differ from those before, or are in another order",
     ]
     path.write_text(f"2\n\n{frames[0]}\n")
     with pytest.raises(OrbitileError, match="no frame could be computed"):

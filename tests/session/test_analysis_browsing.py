@@ -117,7 +117,7 @@ def test_withdrawn_and_deleted_meanwhile(browser):
     opened(browser, BENZENE, "benzene")
     assert browser.analysing.warning("everything", "benzene", {"steps": "1000"}) == "This takes about 20 s."
     browser.analysing.analyse("everything", "benzene", {"steps": "3000"})
-    wait(browser, lambda: browser.analysing.share() > 0)
+    wait(browser, lambda: browser.analysing.share > 0)
     assert browser.cancel()
     assert browser.analysing.finding.problem == "Cancelled."
     browser.showing.ask_for_named("homo")  # the worker is free

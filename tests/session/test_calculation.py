@@ -14,7 +14,7 @@ pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
 
 from orbitile.base.errors import Cancelled, OrbitileError
-from orbitile.readers.series import open_series
+from orbitile.readers.series import SeriesFrames
 from orbitile.scf.calculation import Calculation
 from orbitile.session.calculation import RunningCalculation
 
@@ -67,7 +67,7 @@ def test_cancelled_and_taken_up(tmp_path, monkeypatch):
 def test_it_computes_what_it_is_told(tmp_path):
     settings = Calculation("rohf", "6-31g*", 1, 1, cartesian=True)
     assert ended(RunningCalculation("cation", WATER, waters(1), settings, tmp_path / "cation.h5")) == ""
-    series = open_series(tmp_path / "cation.h5")
+    series = SeriesFrames(tmp_path / "cation.h5")
     assert series.settings == str(settings)
     assert (series.read(0).kind, series.read(0).n_basis) == ("restricted open-shell", 19)
 
@@ -129,4 +129,4 @@ def test_it_ends_with_a_host_that_is_killed(tmp_path, both):
     while process.exists() and time.monotonic() < until:
         time.sleep(0.02)
     assert not process.exists()
-    assert len(open_series(target)) >= 1
+    assert len(SeriesFrames(target)) >= 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.gaussians.localised.schemes import SCHEMES
+from orbitile.gaussians.localised.localisation import SCHEMES
 from orbitile.hosts.server.requests import answer
 from orbitile.model.units import electronvolt
 from orbitile.pictures.orbitals import ENERGY_UNITS, columns_of, conditions_of, described, field_of, gap_of, passes

@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 from orbitile import SeriesWriter
 from orbitile.base.errors import FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
-from orbitile.gaussians.alignment import placed
 from orbitile.gaussians.localised.localisation import localised
 from orbitile.gaussians.overlap import overlap_matrix, own_overlap
+from orbitile.gaussians.rotation import placed
 from orbitile.model.trajectory import Trajectory
 from orbitile.pictures.films import along
 from orbitile.session.sampling import ShownTrajectory

@@ -9,8 +9,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.base.errors import FileError, OrbitileError
-from orbitile.gaussians.alignment import placed, rotation_onto
 from orbitile.gaussians.overlap import overlap_matrix
+from orbitile.gaussians.rotation import placed, rotation_onto
 from tests.molecules import computed, shuffled, trajectory_of
 
 
@@ -78,7 +78,7 @@ def test_a_turned_molecule_has_the_turned_orbital(rich):
     rotation *= np.sign(np.linalg.det(rotation))
     here = np.random.default_rng(4).normal(scale=2.0, size=(200, 3))
     moved = placed(rich[0], rotation, np.array([1.0, -2.0, 0.5]))
-    from orbitile.gaussians.alignment import centre
+    from orbitile.gaussians.rotation import centre
 
     there = (here - centre(rich[0])) @ rotation.T + [1.0, -2.0, 0.5]
     for field in ("homo", "mo:3", "density"):

@@ -22,7 +22,7 @@ from orbitile import SeriesWriter
 from orbitile.base.errors import FieldError, FileError
 from orbitile.commandline import main
 from orbitile.readers import natural_order
-from orbitile.readers.series import open_series
+from orbitile.readers.series import SeriesFrames
 from orbitile.scf.series import compute_series
 from tests.conftest import SAMPLES, random_wavefunction
 from tests.molecules import computed, gto, trajectory_of
@@ -103,7 +103,7 @@ def test_two_spins_and_orbitals_that_come_and_go(tmp_path):
     with SeriesWriter(tmp_path / "s.h5") as writer:
         for number, w in zip((0, 5, 6), frames, strict=True):
             writer.append(w, number)
-    source = open_series(tmp_path / "s.h5")
+    source = SeriesFrames(tmp_path / "s.h5")
     for index, w in enumerate(frames):
         assert_same(source.read(index, check=False), w)
     assert [source.number(index) for index in range(3)] == [0, 5, 6]
@@ -167,7 +167,7 @@ def test_killed_again_and_again_it_loses_nothing(tmp_path):
         rest = process.stdout.read().split()
         process.wait()
         told = int(rest[-1]) if rest and rest[-1].isdigit() else committed
-        source = open_series(path)
+        source = SeriesFrames(path)
         committed = len(source)
         assert told <= committed <= told + 1, round_
         for frame in {0, committed // 2, committed - 1}:
@@ -189,7 +189,7 @@ def test_a_full_disk_is_refused_before_it_does_harm(tmp_path):
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1].startswith("orbitile.base.errors.FileError")
     assert "cannot be written ([Errno 27] File too large)" in done.stderr
-    source = open_series(tmp_path / "s.h5")
+    source = SeriesFrames(tmp_path / "s.h5")
     assert len(source) == int(done.stdout.split()[-1]) > 50
     last = source.read(len(source) - 1, check=False)
     np.testing.assert_array_equal(last.positions, np.random.default_rng(len(source) - 1).normal(size=(8, 3)))

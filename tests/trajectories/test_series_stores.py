@@ -18,7 +18,7 @@ import orbitile as ob
 from orbitile import SeriesWriter
 from orbitile.base.errors import FileError, OrbitileError
 from orbitile.commandline import main
-from orbitile.readers.series import open_series
+from orbitile.readers.series import SeriesFrames
 from orbitile.session.source import content_of
 from tests.conftest import random_wavefunction
 from tests.trajectories.test_series import APPEND, assert_same
@@ -73,7 +73,7 @@ def test_two_spins_and_orbitals_that_come_and_go(tmp_path):
     with SeriesWriter(path) as writer:  # goes on in the same folder
         assert writer.numbers == [0, 5, 6]
         writer.append(frames[1])
-    source = open_series(path)
+    source = SeriesFrames(path)
     for index, w in enumerate((*frames, frames[1])):
         assert_same(source.read(index, check=False), w)
     assert [source.number(index) for index in range(4)] == [0, 5, 6, 7]
@@ -231,7 +231,7 @@ def test_one_lost_shard_costs_its_frames_only(tmp_path):
             writer.append(w)
     shard = tmp_path / "s.series.zarr" / "alpha_coefficients/c/0/0/0"
     data = shard.read_bytes()
-    source = open_series(tmp_path / "s.series.zarr")
+    source = SeriesFrames(tmp_path / "s.series.zarr")
     shard.write_bytes(data[: len(data) - 10])
     with pytest.raises(FileError, match="frame 2: alpha_coefficients is damaged"):
         source.read(1, check=False)
@@ -268,7 +268,7 @@ def killed_again_and_again(path: Path, rounds: int, frames: int) -> int:
             process.send_signal(signal.SIGKILL)
             rest = process.stdout.read().split()
         told = int(rest[-1]) if rest and rest[-1].isdigit() else committed
-        source = open_series(path)
+        source = SeriesFrames(path)
         committed = len(source)
         assert told <= committed <= told + 1, round_
         for frame in {0, committed // 2, committed - 1}:
@@ -281,7 +281,7 @@ def killed_again_and_again(path: Path, rounds: int, frames: int) -> int:
 def test_killed_again_and_again_it_loses_nothing(tmp_path):
     """Whatever was reported as appended is there after SIGKILL, at most one frame more, and the series goes on."""
     committed = killed_again_and_again(tmp_path / "s.series.zarr", 12, 40)
-    source = open_series(tmp_path / "s.series.zarr")
+    source = SeriesFrames(tmp_path / "s.series.zarr")
     for frame in range(committed):
         content_is_right(source, frame)
     SeriesWriter(tmp_path / "s.series.zarr").close()
@@ -302,14 +302,14 @@ def test_another_process_never_sees_half_a_frame(tmp_path):
     with subprocess.Popen([sys.executable, "-c", APPEND, str(path), "0"], stdout=subprocess.PIPE, text=True) as process:
         process.stdout.readline()
         process.stdout.readline()
-        trajectory, seen = open_series(path), 0
+        trajectory, seen = SeriesFrames(path), 0
         until = time.monotonic() + 8
         while time.monotonic() < until:
             n = len(trajectory)
             assert n >= seen
             for frame in {n - 1, n // 2}:
                 content_is_right(trajectory, frame)
-                content_is_right(open_series(path), frame)
+                content_is_right(SeriesFrames(path), frame)
             seen, openings = n, openings + 2
         process.kill()
     assert seen > 50
@@ -327,7 +327,7 @@ def test_a_full_disk_does_no_harm(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1].startswith("orbitile.base.errors.FileError")
-    source = open_series(tmp_path / "s.series.zarr")
+    source = SeriesFrames(tmp_path / "s.series.zarr")
     assert len(source) == int(done.stdout.split()[-1]) > 10
     content_is_right(source, len(source) - 1)
 

@@ -12,8 +12,8 @@ from scipy.stats import ortho_group
 
 import orbitile as ob
 from orbitile.base.errors import FieldError, OrbitileError
-from orbitile.gaussians.alignment import turned_functions
 from orbitile.gaussians.overlap import overlap_matrix
+from orbitile.gaussians.rotation import turned_functions
 from orbitile.model.wavefunction import Excitation
 from orbitile.trajectories.tracking import followed, track
 from tests.molecules import computed, scanned, shuffled, trajectory_of, twisted, with_orbitals

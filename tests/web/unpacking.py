@@ -1,4 +1,4 @@
-"""The inverse of `orbitile.scenes.web.document`, as `unpack.js` has it."""
+"""The inverse of `orbitile.scenes.web`, as `unpack.js` has it."""
 
 import base64
 import json

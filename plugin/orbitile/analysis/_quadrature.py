@@ -54,8 +54,7 @@ def quadrature_with_density(
     """
     molecules_only(wavefunction, "integrals of the density", "the quadrature is over all space, and not over the cell")
     from ..integrals.grids import grid_of
-    from ..integrals.hermite_map import to_hermite
-    from ..integrals.pairs import pairs_of
+    from ..integrals.pairs import pairs_of, to_hermite
     from ..integrals.quadrature import quadrature_of
 
     grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, level, borders)

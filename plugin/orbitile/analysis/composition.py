@@ -18,7 +18,7 @@ which knows nothing of angular momenta. The shares of an orbital add up to its n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,14 +29,13 @@ from ..base.arguments import Fragment
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.memory import require_memory
-from ..base.watch import checkpoint
+from ..base.watch import checkpoint, pieces
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
-from ..fields._orbital_ranges import orbital_range
-from ..fields.orbital import Orbital, orbital_name
+from ..fields.orbital import Orbital, orbital_name, orbital_range
 from ..gaussians.overlap import own_overlap
 from ..model.wavefunction import Wavefunction
-from .charges.overlap_populations import overlap_root
+from .charges import overlap_root
 
 Labels = NDArray[np.intp]
 Population = Literal["mulliken", "loewdin"]
@@ -50,7 +49,7 @@ CELLS = ("hirshfeld", "becke")
 SCHEMES = (*POPULATIONS, "iao", *CELLS)
 """All schemes."""
 
-_AT_ONCE = 1 << 21
+AT_ONCE = 1 << 21
 """Coefficients whose shares are formed at once: some 50 MB."""
 
 _LARGE_BASIS = 3000
@@ -79,6 +78,11 @@ class Composition:
     orbitals: tuple[Orbital, ...]
     atoms: Reals
     momenta: Reals
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the orbitals as fields."""
+        return tuple(orbital.name for orbital in self.orbitals)
 
 
 def composition(
@@ -205,19 +209,10 @@ def shares_of_groups(
     inside = np.flatnonzero(labels >= 0)
     members = csr_matrix((np.ones(len(inside)), (labels[inside], inside)), shape=(n_groups, len(labels)))
     shares = np.empty((n_groups, coefficients.shape[1]))
-    for some in pieces_of(coefficients):
+    for some in pieces(coefficients.shape[1], AT_ONCE // len(coefficients)):
         image = matrix @ coefficients[:, some]
         shares[:, some] = members @ (image * (coefficients[:, some] if scheme == "mulliken" else image))
     return shares
-
-
-def pieces_of(coefficients: Reals) -> Iterator[slice]:
-    """Columns that are worked on at once, one piece after the other; watched over, see `orbitile.base.watch`."""
-    n_basis, n_orbitals = coefficients.shape
-    step = max(1, _AT_ONCE // n_basis)
-    for first in range(0, n_orbitals, step):
-        checkpoint(first / n_orbitals)
-        yield slice(first, first + step)
 
 
 def usual_scheme(wavefunction: Wavefunction) -> str:
@@ -238,15 +233,13 @@ def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], sc
     from ..evaluation.devices import device_session
     from ..evaluation.points import evaluate
     from ..integrals.grids import grid_of
-    from .charges.cells import SampledDensity, becke_populations, hirshfeld_populations
+    from .charges import SampledDensity, becke_populations, hirshfeld_populations
 
     populations_of = {"becke": becke_populations, "hirshfeld": hirshfeld_populations}[scheme]
     with device_session(device, "single") as target:
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, borders="becke")
     shares = np.zeros((wavefunction.n_atoms, len(orbitals)))
-    for first in range(0, len(grid), _POINTS):
-        checkpoint(first / len(grid))
-        some = slice(first, first + _POINTS)
+    for some in pieces(len(grid), _POINTS):
         points = grid.points[some]
         squares = [evaluate(wavefunction, one, points, device=device).astype(np.float64) ** 2 for one in orbitals]
         # the first density is taken for that of all electrons, which no orbital is

@@ -12,7 +12,7 @@ from ..fields._frontier import frontier_order
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin
 from ..trajectories.tracking import DOUBTFUL, Tracking
-from .plots import check_picture, matplotlib_module, new_figure, write_picture
+from .presentation import check_picture, matplotlib_module, new_figure, write_picture
 
 _DPI = 200
 

@@ -13,17 +13,15 @@ from ..base.errors import FieldError
 from ..base.watch import Cancel, Progress, stage, watched
 from ..evaluation.devices import device_session
 from ..fields.density import occupied, unavailable
-from ..integrals.coulomb import coulomb_values
+from ..integrals.coulomb import coulomb_values, nuclear_repulsion
 from ..integrals.functionals import Functional, at_points
 from ..integrals.functionals import functional as functional_of
 from ..integrals.grids import grid_of
 from ..integrals.hermite_list import point_charges
-from ..integrals.hermite_map import to_hermite
 from ..integrals.one_electron import kinetic
-from ..integrals.pairs import pairs_of
+from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import quadrature_of
 from ..model.wavefunction import Wavefunction
-from ..scf.kohn_sham import nuclear_repulsion
 from ._quadrature import LEVEL, density_matrix
 
 

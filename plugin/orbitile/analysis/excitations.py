@@ -23,7 +23,7 @@ r"""Excited states in numbers: what they consist of, how far charge moves, betwe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,18 +31,17 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..base.watch import checkpoint, stage
+from ..base.watch import checkpoint, pieces, stage
 from ..evaluation.devices import device_session
 from ..fields._frontier import frontier_name, frontier_order
 from ..fields.transition import amplitudes_of, moved, natural_transition_orbitals
 from ..gaussians.overlap import own_overlap
 from ..integrals.grids import grid_of
-from ..integrals.hermite_map import to_hermite
-from ..integrals.pairs import pairs_of
+from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import Quadrature, quadrature_of
 from ..model.units import wavenumber
 from ..model.wavefunction import Excitation, Spin, Wavefunction
-from .charges.overlap_populations import overlap_root
+from .charges import overlap_root
 from .composition import functions_by
 
 SCHEMES = ("loewdin", "mulliken")
@@ -178,18 +177,11 @@ def charge_transfer_numbers(
             overlap = own_overlap(wavefunction)
             h, e = np.asarray(overlap @ holes), np.asarray(overlap @ electrons)
             products = [(0.5, (holes, e), (h, electrons)), (0.5, (holes, electrons), (h, e))]
-        for rows in _pieces(n):
+        for rows in pieces(n, _ROWS // n):
             for factor, one, other in products:
                 entries = (one[0][rows] @ one[1].T) * (other[0][rows] @ other[1].T)
                 omega += factor * (members[:, rows] @ (members @ entries.T).T)
     return omega
-
-
-def _pieces(n: int) -> Iterator[slice]:
-    step = max(1, _ROWS // n)
-    for first in range(0, n, step):
-        checkpoint()
-        yield slice(first, first + step)
 
 
 def densities_of(wavefunction: Wavefunction, states: Sequence[int], device: str | None = None) -> list[Densities]:

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.watch import stage
-from ..gaussians.alignment import aligned, aligned_positions
-from ..gaussians.localised.localisation import localisation, shares_on_atoms
-from ..gaussians.localised.schemes import Scheme
-from ..gaussians.positions import centres_and_spreads
+from ..gaussians.localised.localisation import Scheme, localisation, shares_on_atoms
+from ..gaussians.overlap import centres_and_spreads
+from ..gaussians.rotation import aligned, aligned_positions
 from ..model.geometry import find_bonds
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction

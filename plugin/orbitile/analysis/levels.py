@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..base.watch import checkpoint, stage
+from ..base.watch import pieces, stage
 from ..fields._frontier import frontier_order
 from ..gaussians.overlap import own_overlap
 from ..model.geometry import find_bonds
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
-from .composition import functions_by, pieces_of, shares_of_groups
+from .composition import AT_ONCE, functions_by, shares_of_groups
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -188,10 +188,7 @@ def broadened(at: Reals, energies: Reals, weights: Reals, width: float, shape: L
         In eV^-1. Some 8 MB are needed beside it.
     """
     curves = np.zeros((len(weights), len(at)))
-    step = max(1, _AT_ONCE // len(at))
-    for first in range(0, len(energies), step):
-        checkpoint(first / len(energies))
-        some = slice(first, first + step)
+    for some in pieces(len(energies), _AT_ONCE // len(at)):
         curves += weights[:, some] @ line(at - energies[some, None], width, shape)
     return curves
 
@@ -300,7 +297,7 @@ def overlap_populations(wavefunction: Wavefunction, coefficients: Reals, pairs: 
     """
     between = _overlap_between(wavefunction, pairs)
     populations = np.empty((len(pairs), coefficients.shape[1]))
-    for some in pieces_of(coefficients):
+    for some in pieces(coefficients.shape[1], AT_ONCE // len(coefficients)):
         for n, matrix in enumerate(between):
             populations[n, some] = np.einsum("mi,mi->i", coefficients[:, some], matrix @ coefficients[:, some])
     return populations
@@ -313,9 +310,7 @@ def overlap_populations_of_density(wavefunction: Wavefunction, pairs: Sequence[S
     for orbitals in wavefunction.sets:
         occupied = orbitals.occupations != 0
         coefficients, occupations = orbitals.coefficients[:, occupied], orbitals.occupations[occupied]
-        for first in range(0, len(coefficients), _ROWS):
-            checkpoint(first / len(coefficients))
-            rows = slice(first, first + _ROWS)
+        for rows in pieces(len(coefficients), _ROWS):
             density = (coefficients[rows] * occupations) @ coefficients.T
             populations += [matrix[rows].multiply(density).sum() for matrix in between]
     return populations

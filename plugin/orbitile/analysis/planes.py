@@ -20,7 +20,7 @@ from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
 from ..surfaces.colour_maps import MAPS, RGB, rounded_up, tick_labels, ticks
-from .plots import check_picture, matplotlib_module, new_figure, write_picture
+from .presentation import check_picture, matplotlib_module, new_figure, write_picture
 
 if TYPE_CHECKING:
     from ..fields import Field

@@ -32,17 +32,15 @@ from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
 from ..fields import Field
 from ..model.cell import molecules_only
-from ..model.elements import SYMBOLS
 from ..model.geometry import covalent_radius
+from ..model.report import atom_names
 from ..model.surface import Colouring, Surface
+from ..model.units import angstrom, electronvolt, kilocalorie_per_mole
 from ..model.wavefunction import Wavefunction
 from ..surfaces.subdivision import subdivided
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-    from ..fields import Field
-    from ..model.wavefunction import Wavefunction
 
 Values = Callable[[Reals], Reals]
 """Of a field at points, shape (n, 3)."""
@@ -116,6 +114,10 @@ class MeasuredSurface:
     def vector_area(self) -> float:
         """Length of the integral of the normal, 0 for a closed surface, in bohr^2."""
         return float(np.linalg.norm((self.weights[:, None] * self.normals).sum(axis=0)))
+
+    def statistics(self, values: Reals) -> Statistics:
+        """Statistics of a field, from its values at the points."""
+        return statistics_of(self.weights, values, sampled_by_sign(self, values))
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,12 @@ def _enclosed(points: Reals, faces: NDArray[np.int32]) -> float:
     """Volume that triangles enclose, by the divergence theorem."""
     a, b, c = (points[corner] - points.mean(axis=0) for corner in faces.T)
     return float(np.einsum("ni,ni->", a, np.cross(b, c))) / 6
+
+
+def customary_unit(unit: str) -> tuple[str, float]:
+    """The unit in which chemists give values of a field that are in a unit, and the factor to it."""
+    known = {"hartree/e": ("kcal/mol", 1 / kilocalorie_per_mole), "hartree": ("eV", 1 / electronvolt)}
+    return known.get(unit, (unit, 1.0))
 
 
 def statistics_of(weights: Reals, values: Reals, by_sign: tuple[Reals, Reals] | None = None) -> Statistics:
@@ -488,9 +496,7 @@ def extrema(
     return found
 
 
-def _peaks(
-    values: NDArray[np.float64], faces: NDArray[np.int32], least: float
-) -> tuple[list[int], NDArray[np.float64]]:
+def _peaks(values: Reals, faces: NDArray[np.int32], least: float) -> tuple[list[int], Reals]:
     """Vertices from which one has to go down by more than a number to get to a higher one, the highest first.
 
     With them by how much; infinite for the highest of a part of the surface.
@@ -535,9 +541,7 @@ def _peaks(
     return order[kept].tolist(), depth[kept]
 
 
-def _joined(
-    surface: Surface, values: NDArray[np.float64], at: list[int], n: int, others: list[int], least: float
-) -> bool:
+def _joined(surface: Surface, values: Reals, at: list[int], n: int, others: list[int], least: float) -> bool:
     """Whether one vertex and one of some others are on one hill, which is about as high all the way."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -555,13 +559,13 @@ def _joined(
 def _refined(
     surface: Surface,
     at: list[int],
-    sign: NDArray[np.float64],
+    sign: Reals,
     wavefunction: Wavefunction,
     field: str | Field,
     color_by: str | Field,
     device: str | None,
     least: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Reals, Reals, Reals]:
     """Extrema on the surface of the field itself near some vertices: positions, values, and how isolated they are.
 
     The last are the least differences to points at a distance of `_DISC`: 0 for a point of a ring, NaN where the search
@@ -570,12 +574,9 @@ def _refined(
     Points of a disc about each place are moved along its normal to the isovalue, a quadratic is fitted to the colours
     there, and the place goes to where that is extreme. `sign` is 1 for a maximum, -1 for a minimum.
     """
-    from ..evaluation.points import evaluate
-    from ..evaluation.requests import field_of
-
     shown, colour = field_of(wavefunction, field), field_of(wavefunction, color_by)
 
-    def of(resolved: Field, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(resolved: Field, points: Reals) -> Reals:
         values = evaluate(wavefunction, resolved, points.reshape(-1, 3), device=device).astype(np.float64)
         return values.reshape(points.shape[:-1])
 
@@ -585,10 +586,10 @@ def _refined(
     across = np.cross(normal, aside)
     level = surface.isovalue * surface.phases[at].astype(np.float64)[:, None]
 
-    def on_surface(place: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+    def on_surface(place: Reals, size: Reals) -> Reals:
         """Points of the disc about each place, on the surface to second order in their distance from it."""
         u, v = (size[:, None] * _CIRCLE[:, axis] for axis in (0, 1))
-        points: NDArray[np.float64] = place[:, None] + u[..., None] * aside[:, None] + v[..., None] * across[:, None]
+        points: Reals = place[:, None] + u[..., None] * aside[:, None] + v[..., None] * across[:, None]
         both = of(shown, np.stack([points, points + _NUDGE * normal[:, None]])) - level
         slope = (both[1] - both[0]) / _NUDGE
         steep = np.abs(slope) > 1e-12
@@ -618,7 +619,7 @@ def _refined(
     return points[:, 0], sign * colours[:, 0], drop
 
 
-def _uphill(values: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[np.float64]:
+def _uphill(values: Reals, size: Reals) -> Reals:
     """Where a quadratic through the values at points of discs is largest, shape (n, 2), not far beyond their edges."""
     fit = values @ np.linalg.pinv(_QUADRATIC).T
     slope, curvature = fit[:, 1:3], np.empty((len(values), 2, 2))
@@ -633,13 +634,11 @@ def _uphill(values: NDArray[np.float64], size: NDArray[np.float64]) -> NDArray[n
 
 def as_text(found: list[Extremum], wavefunction: Wavefunction, unit: str) -> str:
     """The extrema as a table."""
-    from ..model.units import angstrom, kilocalorie_per_mole
-
     has_energy = unit == "hartree/e"
     lines = [f"{'':8s} {unit:>12s} {'kcal/mol' if has_energy else '':>9s}   nearest atom   position / Angstrom"]
     for extremum in found:
         x, y, z = np.array(extremum.position) / angstrom
-        atom = SYMBOLS[int(wavefunction.atomic_numbers[extremum.atom])] + str(extremum.atom + 1)
+        atom = atom_names(wavefunction.atomic_numbers)[extremum.atom]
         energy = f"{extremum.value / kilocalorie_per_mole:9.2f}" if has_energy else " " * 9
         lines.append(f"{extremum.kind:8s} {extremum.value:12.5f} {energy}   {atom:12s} {x:9.3f} {y:9.3f} {z:9.3f}")
     return "\n".join(lines)

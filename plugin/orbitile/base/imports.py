@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-_HOME, _CHECKOUT = Path(__file__).parents[1:3]
+_HOME, _CHECKOUT = Path(__file__).parents[2:4]
 OWN_FOLDERS = [str(_HOME), *([] if (_HOME / "taichi_kernels").is_dir() else [str(_CHECKOUT)])]
-"""Where our own packages lie, `orbitile` and `taichi_kernels`."""
+"""The folders in which our own packages, `orbitile` and `taichi_kernels`, lie."""
 _ELSEWHERE = "import sys; sys.path[:1] = filter(None, sys.path[:1]); "
 """Begins a program for `python -c`: Python has put the current folder first, as an empty text. That `-P` and
 `PYTHONSAFEPATH` leave it out came with Python 3.11."""

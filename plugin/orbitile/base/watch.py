@@ -147,6 +147,14 @@ def checkpoint(share: float = 0.0) -> None:
         span.tell(share, False)
 
 
+def pieces(n: int, at_once: int) -> Iterator[slice]:
+    """Parts of what is done piece by piece, `at_once` of n or one at least, with a checkpoint before each."""
+    step = max(1, at_once)
+    for first in range(0, n, step):
+        checkpoint(first / n)
+        yield slice(first, min(first + step, n))
+
+
 def tell(share: float) -> None:
     """Tell the share of the stage at hand that is done, at once: what callers count on, such as slabs."""
     span = _now.get()

@@ -43,8 +43,7 @@ class AnalysisCommand:
 
     def run(self, options: argparse.Namespace) -> None:
         """Print the report, or write it."""
-        from ..analysis.plots import check_picture, draw_plots
-        from ..analysis.presenting import as_json, as_text, check_tables, write_tables
+        from ..analysis.presentation import as_json, as_text, check_picture, check_tables, draw_plots, write_tables
         from ..files.writing import checked_target
 
         if options.plot and not self.module.PLOTS:

@@ -39,7 +39,7 @@ def load_frame(options: argparse.Namespace) -> Wavefunction:
 
 def tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
     """Tell what is odd about a wavefunction."""
-    from ..analysis.notes import notes
+    from ..analysis.information import notes
 
     for note in () if options.quiet else notes(wavefunction):
         tell(f"{wavefunction.source.rpartition('/')[2]}: note: {note}")

@@ -127,7 +127,7 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
     from ..evaluation.requests import field_of
-    from ..fields._orbital_ranges import orbital_list
+    from ..fields.orbital import orbital_list
     from ..pictures.films import along, check_surface, over_isovalues, over_orbitals
     from ..pictures.request import Request
     from ..pictures.surface import isovalue_of

@@ -23,7 +23,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw a correlation diagram; print the crossings in it and its name."""
     from ..analysis.correlation import draw_correlation
-    from ..analysis.plots import check_picture
+    from ..analysis.presentation import check_picture
     from ..readers import load_trajectory
     from ..trajectories.tracking import track
 

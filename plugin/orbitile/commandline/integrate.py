@@ -22,7 +22,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print tables of moments, analytic and summed over a quadrature, and of charges."""
     from ..analysis._quadrature import analytic_moments, quadrature_with_density, summed_moments
-    from ..analysis.charges.schemes import atomic_charges
+    from ..analysis.charges import atomic_charges
     from ..evaluation.devices import device_session
     from ..fields.density import density_of
     from ..model.elements import SYMBOLS

@@ -20,10 +20,10 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write a surface, and print the name of its file."""
+    from ..evaluation.requests import FileReferences
     from ..exporters import exporter_for, save
     from ..gaussians.kernels.matrix_product import for_one_result
     from ..pictures.surface import surface_of
-    from ..readers._references import FileReferences
     from ._surfaces import Console, request_of, tell_extrema
 
     exporter_for(options.output, "mesh")  # refuse before the work, not after it

@@ -75,9 +75,9 @@ def run(options: argparse.Namespace) -> None:
         from ..renderer.picture import warm
 
         warm()
+    from ..evaluation.requests import FileReferences
     from ..gaussians.kernels.matrix_product import for_one_result
     from ..pictures.surface import surfaces_of_picture
-    from ..readers._references import FileReferences
     from ._surfaces import Console, tell_extrema
 
     if is_sampled(options):

@@ -30,8 +30,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute the frames that the series file lacks, and print how many it has."""
-    from ..scf.rows import folder_of_parts
-    from ..scf.series import compute_series
+    from ..scf.series import compute_series, folder_of_parts
 
     calculation = read_calculation(options, "hf")
     try:

@@ -40,7 +40,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Draw the plane, and print the name of the picture."""
     from ..analysis.planes import draw_slice, plane_through, slice_field
-    from ..analysis.plots import check_picture
+    from ..analysis.presentation import check_picture
     from ..model.units import angstrom
 
     size = read_size(options.size)

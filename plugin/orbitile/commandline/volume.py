@@ -40,11 +40,11 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute volumes slab by slab into files, and print their names."""
+    from ..evaluation.requests import FileReferences
     from ..evaluation.streaming import compute_to_file
     from ..exporters import exporter_for
-    from ..fields._orbital_ranges import orbital_list
+    from ..fields.orbital import orbital_list
     from ..pictures.surface import sampling
-    from ..readers._references import FileReferences
     from ._surfaces import Console, request_of
 
     if options.frames is not None:

@@ -13,8 +13,7 @@ from ..model.cell import Cell, cell_of
 from ..model.derived import Derived
 from ..model.lattice import Lattice, spacing_of
 from ..model.wavefunction import Wavefunction
-from ..surfaces.enclosure import enclosure, enclosure_along_rays
-from ..surfaces.isovalue import SHARE, check_share
+from ..surfaces.isovalue import SHARE, check_share, enclosure, enclosure_along_rays
 from .devices import first_device, one_device
 from .lattices import compute_many
 from .points import evaluate
@@ -185,7 +184,7 @@ def _isovalue_along_rays(
     values = evaluate(wavefunction, field, spread.position[atom] + offsets, device=device)
     parts = np.split(values.astype(np.float64), [len(zones[0][0]) * _RAYS_INSIDE])
     return enclosure_along_rays(
-        [(radii, part.reshape(-1, rays)) for (radii, rays), part in zip(zones, parts, strict=True)], share, 1.0
+        [(radii, part.reshape(-1, rays)) for (radii, rays), part in zip(zones, parts, strict=True)], share
     )
 
 

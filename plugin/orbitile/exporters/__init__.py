@@ -153,9 +153,8 @@ def placed(exporter: Exporter, path: str | PathLike[str]) -> AbstractContextMana
     FileError
         As `written_atomically` and `folder_written_atomically`.
     """
-    if exporter.replaces is None:
-        return written_atomically(path)
-    return folder_written_atomically(path, exporter.replaces)
+    replaces = exporter.replaces
+    return written_atomically(path) if replaces is None else folder_written_atomically(path, replaces)
 
 
 def kind_of(path: str | PathLike[str]) -> str:
@@ -237,18 +236,3 @@ def _nearest(wanted: str, known: list[str]) -> str:
 
 def _known(kind: str) -> str:
     return ", ".join(pattern.lstrip("*") for pattern in patterns(kind))
-
-
-__all__ = [
-    "KINDS",
-    "Exporter",
-    "exporter_for",
-    "exporter_modules",
-    "holds_scenes",
-    "kind_of",
-    "patterns",
-    "placed",
-    "save",
-    "suffixes",
-    "write_slabs",
-]

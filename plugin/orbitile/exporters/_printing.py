@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..base.packages import required
 from ..model.surface import Surface
@@ -106,16 +107,14 @@ def _molecule(manifold: Any, molecule: Molecule, scale: float) -> Any:
     """Balls and sticks as one body, none thinner than can be printed."""
     least = THINNEST / 2 / scale * angstrom
     sticks = np.maximum(molecule.stick_radius, least)
-    thick = replace(
-        molecule, radii=np.maximum(molecule.radii, 1.2 * np.max(sticks, initial=least)), stick_radius=sticks
-    )
+    radii = np.maximum(molecule.radii, 1.2 * np.max(sticks, initial=least))
+    thick = replace(molecule, radii=radii, stick_radius=sticks)
     solids = []
     ball = manifold.Manifold.sphere(1.0, _SECTIONS).to_mesh()
     for centre, radius, colour in zip(thick.centres, thick.radii, thick.colours, strict=True):
         corners = ball.vert_properties[:, :3] * radius + centre
-        solids.append(
-            _solid(manifold, corners * (scale / angstrom), ball.tri_verts, np.tile(colour, (len(corners), 1)))
-        )
+        colours = np.tile(colour, (len(corners), 1))
+        solids.append(_solid(manifold, corners * (scale / angstrom), ball.tri_verts, colours))
     radii = np.broadcast_to(thick.stick_radius, len(thick.bonds))
     for bond, radius in zip(thick.bonds, radii, strict=True):
         first, second = thick.centres[bond]
@@ -128,7 +127,7 @@ def _molecule(manifold: Any, molecule: Molecule, scale: float) -> Any:
 
 
 @cache
-def _stick() -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[NDArray[Any], NDArray[Any]]]:
+def _stick() -> tuple[Reals, NDArray[np.int64], NDArray[np.int64], tuple[NDArray[Any], NDArray[Any]]]:
     """A closed cylinder of two halves: corners, faces, the half of each corner, and which corners are the same."""
     wall = unit_stick(_SECTIONS)
     half = wall.vertices * [1, 1, 0.5]
@@ -147,10 +146,8 @@ def _closed(manifold: Any, part: Mesh, scale: float) -> Any:
     """A lobe as a body."""
     solid = _solid(manifold, part.vertices * (scale / angstrom), part.faces, part.colours[:, :3])
     if solid.status() != manifold.Error.NoError or solid.num_tri() == 0:
-        raise FileError(
-            f"{part.name or 'surface'}: this surface is not closed, so it has no inside to print: a plane, or one that "
-            "the box cuts; take a larger box (--margin), or write a .glb file"
-        )
+        got = "a plane or one that the box cuts; take a larger box (--margin), or write a .glb file"
+        raise FileError(f"{part.name or 'surface'}: expected a closed surface to print, got {got}")
     return solid
 
 

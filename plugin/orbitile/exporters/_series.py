@@ -22,9 +22,18 @@ from ..files.writing import checked_target, claim, folder_written_atomically, ma
 from ..files.zarr import kind_of_store, translated
 from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
-from ..readers._series import SeriesFrame, attributes_of, may_widen, orbital_sets, parts_of, shared_parts
-from ..readers.series import HDF5Frames
-from ..readers.series_zarr import DIMENSIONS, STORE, ZarrFrames, stored_name
+from ..readers.series import (
+    DIMENSIONS,
+    STORE,
+    SeriesFrame,
+    SeriesFrames,
+    attributes_of,
+    may_widen,
+    orbital_sets,
+    parts_of,
+    shared_parts,
+    stored_name,
+)
 
 
 class _Series(ABC):
@@ -36,9 +45,17 @@ class _Series(ABC):
         self.numbers: list[int] = []
         self.first: SeriesFrame | None = None
 
-    @abstractmethod
     def append(self, wavefunction: Wavefunction, number: int) -> None:
         """Add a frame that fits to the first one."""
+        try:
+            self._write(wavefunction, number)
+        except (OSError, RuntimeError) as error:
+            raise FileError(f"{self._path}: cannot be written ({error})") from error
+        self.numbers.append(number)
+
+    @abstractmethod
+    def _write(self, wavefunction: Wavefunction, number: int) -> None:
+        """Write a frame, the first one with what all of them share."""
 
     @abstractmethod
     def close(self) -> None:
@@ -178,35 +195,34 @@ class ZarrSeries(_Series):
             self._continue()
 
     def _continue(self) -> None:
-        old = ZarrFrames(self._path)
+        old = SeriesFrames(self._path)
         old.require_settings(self._settings)
         self._lock = claim(self._path / LOCKED)
         try:
             with translated(self._path):
                 self.numbers = [old.number(index) for index in range(len(old))]
                 self._store = FrameStoreWriter(self._path, new=False)
-            self.first = SeriesFrame(old.read(0, check=False))
-            self._attributes = {"kind": STORE, **attributes_of(old.read(0, check=False), self._settings)}
+            first = old.read(0, check=False)
+            self.first, self._attributes = SeriesFrame(first), self._attributes_of(first)
         except BaseException:
             self._unlock()
             raise
 
-    def append(self, wavefunction: Wavefunction, number: int) -> None:
-        try:
-            if self._store is None:
-                self._begin(wavefunction, number)
-            else:
-                self._write(self._store, wavefunction, number)
-        except (OSError, RuntimeError) as error:
-            raise FileError(f"{self._path}: cannot be written ({error})") from error
-        self.numbers.append(number)
+    def _attributes_of(self, first: Wavefunction) -> dict[str, Any]:
+        return {"kind": STORE, **attributes_of(first, self._settings)}
 
-    def _begin(self, first: Wavefunction, number: int) -> None:
+    def _write(self, wavefunction: Wavefunction, number: int) -> None:
+        if self._store is None:
+            self._create(wavefunction, number)
+        else:
+            self._put(self._store, wavefunction, number)
+
+    def _create(self, first: Wavefunction, number: int) -> None:
         """A store with its first frame, which gets its name when that is committed."""
         temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.zarr")
         try:
             store = FrameStoreWriter(temporary, new=True)
-            self._attributes = {"kind": STORE, **attributes_of(first, self._settings)}
+            self._attributes = self._attributes_of(first)
             for name, values in shared_parts(first).items():
                 axis = "atom" if "/" not in name else "shell"
                 axis = "primitive" if name in ("basis/exponents", "basis/coefficients") else axis
@@ -214,7 +230,7 @@ class ZarrSeries(_Series):
             for name, values in parts_of(first, number).items():
                 grid = grid_of(values.shape, values.itemsize, self._most)
                 store.add(stored_name(name), values.shape, values.dtype, DIMENSIONS[name], _UNITS.get(name, ""), grid)
-            self._write(store, first, number)
+            self._put(store, first, number)
             if self._path.exists():  # an empty folder
                 self._path.rmdir()
             temporary.rename(self._path)
@@ -225,7 +241,7 @@ class ZarrSeries(_Series):
         self._store = FrameStoreWriter(self._path, new=False)
         self.first = SeriesFrame(first)
 
-    def _write(self, store: FrameStoreWriter, wavefunction: Wavefunction, number: int) -> None:
+    def _put(self, store: FrameStoreWriter, wavefunction: Wavefunction, number: int) -> None:
         index = len(self.numbers)
         store.make_room(index + 1)
         for name, values in parts_of(wavefunction, number).items():
@@ -284,32 +300,28 @@ class HDF5Series(_Series):
             self._publish()
 
     def _continue(self) -> None:
-        old = HDF5Frames(self._path)
+        old = SeriesFrames(self._path)
         try:
             old.require_settings(self._settings)
             for index in range(len(old)):
-                self._write(old.read(index, check=False), old.number(index))
+                super().append(old.read(index, check=False), old.number(index))
         finally:
             old.close()
 
     def append(self, wavefunction: Wavefunction, number: int) -> None:
-        self._write(wavefunction, number)
+        super().append(wavefunction, number)
         self._publish()
 
     def _write(self, wavefunction: Wavefunction, number: int) -> None:
-        try:
-            if self._file is None:
-                self._create(wavefunction)
-            file, index = self._file, len(self.numbers)
-            self._set_aside(_room(wavefunction))
-            for name, values in parts_of(wavefunction, number).items():
-                self._put(name, index, values)
-            file.flush()
-            file["frames"][()] = index + 1
-            file.flush()
-        except (OSError, RuntimeError) as error:
-            raise FileError(f"{self._path}: cannot be written ({error})") from error
-        self.numbers.append(number)
+        if self._file is None:
+            self._create(wavefunction)
+        file, index = self._file, len(self.numbers)
+        self._set_aside(_room(wavefunction))
+        for name, values in parts_of(wavefunction, number).items():
+            self._put(name, index, values)
+        file.flush()
+        file["frames"][()] = index + 1
+        file.flush()
 
     def _set_aside(self, n_bytes: int) -> None:
         """Make sure of room on the disk, in pieces of some megabytes, since asking takes longer than a small frame."""

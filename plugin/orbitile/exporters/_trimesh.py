@@ -25,7 +25,7 @@ def trimesh_of(surface: Surface) -> Any:
         faces=surface.faces,
         vertex_normals=surface.normals,
         vertex_colors=_colours(surface),
-        metadata=described(surface),
+        metadata=described(facts_of(surface)),
         process=False,
     )
 
@@ -67,13 +67,8 @@ def _colours(surface: Surface) -> NDArray[np.uint8]:
     return colours
 
 
-def described(surface: Surface) -> dict[str, Any]:
-    """What a surface shows, and in which units."""
-    return described_as(facts_of(surface))
-
-
-def described_as(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of what is known of a mesh."""
+def described(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What a mesh shows, of which the facts are given, and in which units."""
     return {"generator": "Orbitile", **facts, "length_unit": "angstrom"}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.frame_stores import LOCKED, FrameStore, FrameStoreWriter, Grid, grid_of
 from ..files.writing import checked_target, claim, folder_written_atomically
@@ -125,18 +126,13 @@ class VolumeSeriesWriter:
         there = FrameStore(self._path, KIND, VERSION)
         for name, value in self._attributes.items():
             if there.attributes.get(name) != value:
-                raise FileError(
-                    f"is there already, with another {name} ({_short(there.attributes.get(name))}), expected "
-                    f"{_short(value)}; write to another file"
-                )
+                got = f"({_short(there.attributes.get(name))}), expected {_short(value)}"
+                raise FileError(f"is there already, with another {name} {got}; write to another file")
         if there.dtype(VALUES) != header.dtype:
             raise FileError(f"has values of {there.dtype(VALUES)}, expected {header.dtype}; write to another file")
         known = there.frames("number", 0, there.n_frames).tolist() if there.n_frames else []
         if known != self.numbers[: len(known)]:
-            raise FileError(
-                "is there already with other frames, which are not the first of those that are asked for; write to "
-                "another file"
-            )
+            raise FileError("is there already with other frames than the first of these; write to another file")
         self._states = np.full(len(self.numbers), NOT_YET, np.uint8)
         if known:
             self._states[: len(known)] = there.frames("state", 0, len(known))
@@ -167,7 +163,7 @@ class VolumeSeriesWriter:
         """Places of the frames that are there."""
         return np.flatnonzero(self._states == DONE).tolist()
 
-    def tell(self, start: int, found: Sequence[NDArray[np.float64] | str]) -> None:
+    def tell(self, start: int, found: Sequence[Reals | str]) -> None:
         """Say of frames, from a place on, that their values are in the store, or why they are missing.
 
         Parameters
@@ -221,7 +217,7 @@ def write_frames(path: Path, start: int, values: NDArray[np.floating]) -> None:
         array[start : start + len(values)] = values
 
 
-def coordinates_of(lattice: Lattice) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
+def coordinates_of(lattice: Lattice) -> tuple[tuple[str, ...], list[Reals]]:
     """Names of the axes of a lattice, and the places of the points along each of them, in Angstrom.
 
     They are x, y and z where the axes run along these; otherwise a, b and c, with lengths from the first point.

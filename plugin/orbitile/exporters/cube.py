@@ -12,8 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..files.encodings import plain
 from ..files.writing import write_numbers
 from ..model.volume import Volume, VolumeHeader
@@ -60,5 +60,5 @@ def largest_size(header: VolumeHeader) -> int:
     return nx * ny * (13 * nz + -(-nz // 6))
 
 
-def _row(first: int, numbers: NDArray[np.float64]) -> str:
+def _row(first: int, numbers: Reals) -> str:
     return f"{first:5d}" + "".join(f" {number:11.6f}" for number in numbers)

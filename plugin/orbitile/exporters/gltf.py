@@ -20,7 +20,7 @@ from ..model.wavefunction import Wavefunction
 from ..scenes import Mesh, Scene
 from ..scenes.solids import Shape, placed_parts, unit_ball, unit_stick
 from ..surfaces.colour_maps import linear_light
-from ._trimesh import described_as, in_angstrom, trimesh_of
+from ._trimesh import described, in_angstrom, trimesh_of
 
 DESCRIPTION = "binary glTF scene"
 PATTERNS = ("*.glb",)
@@ -77,7 +77,7 @@ def _add_molecule(whole: Any, scene: Scene, materials: _Materials) -> None:
 
 
 def _trimesh_of_part(part: Mesh, materials: _Materials) -> Any:
-    body = _trimesh(in_angstrom(Shape(part.vertices, part.faces, part.normals)), described_as(part.facts))
+    body = _trimesh(in_angstrom(Shape(part.vertices, part.faces, part.normals)), described(part.facts))
     name, colour = part.name or "surface", part.colour
     if colour is not None:
         body.visual = materials.visual(name, colour[:3], colour[3], "surface")
@@ -89,13 +89,7 @@ def _trimesh_of_part(part: Mesh, materials: _Materials) -> Any:
 
 def _trimesh(shape: Shape, metadata: dict[str, Any]) -> Any:
     trimesh: Any = importlib.import_module("trimesh")
-    return trimesh.Trimesh(
-        vertices=shape.vertices,
-        faces=shape.faces,
-        vertex_normals=shape.normals,
-        metadata=metadata,
-        process=False,
-    )
+    return trimesh.Trimesh(shape.vertices, shape.faces, vertex_normals=shape.normals, metadata=metadata, process=False)
 
 
 class _Materials:

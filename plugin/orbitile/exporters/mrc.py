@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.encodings import plain
 from ..model.lattice import Lattice
@@ -122,8 +123,8 @@ def _header(
     shape: NDArray[np.int64],
     map_order: tuple[int, int, int],
     intervals: NDArray[np.int64],
-    axes: NDArray[np.float64],
-    origin: NDArray[np.float64],
+    axes: Reals,
+    origin: Reals,
     statistics: _Statistics,
     labels: tuple[str, ...],
     skew: bool,
@@ -174,7 +175,7 @@ def _cell_order(lattice: Lattice) -> list[int]:
     )
 
 
-def _angles(axes: NDArray[np.float64]) -> list[float]:
+def _angles(axes: Reals) -> list[float]:
     """Alpha, beta and gamma in degrees."""
     unit = axes / np.linalg.norm(axes, axis=1)[:, None]
     return [float(np.degrees(np.arccos(np.clip(unit[i] @ unit[j], -1, 1)))) for i, j in ((1, 2), (0, 2), (0, 1))]

@@ -37,8 +37,8 @@ def write(volume: Volume, path: Path, wavefunction: Wavefunction | None = None) 
         openvdb: Any = importlib.import_module("openvdb")
     except ImportError as error:
         raise FileError(
-            "VDB files are written by OpenVDB's own Python, which PyPI does not have: use Blender's (orb_export "
-            "there), or one with openvdb of conda-forge or python3-openvdb of Debian; .cube and .mrc files need none"
+            "VDB files need OpenVDB's own Python, which PyPI does not have: use Blender's (orb_export), openvdb of "
+            "conda-forge or python3-openvdb of Debian; or write a .cube or .mrc file"
         ) from error
     if float(np.abs(volume.values).max(initial=0)) > np.finfo(np.float32).max:
         raise FileError(f"{path.name}: values beyond single precision (float32), which this format has")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..model.elements import SYMBOLS
 from ..model.geometry import Molecule
 from ..model.units import angstrom
@@ -27,7 +28,7 @@ def xyz_of(molecule: Molecule) -> str:
     return xyz_text(molecule.atomic_numbers, molecule.geometries, molecule.title)
 
 
-def xyz_text(atomic_numbers: NDArray[np.int64], geometries: NDArray[np.float64], title: str) -> str:
+def xyz_text(atomic_numbers: NDArray[np.int64], geometries: Reals, title: str) -> str:
     """Text of an XYZ file, a frame for each geometry.
 
     Parameters

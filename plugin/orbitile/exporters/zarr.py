@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.zarr import ATTRIBUTE, COMPRESSOR, HEADING, LEVEL, codecs, kind_of_store, library
 from ..model.lattice import Lattice, averaged, pyramid
@@ -182,9 +183,8 @@ def write_rows(store: Path, lattice: Lattice, start: int, values: NDArray[np.flo
     shape, step, stop = lattice.shape, _planes(lattice), start + len(values)
     whole = start % step == 0 and (stop % step == 0 or stop == shape[0])
     if values.shape[1:] != shape[1:] or not whole or not 0 <= start < stop <= shape[0]:
-        raise FileError(
-            f"expected planes of {shape[1:]} points in rows of {step}, got {values.shape} points from plane {start} on"
-        )
+        got = f"{values.shape} points from plane {start} on"
+        raise FileError(f"expected planes of {shape[1:]} points in rows of {step}, got {got}")
     levels = _levels(store, lattice)[: _halvings(step) + 1]
     for first in range(0, len(values), step):
         row = values[first : first + step]
@@ -319,7 +319,7 @@ _AXIS_ATTRIBUTES = {name: {"long_name": f"{name} coordinate", "axis": name.upper
 _ALONG = {"long_name": "distance from the first point along this axis of the lattice"}
 
 
-def _first_point(lattice: Lattice, level: Lattice, names: tuple[str, ...]) -> NDArray[np.float64]:
+def _first_point(lattice: Lattice, level: Lattice, names: tuple[str, ...]) -> Reals:
     """Coordinates along the axes of the first point of a level, in Angstrom."""
     if names == _OBLIQUE:
         steps = np.linalg.solve(lattice.axes.T, level.origin - lattice.origin)

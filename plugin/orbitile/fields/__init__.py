@@ -4,7 +4,7 @@ A module offers `NAMES` (pairs of a name as a user writes it, and a sentence tha
 `resolve(wavefunction, name, references)`, which returns a `Field`, or None for a name that is not of its family.
 References read the files that a name refers to. It may offer `GROUP`, the title under which menus list its names,
 `PRIORITY`, by which groups and families are ordered, the highest first, `DRAWN_ON`, `COLOURED_BY` and
-`customary_colours`, see `as_drawn`, and `unavailable`, see the function of this name.
+`default_colours`, see `as_drawn`, and `unavailable`, see the function of this name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Family(Protocol):
     DRAWN_ON: Mapping[str, str] = {}
     COLOURED_BY: Mapping[str, str] = {}
     unavailable: Callable[[Wavefunction], Mapping[str, str]] = _all_available
-    customary_colours: Callable[[Wavefunction, str], str] = _no_colours
+    default_colours: Callable[[Wavefunction, str], str] = _no_colours
 
     def resolve(self, wavefunction: Wavefunction, name: str, references: References) -> Field | None:
         """The field that a name stands for, or None for a name that is not of this family."""
@@ -92,8 +92,8 @@ def as_drawn(field: str, color_by: str = "", wavefunction: Wavefunction | None =
         if family in module.COLOURED_BY:
             return field, color_by or f"{module.COLOURED_BY[family]}{colon}{rest}"
     if wavefunction is not None and not color_by:
-        customary = (module.customary_colours(wavefunction, field) for module in field_modules().values())
-        return field, next(filter(None, customary), "")
+        defaults = (module.default_colours(wavefunction, field) for module in field_modules().values())
+        return field, next(filter(None, defaults), "")
     return field, color_by
 
 

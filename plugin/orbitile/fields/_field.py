@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.errors import FieldError
 from ..gaussians.extent import Spread
 from ..gaussians.kernels import AUTO, checked_name
@@ -23,7 +24,7 @@ from ..model.wavefunction import DAMAGED, Wavefunction
 SlabEvaluator = Callable[[int, int, Any], None]
 """Writes the values of the slab start <= i < stop into an array (NumPy, or on the device)."""
 
-PointEvaluator = Callable[[NDArray[np.float64]], NDArray[np.floating]]
+PointEvaluator = Callable[[Reals], NDArray[np.floating]]
 """Values at points of shape (n, 3), in bohr."""
 
 
@@ -36,11 +37,11 @@ class Field(ABC):
     Attributes
     ----------
     quantity, unit : str
-        For people.
+        Shown to people.
     isovalue : float or None
-        One that shows the field well; None for a field that has a `spread`, from which it follows.
+        The field's default; None for a field that has a `spread`, from which it follows.
     coloured_isovalue : float or None
-        One that suits it where a second field colours its surface; None for the same.
+        The default where a second field colours the surface; None for the same.
     absence : str
         What it means that nothing reaches its isovalue, as a sentence; empty where that says nothing.
     fewest_points : int
@@ -84,7 +85,7 @@ class Field(ABC):
         """Evaluator for arbitrary points; within a session of the device."""
 
     @abstractmethod
-    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def enclosing_box(self, isovalue: float) -> tuple[Reals, Reals]:
         """Corners of a box outside which the field is guaranteed to be smaller in magnitude, in bohr."""
 
     def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
@@ -128,7 +129,7 @@ class Field(ABC):
             )
         return self
 
-    def is_enclosed(self, low: NDArray[np.float64], high: NDArray[np.float64], isovalue: float) -> bool:
+    def is_enclosed(self, low: Reals, high: Reals, isovalue: float) -> bool:
         """Whether the field is proven smaller in magnitude outside a box (bohr); False where that is not known.
 
         Quicker by far than `enclosing_box`.
@@ -169,9 +170,9 @@ def marked(field: Field) -> Field:
     """The field of a damaged file, which says so in its name."""
     if DAMAGED in field.quantity:
         return field
-    found = copy(field)
-    object.__setattr__(found, "quantity", f"{field.quantity} {DAMAGED}")
-    return found
+    result = copy(field)
+    object.__setattr__(result, "quantity", f"{field.quantity} {DAMAGED}")
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +196,7 @@ class DegenerateSet:
     fields: tuple[Field, ...]
     owner: object
     key: tuple[object, ...]
-    energies: NDArray[np.float64]
+    energies: Reals
     place: int
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.watch import checkpoint, stage
-from ..gaussians.bisection import box_outside_which
-from ..gaussians.expansion import GaussianExpansion, radial_bounds
+from ..gaussians.expansion import GaussianExpansion, box_outside_which, radial_bounds
 from ..gaussians.kernels._sums import at_points, in_double, on_slabs
 from ..gaussians.kernels._tolerances import tolerances
 from ..model.derived import Derived

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
@@ -16,8 +16,8 @@ from ..model.derived import Derived
 from ..model.orbitals import Spinors
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._orbital_ranges import orbital_range
 from ._sums import SMALL, SumField
+from .orbital import orbital_range
 
 PRIORITY = 90
 GROUP = "Electron density"
@@ -29,10 +29,8 @@ NAMES = (
     ("density:homo-2..homo", "The density of some orbitals, as they are occupied"),
 )
 
-Weighted = tuple[NDArray[np.float64], NDArray[np.float64]]
+Weighted = tuple[Reals, Reals]
 """Coefficients of orbitals, shape (n_basis, n_orbitals), and the weights of their squares."""
-
-_DENSITY = "e bohr^-3"
 
 _MOLECULE = 0.001
 """Density of the surface of a molecule, on which others are shown: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109,
@@ -60,22 +58,28 @@ def occupied(wavefunction: Wavefunction, which: str) -> Weighted:
     if wavefunction.spinors is not None:
         return _of_spinors(wavefunction.spinors, which)
     if wavefunction.beta is not None:
-        sets = {"alpha": wavefunction.alpha, "beta": wavefunction.beta}
-        signs = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
-        chosen = [(orbitals, sign) for orbitals, sign in zip(sets.values(), signs, strict=True) if sign]
+        chosen = [(o, sign) for o, sign in zip(wavefunction.sets, _SIGNS[which], strict=True) if sign]
         coefficients = np.hstack([orbitals.coefficients for orbitals, _ in chosen])
         weights = np.concatenate([sign * orbitals.occupations for orbitals, sign in chosen])
     else:
         n = wavefunction.alpha.occupations
         if which != "total" and _is_of_both_spins(n):
             raise FieldError(f"density of {which}: {_OF_BOTH_SPINS}")
-        beta = np.floor(n / 2 + 1e-6)  # singly occupied orbitals of a restricted open shell hold alpha electrons
-        coefficients = wavefunction.alpha.coefficients
-        weights = {"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]
+        coefficients, weights = wavefunction.alpha.coefficients, _of_shared(n, which)
     counts = np.abs(weights) > 1e-10
     if not counts.any() and which != "spin":
         raise FieldError(f"density ({which}): the file gives no occupied orbitals")
     return coefficients[:, counts], weights[counts]
+
+
+_SIGNS = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}
+"""What alpha and beta electrons count in a density."""
+
+
+def _of_shared(n: Reals, which: str) -> Reals:
+    """Weights of orbitals that both spins share; singly occupied ones of an open shell hold alpha electrons."""
+    beta = np.floor(n / 2 + 1e-6)
+    return {"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]
 
 
 def _of_matrix(wavefunction: Wavefunction, which: str) -> Weighted:
@@ -94,10 +98,9 @@ def _of_spinors(spinors: Spinors, which: str) -> Weighted:
     """Real and imaginary parts of complex orbitals: the sum of their squares is that of the magnitudes."""
     n, parts = spinors.occupations, spinors.parts()
     if len(parts) == 2:  # one component, which both spins share
-        beta = np.floor(n / 2 + 1e-6)
-        of_spins = [{"total": n, "alpha": n - beta, "beta": beta, "spin": n - 2 * beta}[which]] * 2
+        of_spins = [_of_shared(n, which)] * 2
     else:
-        up, down = {"total": (1, 1), "alpha": (1, 0), "beta": (0, 1), "spin": (1, -1)}[which]
+        up, down = _SIGNS[which]
         of_spins = [up * n, up * n, down * n, down * n]
     coefficients, weights = np.hstack(list(parts)), np.concatenate(of_spins)
     counts = (np.abs(weights) > 1e-10) & np.any(coefficients != 0, axis=0)
@@ -153,7 +156,7 @@ def _without_spin(wavefunction: Wavefunction) -> str:
     return ""
 
 
-def _is_of_both_spins(occupations: NDArray[np.float64]) -> bool:
+def _is_of_both_spins(occupations: Reals) -> bool:
     return bool(np.any(np.abs(occupations - np.round(occupations)) > 1e-4))
 
 
@@ -201,18 +204,29 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             quantity += " (by the density matrix of the file)"
     else:
         expansion, quantity, isovalue = _of_some(wavefunction, rest), f"density of {rest}", 0.005
-    spin, atoms = family == "spin", wavefunction.positions
     surface = _MOLECULE if family == "density" and not rest else None
+    return density_field(wavefunction, expansion, quantity, isovalue, family == "spin", surface)
+
+
+def density_field(
+    wavefunction: Wavefunction,
+    expansion: GaussianExpansion,
+    quantity: str,
+    isovalue: float,
+    is_difference: bool = False,
+    coloured_isovalue: float | None = None,
+) -> SumField:
+    """A density in e bohr^-3 as a field; what large densities leave of each other is a difference."""
     return SumField(
         (expansion,),
         quantity,
-        _DENSITY,
+        "e bohr^-3",
         isovalue,
         expansion,
-        atoms,
-        is_difference=spin,
+        wavefunction.positions,
+        is_difference=is_difference,
         fewest_points=SMALL,
-        coloured_isovalue=surface,
+        coloured_isovalue=coloured_isovalue,
     )
 
 
@@ -246,13 +260,4 @@ def _difference(wavefunction: Wavefunction, text: str, references: References) -
     others = [references.wavefunction(file) for file in files]
     expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
     quantity = f"density less that of {', '.join(Path(other.source).name for other in others)}"
-    return SumField(
-        (expansion,),
-        quantity,
-        _DENSITY,
-        0.003,
-        expansion,
-        wavefunction.positions,
-        is_difference=True,
-        fewest_points=SMALL,
-    )
+    return density_field(wavefunction, expansion, quantity, 0.003, is_difference=True)

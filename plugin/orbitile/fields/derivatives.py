@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from taichi_kernels.expressions import Value, sqrt
 
-from ..gaussians.expansion import GaussianExpansion, concatenated, derivative
+from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, gradient
 from ..gaussians.products import kinetic_products
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
@@ -33,16 +35,17 @@ _PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 def gradient_of(wavefunction: Wavefunction, which: str = "total") -> tuple[GaussianExpansion, ...]:
     """The three components of the gradient of the density."""
     density = density_of(wavefunction, which)
-    return _DERIVATIVES.of(
-        wavefunction, ("gradient", which), lambda: tuple(derivative(density, axis) for axis in range(3))
-    )
+    return _DERIVATIVES.of(wavefunction, ("gradient", which), lambda: gradient(density))
 
 
 def hessian_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, ...]:
     """The second derivatives of the density: xx, yy, zz, xy, xz, yz."""
-    x, y, z = gradient_of(wavefunction)
-    pairs = ((x, 0), (y, 1), (z, 2), (x, 1), (x, 2), (y, 2))
-    return _DERIVATIVES.of(wavefunction, "hessian", lambda: tuple(derivative(part, axis) for part, axis in pairs))
+    return _DERIVATIVES.of(wavefunction, "hessian", lambda: second_derivatives(gradient_of(wavefunction)))
+
+
+def second_derivatives(slopes: tuple[GaussianExpansion, ...]) -> tuple[GaussianExpansion, ...]:
+    """xx, yy, zz, xy, xz, yz of a sum, from the three components of its gradient."""
+    return tuple(derivative(slopes["xyz".index(pair[0])], "xyz".index(pair[1])) for pair in _PAIRS)
 
 
 def laplacian_of(wavefunction: Wavefunction) -> GaussianExpansion:
@@ -50,19 +53,18 @@ def laplacian_of(wavefunction: Wavefunction) -> GaussianExpansion:
 
     def make() -> tuple[GaussianExpansion, ...]:
         xx, yy, zz = (derivative(part, axis) for axis, part in enumerate(gradient_of(wavefunction)))
-        terms = xx.terms + yy.terms + zz.terms
-        return (GaussianExpansion(xx.centre, xx.exponent, xx.degree, xx.first_term, terms),)
+        return (replace(xx, terms=xx.terms + yy.terms + zz.terms, origin=None),)
 
     return _DERIVATIVES.of(wavefunction, "laplacian", make)[0]
 
 
-def kinetic_of(wavefunction: Wavefunction, which: str = "total") -> GaussianExpansion:
+def kinetic_of(wavefunction: Wavefunction) -> GaussianExpansion:
     """The kinetic energy density G, half the sum of the squared gradients of the orbitals."""
 
     def make() -> tuple[GaussianExpansion, ...]:
-        return (kinetic_products(wavefunction, *occupied(wavefunction, which)),)
+        return (kinetic_products(wavefunction, *occupied(wavefunction, "total")),)
 
-    return _DERIVATIVES.of(wavefunction, ("kinetic", which), make)[0]
+    return _DERIVATIVES.of(wavefunction, "kinetic", make)[0]
 
 
 _DERIVATIVES = Derived[tuple[GaussianExpansion, ...]](most=12)
@@ -80,33 +82,26 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     pair = "".join(sorted(axes))
     if wanted == "gradient":
         parts = gradient_of(wavefunction)
-        steepest = concatenated(list(parts))
-        return SumField(
-            parts,
-            "gradient of the density",
-            "e bohr^-4",
-            0.1,
-            steepest,
-            atoms,
-            combine=norm,
-            fewest_points=_STEEP,
-            share_of_loss=1.0,  # each component as if it were alone
-        )
-    if family == "gradient" and axes in ("x", "y", "z"):
-        expansion = gradient_of(wavefunction)["xyz".index(axes)]
+        quantity, unit, isovalue = "gradient of the density", "e bohr^-4", 0.1
+    elif family == "gradient" and axes in ("x", "y", "z"):
+        parts = (gradient_of(wavefunction)["xyz".index(axes)],)
         quantity, unit, isovalue = f"gradient of the density along {axes}", "e bohr^-4", 0.1
     elif family == "hessian" and pair in _PAIRS:
-        expansion = hessian_of(wavefunction)[_PAIRS.index(pair)]
+        parts = (hessian_of(wavefunction)[_PAIRS.index(pair)],)
         quantity, unit, isovalue = f"second derivative {pair} of the density", "e bohr^-5", 0.3
     elif wanted == "laplacian":
-        expansion = laplacian_of(wavefunction)
+        parts = (laplacian_of(wavefunction),)
         quantity, unit, isovalue = "Laplacian of the density", "e bohr^-5", 0.5
     elif wanted in ("kinetic", "kinetic:g"):
-        expansion = kinetic_of(wavefunction)
+        parts = (kinetic_of(wavefunction),)
         quantity, unit, isovalue = "kinetic energy density G", "hartree bohr^-3", 0.1
     elif wanted == "kinetic:k":
-        expansion = concatenated([kinetic_of(wavefunction), laplacian_of(wavefunction).scaled(-0.25)])
+        parts = (concatenated([kinetic_of(wavefunction), laplacian_of(wavefunction).scaled(-0.25)]),)
         quantity, unit, isovalue = "kinetic energy density K", "hartree bohr^-3", 0.1
     else:
         return None
-    return SumField((expansion,), quantity, unit, isovalue, expansion, atoms, fewest_points=_STEEP)
+    extent, combine = (parts[0], None) if len(parts) == 1 else (concatenated(list(parts)), norm)
+    # each component may lose as much to screening as if it were alone
+    return SumField(
+        parts, quantity, unit, isovalue, extent, atoms, combine=combine, fewest_points=_STEEP, share_of_loss=1.0
+    )

@@ -10,14 +10,21 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.watch import checkpoint, watcher
-from ..gaussians.bisection import fallen
-from ..gaussians.expansion import integrals
-from ..gaussians.hermite import hermite_coefficients, largest_potentials, sum_of_magnitudes
+from ..gaussians.expansion import fallen, integrals
 from ..gaussians.kernels._charges import potential_at
 from ..gaussians.kernels._sums import in_double
 from ..gaussians.kernels._tolerances import tolerances
-from ..gaussians.multipoles import DISTANCES, Class, FarField, far_field
+from ..gaussians.multipoles import (
+    DISTANCES,
+    Class,
+    FarField,
+    far_field,
+    hermite_coefficients,
+    largest_potentials,
+    sum_of_magnitudes,
+)
 from ..gaussians.products import TOLERANCE
 from ..model.cell import molecules_only
 from ..model.charges import PointCharges
@@ -81,9 +88,9 @@ class ElectrostaticPotential(Field):
     ----------
     wavefunction : Wavefunction
     quantity, unit : str
-        For people.
+        Shown to people.
     isovalue : float
-        One that shows the field well; about an ion it follows from the charge.
+        The default; about an ion it follows from the charge.
     charges : PointCharges or None
         Given charges whose potential is added, as those around the quantum part of a QM/MM calculation.
     tolerance : float or None
@@ -107,7 +114,7 @@ class ElectrostaticPotential(Field):
     def __post_init__(self) -> None:
         molecules_only(self.wavefunction, "electrostatic potential", _NOT_PERIODIC)
 
-    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def enclosing_box(self, isovalue: float) -> tuple[Reals, Reals]:
         """Corners of a box about the atoms and what charge, dipole and quadrupole tell of the isosurface beyond.
 
         It is no proof, and ends where the surface is too far away: `orbitile.evaluation` has `is_cut` to tell.
@@ -126,7 +133,7 @@ class ElectrostaticPotential(Field):
         working = in_double(target) if _cancels(self.wavefunction, field) else target
         sources = _sources(field, (1 - _SCREENED) * tolerance if self.far_field else 0.0, working)
 
-        def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+        def evaluate(points: Reals) -> NDArray[np.floating]:
             if len(points) == 0:
                 return np.zeros(0, target.dtype)
             checkpoint()
@@ -139,7 +146,7 @@ class ElectrostaticPotential(Field):
         return evaluate
 
 
-def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.float64], float]:
+def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[Reals, float]:
     r"""Centre of charge and the distance from it (bohr) where the potential has fallen to an isovalue; 0 if too far.
 
     Of the multipoles about it, :math:`|q| / R + |d| / R^2 + |\Theta| / R^3` with the largest eigenvalue of
@@ -147,7 +154,7 @@ def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[NDArray[np.floa
     with the distance.
     """
 
-    def make() -> tuple[NDArray[np.float64], tuple[float, float, float]]:
+    def make() -> tuple[Reals, tuple[float, float, float]]:
         charges, positions = wavefunction.core_charges, wavefunction.positions
         electrons, first, second = integrals(density_of(wavefunction))
         charge, dipole = charges.sum() - electrons, charges @ positions - first
@@ -181,7 +188,7 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
 
         density = density_of(wavefunction, tolerance=min(TOLERANCE, _PRODUCTS * tolerance))
         classes: list[Class] = []
-        bounds: list[NDArray[np.float64]] = []
+        bounds: list[Reals] = []
         for degree in np.unique(density.degree).tolist():
             checkpoint()
             some = density.chosen(density.degree == degree)
@@ -244,7 +251,7 @@ def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
     return _CANCELLATIONS.of(field, None, make)
 
 
-_MOMENTS = Derived[tuple[NDArray[np.float64], tuple[float, float, float]]](most=1)
+_MOMENTS = Derived[tuple[Reals, tuple[float, float, float]]](most=1)
 _FAR_FIELDS = Derived[FarField](most=4)
 _CANCELLATIONS = Derived[bool](most=1)
 _SENT: Derived[Sources] = Derived(most=1)
@@ -276,10 +283,10 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> El
     cores = wavefunction.atomic_numbers - wavefunction.core_charges
     if np.any((cores > 0.5) & (wavefunction.core_charges > 0)):
         quantity += " (valence charges of effective cores)"
-    return ElectrostaticPotential(wavefunction, quantity, isovalue=_suitable(wavefunction), charges=charges)
+    return ElectrostaticPotential(wavefunction, quantity, isovalue=_default_isovalue(wavefunction), charges=charges)
 
 
-def _suitable(wavefunction: Wavefunction) -> float:
+def _default_isovalue(wavefunction: Wavefunction) -> float:
     """Isovalue whose surface is close to the atoms: of an ion that of its charge, a few bohr beyond the outermost."""
     nuclei = wavefunction.positions[~wavefunction.is_ghost]
     centre = nuclei.mean(axis=0) if len(nuclei) else np.zeros(3)

@@ -15,8 +15,8 @@ from ..base.errors import FieldError
 from ..gaussians.expansion import merged
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._sums import SMALL, SumField
-from .density import density_of
+from ._sums import SumField
+from .density import density_field, density_of
 
 PRIORITY = 40
 GROUP = "Reactivity"
@@ -76,13 +76,4 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             raise FieldError(f"field {name!r}: the atoms of {file} are not those of {wavefunction.source}")
         calculations[round(step)] = other
     total = merged([density_of(calculations[step]).scaled(weight) for step, weight in weights.items()])
-    return SumField(
-        (total,),
-        _QUANTITIES[family],
-        "e bohr^-3",
-        0.003,
-        total,
-        wavefunction.positions,
-        is_difference=True,
-        fewest_points=SMALL,
-    )
+    return density_field(wavefunction, total, _QUANTITIES[family], 0.003, is_difference=True)

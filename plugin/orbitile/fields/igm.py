@@ -13,31 +13,42 @@ F. L. Hirshfeld did (Theor. Chim. Acta 1977, 44, 129), :math:`\rho_A = \rho P_A 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from taichi_kernels.expressions import Value, above, at_least
 
-from ..gaussians.expansion import concatenated
+from ..base.arguments import atoms_in
+from ..base.arrays import Reals
+from ..base.errors import FieldError, OrbitileError
+from ..gaussians.expansion import GaussianExpansion, concatenated, gradient, reach
+from ..gaussians.promolecule import promolecular_density
+from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from ._field import References
-from ._sides import FieldBetween, sides_of
+from ._sums import SumField, enclosing_box
 from .density import density_of
 from .derivatives import gradient_of, norm
 
 PRIORITY = 59
 GROUP = "Weak interactions"
 NAMES = (
-    (
-        "igmh:1",
-        "Where atom 1 interacts with the rest (or atoms 1-6,9): gradients that the density lacks",
-    ),
+    ("igmh:1", "Where atom 1 interacts with the rest (or atoms 1-6,9): gradients that the density lacks"),
     ("igm:1", "The same by the densities of free atoms (independent gradient model)"),
 )
 
 COLOURED_BY = {"igm": "nci", "igmh": "nci"}
 """Fields whose surfaces are coloured by another one by convention."""
+
+Corners = tuple[Reals, Reals]
+
+_FAINT = 1e-8
+"""Density in e bohr^-3 of either side below which nothing is between the two."""
+
+_LEAST = 0.5
+"""Half the edge, in bohr, of a box in which there is nothing."""
 
 _THIN = 1 << 19
 """Points of a lattice below which small surfaces between two atoms have facets."""
@@ -49,6 +60,108 @@ _NOTHING = 1e-12
 """Density in e bohr^-3 below which nothing is shared out."""
 
 _FAR = "nothing is between these atoms and the rest here: they are too far apart"
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The two sides, each the sum of the densities of its free atoms, in e bohr^-3.
+
+    Of large molecules, what does not reach where both sides exceed 1e-8 e bohr^-3 is left out.
+
+    Attributes
+    ----------
+    one, other : GaussianExpansion
+        Of the atoms that were named, and of all others.
+    """
+
+    one: GaussianExpansion
+    other: GaussianExpansion
+
+    def gradients(self) -> tuple[GaussianExpansion, ...]:
+        """The three components of the gradient of each side."""
+        return *gradient(self.one), *gradient(self.other)
+
+    def both(self) -> GaussianExpansion:
+        """The promolecular density near where the sides meet."""
+        return concatenated([self.one, self.other])
+
+
+def sides_of(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
+    """The two sides that the name of a field states, as 1-12: these atoms and the rest.
+
+    Raises
+    ------
+    FieldError
+        When the list cannot be read, names atoms that are not there, or leaves no nucleus on one of the sides.
+    """
+    key = listed.strip()
+    return _SIDES.of(wavefunction, key, lambda: _made(wavefunction, field, key))
+
+
+_SIDES = Derived[Sides](most=4)
+
+
+def _made(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
+    n = wavefunction.n_atoms
+    try:
+        named = np.array(atoms_in(f"field '{field}'", listed))
+    except OrbitileError as error:
+        raise FieldError(str(error)) from error
+    if named[-1] >= n:
+        raise FieldError(f"field '{field}': expected atoms from 1 to {n}, got {named[-1] + 1}")
+    which = np.isin(np.arange(n), named)
+    sides = []
+    for chosen, what in ((which, "there is no nucleus among these atoms"), (~which, "no nucleus is left for the rest")):
+        atoms = np.flatnonzero(chosen & (wavefunction.atomic_numbers > 0))
+        if not len(atoms):
+            raise FieldError(f"field '{field}': expected atoms of one of two sides, but {what}")
+        sides.append(promolecular_density(wavefunction, atoms))
+    low, high = between(sides[0], sides[1], _FAINT)
+    near = [_reaching(side, low, high) for side in sides]
+    one, other = near if all(map(len, near)) else sides  # far apart, none is near
+    return Sides(one, other)
+
+
+def _reaching(side: GaussianExpansion, low: Reals, high: Reals) -> GaussianExpansion:
+    """The Gaussians that have a part in the density in a box."""
+    outside = np.linalg.norm(np.maximum(np.maximum(low - side.centre, side.centre - high), 0.0), axis=1)
+    return side.chosen(outside <= reach(side, _FAINT / 100))
+
+
+def between(one: GaussianExpansion, other: GaussianExpansion, isovalue: float) -> Corners:
+    """Corners of a box outside which one of two sums or the other is smaller than an isovalue, in bohr.
+
+    Where they are far apart that is nowhere: the box is then a small one between them.
+    """
+    (low, high), (low_2, high_2) = enclosing_box(one, isovalue), enclosing_box(other, isovalue)
+    low, high = np.maximum(low, low_2), np.minimum(high, high_2)
+    if np.any(low >= high):
+        middle = (low + high) / 2
+        return middle - _LEAST, middle + _LEAST
+    return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class FieldBetween(SumField):
+    """A field that is only where two sums both are.
+
+    Attributes
+    ----------
+    opposite : GaussianExpansion
+        The second sum; `extent` is the first, and `extent_isovalue` is for both.
+    is_bounded : bool
+        Whether the box follows from bounds, or from the free atoms, of which the molecule is not made.
+    """
+
+    opposite: GaussianExpansion | None = None
+    is_bounded: bool = True
+    is_local: bool = True
+
+    def enclosing_box(self, isovalue: float) -> Corners:
+        """Corners of a box outside which the field is smaller, in bohr."""
+        assert self.opposite is not None
+        level: Callable[[float], float] = self.extent_isovalue or float
+        return between(self.extent, self.opposite, level(isovalue))
 
 
 def lost_gradient(x: Value, y: Value, z: Value, x_2: Value, y_2: Value, z_2: Value) -> Value:

@@ -22,10 +22,10 @@ from ..gaussians.products import density_products
 from ..model.derived import Derived
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Orbitals, Wavefunction
-from ._fading import DECADE, density_at, faded
 from ._field import References
 from ._sums import SumField
 from .density import density_of
+from .localisation import DECADE, density_at, faded
 
 PRIORITY = 50
 GROUP = "Reactivity"

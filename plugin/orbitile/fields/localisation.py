@@ -20,18 +20,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import asin, log, sin
 from typing import Any
 
 import numpy as np
 
-from taichi_kernels.expressions import Value, at_least, cbrt
+from taichi_kernels.expressions import Value, at_least, at_most, cbrt, log1p
 
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.kernels._tolerances import tolerances
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Wavefunction
-from ._fading import DECADE, density_at, faded
 from ._field import References
 from ._sums import SumField
 from .density import density_of, occupied
@@ -46,6 +46,9 @@ NAMES = (
 
 Combine = Callable[..., Any]
 
+DECADE = 10.0
+"""Factor in the density over which values fade to 0."""
+
 _FERMI = 0.3 * (6 * np.pi**2) ** (2 / 3)
 """Of the kinetic energy density of uniform electrons of one spin."""
 _PAIRED = 2 ** (-2 / 3)
@@ -59,6 +62,20 @@ _ABSENT = 1e-20
 
 _THIN = 1 << 18
 """Points of a lattice below which the shells of lone pairs have ragged edges."""
+
+
+def faded(values: Value, density: Value, least: float) -> Value:
+    """Values where the density is above `least`, 0 where it is below a tenth of that, smooth between."""
+    place = log1p(at_least(density * (DECADE / least), 1.0) - 1.0)
+    place = at_most(place * ((1 + 1e-6) / log(DECADE)), 1.0)  # a little more, so that it is 1 after rounding too
+    return place * place * (3.0 - 2.0 * place) * values
+
+
+def density_at(share: float, least: float) -> float:
+    """Density at which a share of the values is left, of `faded`."""
+    # the root of 3 x^2 - 2 x^3 = share between 0 and 1
+    place = 0.5 - sin(asin(1 - 2 * min(max(share, 0.0), 1.0)) / 3)
+    return float(least * DECADE ** (place - 1))
 
 
 def electron_localisation(*values: Value, paired: bool) -> Value:

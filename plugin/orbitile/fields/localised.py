@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..base.errors import FieldError
-from ..gaussians.localised.localisation import count_of, localised, why_not
-from ..gaussians.localised.schemes import SCHEMES, Scheme
+from ..gaussians.localised.localisation import SCHEMES, Scheme, count_of, localised, why_not
 from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
 from ._field import References
-from .orbital import Orbital
+from .orbital import Orbital, of_spin
 
 PRIORITY = 95
 GROUP = "Localised orbitals"
@@ -109,7 +108,7 @@ def localised_orbital(wavefunction: Wavefunction, name: str) -> LocalisedOrbital
 
 
 def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> LocalisedOrbital:
-    scheme = next(one for one in SCHEMES if one == match[1])
+    scheme = next(name for name in SCHEMES if name == match[1])
     spin: Spin = "beta" if (match[3] or "a").startswith("b") else "alpha"
     index = int(match[2]) - 1
     occupied, total = count_of(wavefunction, scheme, spin)
@@ -118,11 +117,8 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Local
     made = wavefunction
     if wavefunction.localised != scheme or index >= len(wavefunction.orbitals(spin)):  # else it is followed, as it is
         made = localised(wavefunction, scheme, "occupied" if index < occupied else "all")
-    of_spin = f" {spin}" if wavefunction.beta is not None else ""
-    what = made.orbitals(spin).irreps[index]
-    return LocalisedOrbital(
-        made, spin, index, f"{_SHORT[scheme]} {index + 1}{of_spin}: {what}", canonical=wavefunction, scheme=scheme
-    )
+    quantity = f"{_SHORT[scheme]} {index + 1}{of_spin(wavefunction, spin)}: {made.orbitals(spin).irreps[index]}"
+    return LocalisedOrbital(made, spin, index, quantity, canonical=wavefunction, scheme=scheme)
 
 
 def _none(wavefunction: Wavefunction, scheme: Scheme, spin: Spin, name: str) -> str:

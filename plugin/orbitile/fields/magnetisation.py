@@ -33,7 +33,7 @@ NAMES = (
 _UNIT = "e bohr^-3"
 _ISOVALUE = 0.005
 _SMALLEST = 1e-12
-"""Of the weights of a matrix, in units of the largest."""
+"""Smallest weight of a matrix that counts, in units of the largest."""
 
 _ABSENT = 1e-6
 """Largest element of a matrix that stands for none: calculations converge to this."""
@@ -63,7 +63,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         raise FieldError(f"field {name!r}: expected magnetisation:x, :y or :z, or magnetisation alone")
     if not _has_two(wavefunction):
         raise FieldError(f"field {name!r}: {_ONE_AXIS}")
-    parts = tuple(_along(wavefunction, one) for one in (axis or "xyz") if _is_there(wavefunction, one))
+    parts = tuple(_along(wavefunction, along) for along in (axis or "xyz") if _is_there(wavefunction, along))
     if not parts:
         raise FieldError(f"field {name!r}: {'no spin points along ' + axis if axis else 'all electrons are paired'}")
     density = density_of(wavefunction)
@@ -87,11 +87,11 @@ def magnetisation_matrix(wavefunction: Wavefunction, axis: str) -> NDArray[np.fl
     up, down = spinors.components
     n = spinors.occupations
     if axis == "z":
-        found = ((up * n) @ up.conj().T - (down * n) @ down.conj().T).real
+        matrix = ((up * n) @ up.conj().T - (down * n) @ down.conj().T).real
     else:
         mixed = (down * n) @ up.conj().T
-        found = 2 * (mixed.real if axis == "x" else mixed.imag)
-    return (found + found.T) / 2
+        matrix = 2 * (mixed.real if axis == "x" else mixed.imag)
+    return (matrix + matrix.T) / 2
 
 
 def _is_there(wavefunction: Wavefunction, axis: str) -> bool:

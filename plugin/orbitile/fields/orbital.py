@@ -1,4 +1,8 @@
-"""Molecular orbitals: `homo`, `lumo+1`, `mo:17`, `mo:17:beta`."""
+r"""Molecular orbitals: `homo`, `lumo+1`, `mo:17`, `mo:17:beta`; lists and ranges of them: `homo-2..lumo+2`, `mo:5-10`.
+
+Of a complex orbital with components :math:`\psi_\alpha` and :math:`\psi_\beta` the magnitude is drawn,
+:math:`(|\psi_\alpha|^2 + |\psi_\beta|^2)^{1/2}`.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.errors import FieldError
-from ..gaussians.bounds import ShellEnvelopes, encloses, enclosing_box, shell_envelopes
-from ..gaussians.expansion import GaussianExpansion
-from ..gaussians.extent import RadialTables, Spread, radial_tables, spread_of
+from ..base.watch import checkpoint
+from ..gaussians.extent import (
+    RadialTables,
+    ShellEnvelopes,
+    Spread,
+    encloses,
+    enclosing_box,
+    radial_tables,
+    shell_envelopes,
+    spread_of,
+)
 from ..gaussians.kernels import (
     AUTO,
     PreparedOrbital,
@@ -25,16 +39,16 @@ from ..gaussians.kernels import (
     matrix_product,
     recorded_choice,
 )
-from ..gaussians.kernels._sums import MANY, in_double, on_slabs
+from ..gaussians.kernels._sums import MANY, PLANES, in_double, on_slabs
 from ..gaussians.kernels._tolerances import tolerances
-from ..gaussians.localised.schemes import SCHEMES
+from ..gaussians.localised.localisation import SCHEMES
 from ..gaussians.packing import PackedShells, merged_primitives, packed_shells
 from ..model.derived import Derived
 from ..model.lattice import Lattice
+from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import DAMAGED, Spin, Wavefunction
-from ._degenerate import degenerate_with
 from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
-from ._frontier import frontier_order, why_no_frontier
+from ._frontier import degenerate_with, frontier_order, why_no_frontier
 
 PRIORITY = 100
 GROUP = "Orbitals"
@@ -66,7 +80,7 @@ class Orbital(Field):
     index : int
         From 0, in the order of the file.
     quantity, unit : str
-        For people.
+        Shown to people.
     kernel : str
         Name of the kernel that computes it, or `auto`.
     """
@@ -85,16 +99,16 @@ class Orbital(Field):
         return orbital_name(self.wavefunction, self.index, self.spin)
 
     @cached_property
-    def _coefficients(self) -> NDArray[np.float64]:
+    def _coefficients(self) -> Reals:
         return self.wavefunction.orbitals(self.spin).coefficients[:, self.index]
 
     @cached_property
-    def _packed(self) -> NDArray[np.float64]:
+    def _packed(self) -> Reals:
         return packed_shells(self.wavefunction).from_basis @ self._coefficients
 
     @cached_property
-    def _terms(self) -> NDArray[np.float64]:
-        terms: NDArray[np.float64] = merged_primitives(self.wavefunction).from_basis @ self._coefficients
+    def _terms(self) -> Reals:
+        terms: Reals = merged_primitives(self.wavefunction).from_basis @ self._coefficients
         terms.setflags(write=False)  # sent to a device once
         return terms
 
@@ -163,11 +177,11 @@ class Orbital(Field):
         value, terms = self._sample
         return in_double(target) if terms > _SINGLE_SUFFICES * value else target
 
-    def enclosing_box(self, isovalue: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def enclosing_box(self, isovalue: float) -> tuple[Reals, Reals]:
         """Corners of a box outside which the orbital is guaranteed to be smaller in magnitude, in bohr."""
         return enclosing_box(self._envelopes, isovalue)
 
-    def is_enclosed(self, low: NDArray[np.float64], high: NDArray[np.float64], isovalue: float) -> bool:
+    def is_enclosed(self, low: Reals, high: Reals, isovalue: float) -> bool:
         """Whether the orbital is proven smaller in magnitude outside a box, as outside `enclosing_box`."""
         return encloses(self._envelopes, isovalue, low, high)
 
@@ -236,13 +250,7 @@ class Orbital(Field):
         separable = all(orbital.kernel in (AUTO, "separable") for orbital in orbitals)
         if len(primitives.exponent) > MANY or len(working) > 1 or not lattice.is_orthogonal or not separable:
             return None
-        expansion = GaussianExpansion(
-            primitives.centre,
-            primitives.exponent,
-            primitives.degree,
-            primitives.first_term,
-            np.stack([orbital._terms for orbital in orbitals], axis=1),
-        )
+        expansion = primitives.with_terms(np.stack([orbital._terms for orbital in orbitals], axis=1))
         tolerances = np.array([orbital._tolerance(target) for orbital in orbitals])
         if all(orbital._is_quick(lattice, target, len(orbitals)) for orbital in orbitals):
             return matrix_product.sums_on_slabs(expansion, lattice, tolerances, working.pop())
@@ -253,11 +261,146 @@ class Orbital(Field):
         module = kernel_for(self.kernel, "points", target)
         in_working_precision = module.at_points(self._prepared(target))
 
-        def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
+        def evaluate(points: Reals) -> NDArray[np.floating]:
             values: NDArray[np.floating] = in_working_precision(points)
             return values.astype(target.dtype, copy=False)
 
         return evaluate
+
+
+_AS_LARGE = 1 - 1e-6
+"""Share of the largest coefficient from which on others count as equally large."""
+
+_SMALLEST = 1e-30
+"""Magnitude below which an orbital has no phase."""
+
+
+def parts_of(spinors: Spinors) -> Reals:
+    """Real and imaginary parts of the components, the largest coefficient real and positive.
+
+    Returns
+    -------
+    ndarray, shape (2 n_components, n_basis, n_orbitals)
+    """
+    flat = spinors.components.reshape(-1, len(spinors))
+    magnitudes = np.abs(flat)
+    first = np.argmax(magnitudes >= _AS_LARGE * magnitudes.max(axis=0), axis=0)
+    largest = np.take_along_axis(flat, first[None], axis=0)[0]
+    turned = spinors.components * (largest.conj() / np.maximum(np.abs(largest), _SMALLEST))
+    return Spinors(turned, spinors.occupations).parts()
+
+
+_PARTS = Derived[Wavefunction](most=1)
+
+
+def _real(wavefunction: Wavefunction) -> Wavefunction:
+    """The parts of all complex orbitals as real ones, those of one orbital next to each other."""
+    spinors = wavefunction.spinors
+    assert spinors is not None  # whoever asks has looked
+
+    def make() -> Wavefunction:
+        columns = parts_of(spinors).transpose(1, 2, 0).reshape(wavefunction.n_basis, -1)
+        return replace(wavefunction, alpha=Orbitals(columns, np.zeros(columns.shape[1])), natural=True, excitations=())
+
+    return _PARTS.of(wavefunction, None, make)
+
+
+@dataclass(frozen=True, eq=False)
+class SpinorOrbital(Orbital):
+    """The magnitude of a complex orbital, a `Field`."""
+
+    @cached_property
+    def parts(self) -> tuple[Orbital | None, ...]:
+        """Real and imaginary part of each component as orbitals; None where one is zero everywhere."""
+        real = _real(self.wavefunction)
+        count = len(real.alpha) // len(self.wavefunction.alpha)
+        there = np.any(real.alpha.coefficients, axis=0).tolist()
+        return tuple(
+            Orbital(real, "alpha", n, self.quantity, kernel=self.kernel) if there[n] else None
+            for n in range(self.index * count, (self.index + 1) * count)
+        )
+
+    @cached_property
+    def _those(self) -> list[Orbital]:
+        return [part for part in self.parts if part is not None]
+
+    @cached_property
+    def _coefficients(self) -> Reals:
+        """Magnitudes over all parts, by which bounds hold for the whole."""
+        real = _real(self.wavefunction)
+        return np.linalg.norm([real.alpha.coefficients[:, part.index] for part in self._those], axis=0)
+
+    @cached_property
+    def _packed_parts(self) -> Reals:
+        real = _real(self.wavefunction)
+        columns = np.stack([real.alpha.coefficients[:, part.index] for part in self._those], axis=1)
+        return packed_shells(real).from_basis @ columns
+
+    @cached_property
+    def _packed(self) -> Reals:
+        return np.linalg.norm(self._packed_parts, axis=1)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Estimate of how far it reaches about each atom."""
+        packed = packed_shells(self.wavefunction)
+        return spread_of(packed, tables_of(packed), self._packed_parts)
+
+    def launches(self, lattice: Lattice, target: Target, together: int = 1) -> bool:
+        """Whether kernels are launched for the values of its parts on a lattice."""
+        return any(part.launches(lattice, target, len(self._those)) for part in self._those)
+
+    def joins(self, other: Field) -> bool:
+        """Never: its own parts are computed together."""
+        return False
+
+    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator:
+        """Evaluator for slabs of any lattice, all parts in one pass where the lattice is orthogonal."""
+        those = self._those
+        joint = those[0].together(those[1:], lattice, target) if len(those) > 1 else None
+        each = [] if joint else [part.on_slabs(lattice, target) for part in those]
+
+        def evaluate(start: int, stop: int, out: Any) -> None:
+            step = PLANES if target.on_host else stop - start
+            home = out if target.on_host else np.empty(out.shape, out.dtype)
+            for first in range(start, stop, step):
+                last = min(first + step, stop)
+                n, plane = last - first, lattice.shape[1:]
+                if joint is not None:
+                    values = _filled(joint, first, last, (len(those) * n, *plane), out.dtype, target)
+                    parts = list(values.reshape(len(those), n, *plane))
+                else:
+                    parts = [_filled(part, first, last, (n, *plane), out.dtype, target) for part in each]
+                home[first - start : last - start] = _magnitude(parts)
+                checkpoint()
+            if not target.on_host:
+                out.from_numpy(home)
+
+        return evaluate
+
+    def at_points(self, target: Target) -> PointEvaluator:
+        """Evaluator for points."""
+        evaluators = [part.at_points(target) for part in self._those]
+        return lambda points: _magnitude([evaluate(points) for evaluate in evaluators])
+
+
+def _filled(
+    evaluate: SlabEvaluator, first: int, last: int, shape: tuple[int, ...], dtype: Any, target: Target
+) -> NDArray[np.floating]:
+    """What an evaluator gives, in a NumPy array."""
+    from taichi_kernels.arrays import allocate
+
+    values: Any = np.empty(shape, dtype) if target.on_host else allocate(shape, dtype)
+    evaluate(first, last, values)
+    return values if target.on_host else values.to_numpy()
+
+
+def _magnitude(parts: list[NDArray[np.floating]]) -> NDArray[np.floating]:
+    with np.errstate(under="ignore"):
+        total = parts[0] * parts[0]
+        for part in parts[1:]:
+            total += part * part
+    return np.sqrt(total, out=total)
 
 
 _RADIAL_TABLES = Derived[RadialTables](most=1)
@@ -310,13 +453,12 @@ def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
 def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:
     frontier, shift, number, spin_letter = match.groups()
     spin: Spin = "beta" if (spin_letter or "a").startswith("b") else "alpha"
-    orbitals = wavefunction.orbitals(spin)
-    of_spin = f" {spin}" if wavefunction.beta is not None else ""
+    orbitals, named_spin = wavefunction.orbitals(spin), of_spin(wavefunction, spin)
     if number is not None:
         index = int(number) - 1
         if not 0 <= index < len(orbitals):
             raise FieldError(
-                f"field {name!r}: the file holds{of_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
+                f"field {name!r}: the file holds{named_spin} orbitals 1 to {len(orbitals)}. Nearest match: "
                 f"{orbital_name(wavefunction, 0 if index < 0 else len(orbitals) - 1, spin)}"
             )
         return numbered(wavefunction, spin, index)
@@ -328,18 +470,18 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
     base = len(occupied) - 1 if frontier == "homo" else len(occupied)
     place = base + int(shift or 0)
     if not 0 <= place < len(order):
-        have = f"{len(occupied)} occupied and {len(unoccupied)} unoccupied{of_spin} orbitals"
+        have = f"{len(occupied)} occupied and {len(unoccupied)} unoccupied{named_spin} orbitals"
         if occupied and unoccupied:
             have += f", homo-{len(occupied) - 1} to lumo+{len(unoccupied) - 1}"
         raise FieldError(f"field {name!r}: there is no such orbital; the file holds {have}")
-    described = f"{name.split(':')[0].upper()}{of_spin} (orbital {order[place] + 1})"
+    described = f"{name.split(':')[0].upper()}{named_spin} (orbital {order[place] + 1})"
     return _orbital(wavefunction, spin, order[place], described)
 
 
 def _named(wavefunction: Wavefunction, name: str) -> Orbital:
     """The orbital that the file calls what stands behind `mo:`, blanks and capital letters aside."""
     text = name.removeprefix("mo:")
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+    spins = wavefunction.spins
     stem, _, ending = text.rpartition(":")
     if stem and ending in ("a", "b", "alpha", "beta"):
         text, spins = stem, ("beta" if ending.startswith("b") else "alpha",)
@@ -355,10 +497,11 @@ def _named(wavefunction: Wavefunction, name: str) -> Orbital:
 
 def numbered(wavefunction: Wavefunction, spin: Spin, index: int) -> Orbital:
     """The orbital at a place in the file, from 0."""
-    return _orbital(wavefunction, spin, index, f"orbital {index + 1}" + _of_spin(wavefunction, spin))
+    return _orbital(wavefunction, spin, index, f"orbital {index + 1}" + of_spin(wavefunction, spin))
 
 
-def _of_spin(wavefunction: Wavefunction, spin: Spin) -> str:
+def of_spin(wavefunction: Wavefunction, spin: Spin) -> str:
+    """What tells orbitals of a spin from those of the other: nothing where both share them."""
     return f" {spin}" if wavefunction.beta is not None else ""
 
 
@@ -369,8 +512,6 @@ def _orbital(wavefunction: Wavefunction, spin: Spin, index: int, quantity: str) 
     quantity += f" {DAMAGED}" if wavefunction.damaged else ""
     if wavefunction.spinors is None:
         return Orbital(wavefunction, spin, index, quantity)
-    from .spinors import SpinorOrbital  # a kind of orbital itself
-
     return SpinorOrbital(wavefunction, spin, index, f"{quantity}, magnitude")
 
 
@@ -379,15 +520,74 @@ def orbital_name(wavefunction: Wavefunction, index: int, spin: Spin = "alpha") -
     return f"mo:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
 
 
+_NUMBERS = re.compile(r"mo:?\s*(\d{1,18})\s*-\s*(\d{1,18})(:\w+)?")
+
+
+def orbital_list(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
+    """The orbitals that a list or a range stands for: `homo,lumo`, `homo-2..lumo+2`, `mo:1-10`, `mo:1-10:beta`.
+
+    None for a text that is neither a list nor a range of orbitals.
+
+    Raises
+    ------
+    FieldError
+        When there is no such orbital, or a range runs downwards or from one spin to another.
+    """
+    items = [item.strip().lower() for item in text.split(",")]
+    if len(items) == 1 and is_orbital_name(items[0]):
+        return None
+    found: dict[str, Orbital] = {}
+    for item in items:
+        orbitals = orbital_range(wavefunction, item)
+        if orbitals is None:
+            return None
+        for orbital in orbitals:
+            found.setdefault(orbital.name, orbital)
+    return list(found.values())
+
+
+def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None:
+    """The orbitals of one range, from its lower end to its upper one; of one name that one; None for anything else.
+
+    `A..B` runs by energy, in the order in which `homo` and `lumo` count, whatever the order of the file; `mo:5-10` by
+    number in the file.
+
+    Raises
+    ------
+    FieldError
+        As for `orbital_list`.
+    """
+    by_number = _NUMBERS.fullmatch(text)
+    if by_number is None:
+        names = [name.strip() for name in text.split("..")]
+    else:
+        names = [f"mo:{number}{by_number[3] or ''}" for number in by_number.groups()[:2]]
+    ends = [orbital for name in names if (orbital := orbital_of(wavefunction, name)) is not None]
+    if len(ends) < len(names) or len(ends) > 2:
+        return None
+    first, last = ends[0], ends[-1]
+    if first.spin != last.spin:
+        raise FieldError(f"field {text!r}: a range runs over orbitals of one spin")
+    if by_number is None:
+        occupied, unoccupied = frontier_order(wavefunction, first.spin, first.spin)
+        order = occupied + unoccupied
+    else:
+        order = list(range(len(wavefunction.orbitals(first.spin))))
+    start, stop = order.index(first.index), order.index(last.index)
+    if start > stop:
+        raise FieldError(f"field {text!r}: a range runs upwards; exchange its ends")
+    named = {orbital.index: orbital for orbital in ends}
+    return [named.get(index) or numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
+
+
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
     """Names of orbitals that a file lacks, each with the reason."""
     occupied, unoccupied = frontier_order(wavefunction, "alpha")
-    of_spin = " alpha" if wavefunction.beta is not None else ""
-    reasons: dict[str, str] = {}
+    alpha, reasons = of_spin(wavefunction, "alpha"), dict[str, str]()
     if reason := why_no_frontier(wavefunction):
         return dict.fromkeys(("homo", "homo-N", "lumo", "lumo+N"), reason)
     if not occupied:
-        reasons |= dict.fromkeys(("homo", "homo-N"), f"the file holds no occupied{of_spin} orbitals")
+        reasons |= dict.fromkeys(("homo", "homo-N"), f"the file holds no occupied{alpha} orbitals")
     if not unoccupied:
-        reasons |= dict.fromkeys(("lumo", "lumo+N"), f"the file holds no unoccupied{of_spin} orbitals")
+        reasons |= dict.fromkeys(("lumo", "lumo+N"), f"the file holds no unoccupied{alpha} orbitals")
     return reasons

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FieldError
 from ..base.watch import patiently
 from ..gaussians.expansion import GaussianExpansion, integrals
@@ -35,9 +36,9 @@ from ..gaussians.products import density_products, transition_products
 from ..model.derived import Derived
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from ._field import References
-from ._sums import SMALL, SumField
-from .density import Weighted
-from .orbital import Orbital
+from ._sums import SumField
+from .density import Weighted, density_field
+from .orbital import Orbital, of_spin
 
 PRIORITY = 30
 GROUP = "Excited states"
@@ -52,7 +53,6 @@ NAMES = (
     ("transition:N", "How the density oscillates on excitation to the Nth excited state (transition density)"),
 )
 
-Reals = NDArray[np.float64]
 
 _WEAK, _FAINT = 1.1, 0.01
 """Oscillator strengths agree that differ by no more than this factor and this number together."""
@@ -209,7 +209,7 @@ def is_forbidden(excitation: Excitation) -> bool:
 def _transition_density(wavefunction: Wavefunction, excitation: Excitation, number: int) -> SumField:
     expansion = transition_density(wavefunction, excitation)
     quantity = _named("transition density", excitation, number) + _remark(excitation, expansion)
-    return SumField((expansion,), quantity, "e bohr^-3", 0.002, expansion, wavefunction.positions, fewest_points=SMALL)
+    return density_field(wavefunction, expansion, quantity, 0.002)
 
 
 def _named(what: str, excitation: Excitation, number: int) -> str:
@@ -246,16 +246,7 @@ def moved_density(wavefunction: Wavefunction, number: int, part: str) -> Gaussia
 def _moved_density(wavefunction: Wavefunction, excitation: Excitation, number: int, part: str) -> SumField:
     expansion = moved_density(wavefunction, number, part)
     what = "change of the density" if part == "change" else f"{part} density"
-    return SumField(
-        (expansion,),
-        _named(what, excitation, number),
-        "e bohr^-3",
-        0.002,
-        expansion,
-        wavefunction.positions,
-        is_difference=part == "change",
-        fewest_points=SMALL,
-    )
+    return density_field(wavefunction, expansion, _named(what, excitation, number), 0.002, part == "change")
 
 
 def natural_transition_orbitals(
@@ -281,7 +272,6 @@ def _natural_orbital(wavefunction: Wavefunction, excitation: Excitation, number:
     if not 1 <= pair <= len(pairs):
         raise FieldError(f"field 'nto:{number}:{part}:{pair}': state {number} has {len(pairs)} pair(s)")
     share, spin, hole, electron = pairs[pair - 1]
-    of_spin = "" if wavefunction.beta is None else f" {spin}"
-    quantity = f"{part} of state {number}, pair {pair}{of_spin} ({100 * share:.0f} %)"
+    quantity = f"{part} of state {number}, pair {pair}{of_spin(wavefunction, spin)} ({100 * share:.0f} %)"
     alone = Orbitals((hole if part == "hole" else electron)[:, None], np.ones(1))
     return Orbital(replace(wavefunction, alpha=alone, beta=None, natural=True, excitations=()), "alpha", 0, quantity)

@@ -17,13 +17,13 @@ import numpy as np
 
 from taichi_kernels.expressions import Value, above, at_least, at_most, cbrt, log1p
 
-from ..gaussians.expansion import derivative
+from ..gaussians.expansion import GaussianExpansion, gradient
 from ..model.wavefunction import Wavefunction
 from ._field import Field, References
-from ._sides import FieldBetween, sides_of
 from ._sums import SumField
 from .density import density_of
-from .derivatives import gradient_of, hessian_of, norm
+from .derivatives import gradient_of, hessian_of, norm, second_derivatives
+from .igm import FieldBetween, sides_of
 
 PRIORITY = 60
 GROUP = "Weak interactions"
@@ -175,13 +175,12 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     sides = sides_of(wavefunction, name, listed) if colon else None
     if sides is not None and wavefunction.promolecule:  # of a large one, what is near
         density = sides.both()
-        gradient = tuple(derivative(density, axis) for axis in range(3))
+        slopes: tuple[GaussianExpansion, ...] = gradient(density)
     else:
-        density, gradient = density_of(wavefunction), gradient_of(wavefunction)
+        density, slopes = density_of(wavefunction), gradient_of(wavefunction)
     if wanted == "nci":
-        pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
         near = sides is not None and wavefunction.promolecule
-        hessian = tuple(derivative(gradient[i], j) for i, j in pairs) if near else hessian_of(wavefunction)
+        hessian = second_derivatives(slopes) if near else hessian_of(wavefunction)
         return SumField(
             (density, *hessian),
             "sign(λ₂)ρ",
@@ -199,7 +198,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         )
     if sides is None:
         return SumField(
-            (density, *gradient),
+            (density, *slopes),
             "reduced density gradient",
             "",
             _SURFACE,
@@ -211,7 +210,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
             absence=_NONE,
         )
     return FieldBetween(
-        (density, *gradient, sides.one, sides.other),
+        (density, *slopes, sides.one, sides.other),
         "reduced density gradient between fragments",
         "",
         _SURFACE,

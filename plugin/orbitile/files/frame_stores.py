@@ -52,7 +52,7 @@ _ADVICE = "the store is damaged, or was made on a larger machine"
 
 
 class FrameStore:
-    """The arrays of a store of frames as they are committed at one moment, to be read.
+    """The arrays of a store of frames, to be read as they were committed when it was opened, or refreshed.
 
     Parameters
     ----------
@@ -76,17 +76,37 @@ class FrameStore:
     """
 
     def __init__(self, path: Path, kind: str, version: int) -> None:
-        zarr = library(path.name)
-        self._path = path
-        heading = read_heading(path)
+        self._path, self._kind, self._version = path, kind, version
+        self._open()
+
+    def _open(self) -> None:
+        zarr = library(self._path.name)
+        self._status = _status_of(self._path)
+        heading = read_heading(self._path)
         self.n_frames = frames_of(heading)
         self.attributes: dict[str, Any] = heading["attributes"][ATTRIBUTE]
-        if self.attributes.get("kind") != kind:
-            raise FileError(f"expected a store of kind {kind!r}, got one of kind {self.attributes.get('kind')!r}")
-        if self.attributes.get("version") != version:
-            raise FileError(f"expected version {version} of the layout, got {self.attributes.get('version')!r}")
-        self._group = zarr.open_group(path, mode="r", use_consolidated=True)
+        for name, expected in (("kind", self._kind), ("version", self._version)):
+            if self.attributes.get(name) != expected:
+                raise FileError(f"expected a store of {name} {expected!r}, got {name} {self.attributes.get(name)!r}")
+        self._group = zarr.open_group(self._path, mode="r", use_consolidated=True)
         self._arrays: dict[str, Any] = {}
+
+    def refresh(self) -> int:
+        """Number of frames that are committed by now; from now on, they can be read.
+
+        Raises
+        ------
+        FileError
+            As for a new one.
+        OSError
+            When there is no store any more.
+        """
+        if _status_of(self._path) != self._status:
+            self._open()
+        return self.n_frames
+
+    def close(self) -> None:
+        """There is nothing open between two frames."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._group
@@ -127,6 +147,7 @@ class FrameStore:
 
     def frame(self, name: str, index: int, region: tuple[slice, ...] = ()) -> NDArray[Any]:
         """What one frame has of an array, or a region of that, whose slices have no steps."""
+        self._reach(index + 1)
         shape = self._array(name).shape[1:]
         parts = list(_all_of(shape))
         for axis, (n, part) in enumerate(zip(shape, region, strict=False)):
@@ -139,11 +160,17 @@ class FrameStore:
 
     def frames(self, name: str, start: int, stop: int) -> NDArray[Any]:
         """What frames have of an array, those from a first one up to another."""
+        self._reach(stop)
         shape = self._array(name).shape[1:]
         # the last axis may be wider than that of frames before
         return self._read(
             name, (slice(start, stop), *_all_of(shape)), (slice(start, stop), *[slice(0, 1)] * len(shape))
         )
+
+    def _reach(self, n_frames: int) -> None:
+        """Refuse to read beyond the frames that are committed by now."""
+        if self.n_frames < n_frames and self.refresh() < n_frames:
+            raise FileError(f"has {self.n_frames} frames")
 
     def _read(self, name: str, selection: tuple[slice, ...], stored: tuple[slice, ...]) -> NDArray[Any]:
         """A region of an array, after a look whether the files of another region are there."""
@@ -221,14 +248,8 @@ def frames_of(heading: Any) -> int:
     return n
 
 
-def status_of(path: Path) -> tuple[int, int, int]:
-    """What changes whenever frames are committed.
-
-    Raises
-    ------
-    OSError
-        When there is no store any more.
-    """
+def _status_of(path: Path) -> tuple[int, int, int]:
+    """What changes whenever frames are committed."""
     found = os.stat(path / HEADING)
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -325,7 +346,7 @@ class FrameStoreWriter:
         for name in self._metadata:
             array = self._group[name]
             if without_shape(json.loads((path / name / HEADING).read_bytes())) != without_shape(self._metadata[name]):
-                raise FileError(f"{name}: the metadata of this array are others than those of the group")
+                raise FileError(f"{name}: the metadata of this array differ from those of the group")
             self._arrays[name] = array.with_config(_CONFIGURATION)
         self._room = min(self._arrays[name].shape[0] for name in self._growing())
 

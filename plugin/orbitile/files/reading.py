@@ -253,4 +253,4 @@ def damage_as_error(path: Path, kind: str, *more: type[Exception]) -> Iterator[N
     except FileError:
         raise
     except damages as error:
-        raise FileError(f"{path.name}: damaged {kind} ({type(error).__name__}: {error})") from error
+        raise FileError(f"{path.name}: damaged {kind} ({type(error).__name__}: {error!s:.200})") from error

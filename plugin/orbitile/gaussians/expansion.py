@@ -7,6 +7,7 @@ Derivatives of such a sum are such sums again, of one degree more.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gamma
@@ -14,18 +15,14 @@ from math import gamma
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.watch import checkpoint
 from ..model.derived import Derived
-from .bisection import all_fallen
-from .packing import polynomial_powers
 
-Reals = NDArray[np.float64]
 Integers = NDArray[np.int32]
 
 _FARTHEST = 120.0
 _HALVINGS = 24
-_TOGETHER = 20_000
-"""Gaussians times points whose polynomials `value_at` holds at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +59,9 @@ class GaussianExpansion:
         """Some of its Gaussians, by a mask or by their indices."""
         indices = np.flatnonzero(which) if which.dtype == np.bool_ else which
         counts = np.diff(self.first_term)[indices]
-        first = starts(counts)
-        terms = np.arange(first[-1]) + np.repeat(self.first_term[indices] - first[:-1], counts)
+        terms = self.terms[runs(self.first_term[indices], counts)]
         return GaussianExpansion(
-            self.centre[indices], self.exponent[indices], self.degree[indices], first, self.terms[terms]
+            self.centre[indices], self.exponent[indices], self.degree[indices], starts(counts), terms
         )
 
     def scaled(self, factor: float) -> GaussianExpansion:
@@ -86,15 +82,35 @@ def origin_of(expansion: GaussianExpansion) -> Origin:
     return expansion.origin or Origin(expansion, (0, 0, 0))
 
 
-def starts(counts: NDArray[np.integer]) -> Integers:
-    """Where each of several runs begins that follow one another, and where the last one ends."""
+@lru_cache
+def polynomial_powers(degree: int) -> tuple[tuple[int, int, int], ...]:
+    """Powers (i, j, k) of the terms of a polynomial, k slowest and i fastest: the order of the lattice kernel."""
+    n = degree
+    return tuple((i, j, k) for k in range(n + 1) for j in range(n - k + 1) for i in range(n - k - j + 1))
+
+
+def starts(counts: NDArray[np.integer] | Sequence[int]) -> Integers:
+    """Where each of several runs begins that follow one another, and where the last one ends; from their lengths."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
-def term_counts(degree: Integers) -> NDArray[np.int64]:
+def runs(first: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers of several runs, one run after the other, from where each begins and how many it has."""
+    return np.arange(int(counts.sum())) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+
+
+def term_counts(degree: NDArray[np.integer]) -> NDArray[np.int64]:
     """Number of polynomial coefficients for each degree."""
     d = degree.astype(np.int64)
     return (d + 1) * (d + 2) * (d + 3) // 6
+
+
+def by_degree(expansion: GaussianExpansion) -> Iterator[tuple[int, Indices, NDArray[np.int64], Reals]]:
+    """Degree by degree, the Gaussians that have it, the powers of its terms, and the terms of each Gaussian."""
+    for degree in np.unique(expansion.degree).tolist():
+        checkpoint()
+        which, powers = np.flatnonzero(expansion.degree == degree), np.array(polynomial_powers(degree))
+        yield degree, which, powers, expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]
 
 
 def concatenated(expansions: list[GaussianExpansion]) -> GaussianExpansion:
@@ -122,10 +138,8 @@ def merged(expansions: list[GaussianExpansion]) -> GaussianExpansion:
     first = np.sort(first)
     degree = whole.degree[first]
     first_term = starts(term_counts(degree))
-    counts = np.diff(whole.first_term)
-    target = np.arange(len(whole.terms)) + np.repeat(first_term[place] - whole.first_term[:-1], counts)
     terms = np.zeros(int(first_term[-1]))
-    np.add.at(terms, target, whole.terms)
+    np.add.at(terms, runs(first_term[place], np.diff(whole.first_term)), whole.terms)
     return GaussianExpansion(whole.centre[first], whole.exponent[first], degree, first_term, terms)
 
 
@@ -141,17 +155,13 @@ def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
     degree = (expansion.degree + 1).astype(np.int32)
     first = starts(term_counts(degree))
     terms = np.zeros((int(first[-1]), *expansion.terms.shape[1:]))
-    for d in np.unique(expansion.degree):
-        checkpoint()
-        which = np.flatnonzero(expansion.degree == d)
-        source, down, up = _derivative_table(int(d), axis)
-        values = expansion.terms[expansion.first_term[which][:, None] + source]
-        shape = (len(which), 1, *(1,) * (expansion.terms.ndim - 1))
-        zeta = expansion.exponent[which].reshape(shape)
-        power = np.array([p[axis] for p in polynomial_powers(int(d))]).reshape((1, -1, *shape[2:]))
+    for d, which, powers, values in by_degree(expansion):
+        down, up = _beside(d, axis)
+        more = (1,) * (expansion.terms.ndim - 1)
+        zeta, power = expansion.exponent[which].reshape((-1, 1, *more)), powers[:, axis].reshape((1, -1, *more))
         begin = first[which][:, None]
         terms[begin + up] -= 2 * zeta * values  # each target is met once by each of the two
-        lowered = np.flatnonzero(power.reshape(-1) > 0)
+        lowered = np.flatnonzero(powers[:, axis])
         if len(lowered):
             terms[begin + down[lowered]] += (power * values)[:, lowered]
     origin = origin_of(expansion)
@@ -161,9 +171,14 @@ def derivative(expansion: GaussianExpansion, axis: int) -> GaussianExpansion:
     )
 
 
+def gradient(expansion: GaussianExpansion) -> tuple[GaussianExpansion, GaussianExpansion, GaussianExpansion]:
+    """The partial derivatives along x, y and z."""
+    return derivative(expansion, 0), derivative(expansion, 1), derivative(expansion, 2)
+
+
 @lru_cache
-def _derivative_table(degree: int, axis: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """For each term of a polynomial: its place, and the places with the power along the axis one lower and higher."""
+def _beside(degree: int, axis: int) -> tuple[Indices, Indices]:
+    """Places of the terms of a polynomial in one of a degree more, the power along an axis one lower and one higher."""
     place = {powers: n for n, powers in enumerate(polynomial_powers(degree + 1))}
 
     def moved(powers: tuple[int, int, int], step: int) -> int:
@@ -171,11 +186,7 @@ def _derivative_table(degree: int, axis: int) -> tuple[NDArray[np.intp], NDArray
         return place.get((i, j, k), 0)
 
     powers = polynomial_powers(degree)
-    return (
-        np.arange(len(powers)),
-        np.array([moved(p, -1) for p in powers], np.intp),
-        np.array([moved(p, 1) for p in powers], np.intp),
-    )
+    return np.array([moved(p, -1) for p in powers], np.intp), np.array([moved(p, 1) for p in powers], np.intp)
 
 
 def largest_magnitudes(expansion: GaussianExpansion) -> Reals:
@@ -184,14 +195,10 @@ def largest_magnitudes(expansion: GaussianExpansion) -> Reals:
     The maximum of :math:`|x|^i e^{-\zeta x^2}` is :math:`(i / (2 e \zeta))^{i/2}`; along three axes they multiply.
     """
     largest = np.zeros(len(expansion))
-    for d in np.unique(expansion.degree):
-        checkpoint()
-        which = np.flatnonzero(expansion.degree == d)
-        powers = np.array(polynomial_powers(int(d)))
+    for _, which, powers, terms in by_degree(expansion):
         factor = np.prod(np.where(powers > 0, (powers / (2 * np.e)) ** (powers / 2), 1.0), axis=1)
-        magnitude = np.abs(expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))])
         size = expansion.exponent[which][:, None] ** (-powers.sum(axis=1) / 2)
-        largest[which] = (magnitude * factor * size).sum(axis=1)
+        largest[which] = (np.abs(terms) * factor * size).sum(axis=1)
     return largest
 
 
@@ -202,16 +209,13 @@ def radial_bounds(expansion: GaussianExpansion) -> Reals:
     """
     highest = int(expansion.degree.max(initial=0))
     bounds = np.zeros((len(expansion), highest + 1))
-    for d in np.unique(expansion.degree):
-        checkpoint()
-        which = np.flatnonzero(expansion.degree == d)
-        powers = np.array(polynomial_powers(int(d)), float)
+    for d, which, powers, terms in by_degree(expansion):
         total = powers.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(powers > 0, powers * np.log(powers), 0).sum(axis=1)
             factor = np.exp(0.5 * (logs - np.where(total > 0, total * np.log(total), 0)))
-        magnitude = np.abs(expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]) * factor
-        for n in range(int(d) + 1):
+        magnitude = np.abs(terms) * factor
+        for n in range(d + 1):
             bounds[which, n] = magnitude[:, total == n].sum(axis=1)
     return bounds
 
@@ -286,17 +290,14 @@ def integrals(density: GaussianExpansion) -> tuple[float, Reals, Reals]:
     From :math:`\int x^n e^{-p x^2} dx = \Gamma(\tfrac{n+1}{2}) / p^{(n+1)/2}` for even n.
     """
     zeroth, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
-    for degree in np.unique(density.degree).tolist():
-        some = density.chosen(density.degree == degree)
-        powers = np.array(polynomial_powers(degree))
-        terms = some.terms.reshape(-1, len(powers))
+    for degree, which, powers, terms in by_degree(density):
         orders = np.arange(degree + 3)
         even = np.array([gamma((n + 1) / 2) * (n % 2 == 0) for n in orders])
-        line = even / some.exponent[:, None] ** ((orders + 1) / 2)  # integral of each power of one coordinate
+        line = even / density.exponent[which, None] ** ((orders + 1) / 2)  # integral of each power of one coordinate
         # by order of the moment: integrals of u^n, of x u^n and of x^2 u^n for x = P + u
         lines = []
         for axis in range(3):
-            at, p = powers[:, axis], some.centre[:, axis, None]
+            at, p = powers[:, axis], density.centre[which, axis, None]
             lines.append((
                 line[:, at], p * line[:, at] + line[:, at + 1],
                 p * p * line[:, at] + 2 * p * line[:, at + 1] + line[:, at + 2],
@@ -312,22 +313,75 @@ def integrals(density: GaussianExpansion) -> tuple[float, Reals, Reals]:
     return zeroth, first, second
 
 
-def value_at(expansion: GaussianExpansion, points: Reals) -> Reals:
-    """Plain sum at a few points, shape (n_points,): for samples and tests, not for pictures."""
-    total = np.zeros(len(points))
-    for d in np.unique(expansion.degree):
-        which = np.flatnonzero(expansion.degree == d)
-        powers = np.array(polynomial_powers(int(d)))
-        terms = expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]
-        size = max(1, _TOGETHER // len(which))
-        for first in range(0, len(points), size):
-            u = points[first : first + size, None].T - expansion.centre[which].T[:, :, None]  # (3, n, points)
-            table = [np.ones_like(u)]
-            for _ in range(int(d)):
-                table.append(table[-1] * u)
-            polynomial = np.zeros(u.shape[1:])
-            for column, (i, j, k) in zip(terms.T, powers.tolist(), strict=True):
-                polynomial += column[:, None] * table[i][0] * table[j][1] * table[k][2]
-            radial = np.exp(-expansion.exponent[which, None] * (u * u).sum(axis=0))
-            total[first : first + size] += (radial * polynomial).sum(axis=0)
-    return total
+HALVINGS = 40
+"""Steps after which a range of a thousand bohr has become one of 1e-9."""
+
+
+def fallen(is_above: Callable[[float], bool], low: float, high: float, *, width: float = -np.inf) -> float:
+    """Where a function that falls from `low` to `high` is no longer above a limit, by bisection.
+
+    Parameters
+    ----------
+    is_above
+        Whether it is above its limit at an argument.
+    low, high
+        It may be above at the lower end, and is taken not to be at the upper one.
+    width
+        The search ends when the range is no wider, and else after `HALVINGS` steps.
+    """
+    for _ in range(HALVINGS):
+        if not high - low > width:
+            break
+        checkpoint()
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_above(middle) else (low, middle)
+    return high
+
+
+def all_fallen(
+    is_above: Callable[[Reals], NDArray[np.bool_]], low: Reals, high: Reals, halvings: int = HALVINGS
+) -> Reals:
+    """The same of many functions at once, shape (n,): `is_above` takes an argument of each."""
+    for _ in range(halvings):
+        checkpoint()
+        middle = (low + high) / 2
+        above = is_above(middle)
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return high
+
+
+def box_outside_which(
+    bound: Callable[[Reals], float],
+    isovalue: float,
+    centre: Reals,
+    *,
+    before: float,
+    beyond: float,
+    width: float = -np.inf,
+) -> tuple[Reals, Reals]:
+    """Corners (bohr) of a box outside which a sum of functions about centres is smaller than an isovalue, guaranteed.
+
+    Beyond a plane every function is at least as far away as its centre is from the plane, so the sum of their bounds at
+    those distances bounds the sum on the whole half-space.
+
+    Parameters
+    ----------
+    bound
+        Takes a distance from each centre, shape (n,), to the sum of what the functions can have there or farther away.
+    isovalue
+        Positive.
+    centre : ndarray, shape (n, 3)
+        In bohr.
+    before, beyond
+        Faces are looked for between these distances before the first and beyond the last centre.
+    width
+        Range in which a face may be found to lie; its far end counts.
+    """
+
+    def face(height: Reals) -> float:
+        """How far the functions reach along an axis on which their centres are at these heights."""
+        low, high = float(height.min()) - before, float(height.max()) + beyond
+        return fallen(lambda plane: bound(plane - height) > isovalue, low, high, width=width)
+
+    lower, upper = (np.array([sign * face(sign * height) for height in centre.T]) for sign in (-1.0, 1.0))
+    return lower, upper

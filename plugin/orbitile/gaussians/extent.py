@@ -1,24 +1,137 @@
-r"""How far an orbital spreads about its atoms, before any of it is evaluated.
+r"""How far an orbital reaches, before any of it is evaluated: rigorous bounds from its primitives, and estimates.
 
-About one atom, with the functions of that atom alone, an orbital is a sum of radial functions times polynomials, and
-its density averaged over all directions follows from a few of them. What atoms add up to where they overlap is not seen
-here: these are estimates, by which lattices are chosen, and not bounds (those are in `bounds`).
+**Bounds.** One shell on one atom, with monomial coefficients c_m and radial part
+:math:`\sum_p d_p e^{-\zeta_p R^2}`, is nowhere larger at distance R or beyond than
+
+.. math::  g(R) = \Big[\sum_m |c_m| \sqrt{i^i j^j k^k / l^l}\Big] \sum_p |d_p| \max_{R' \ge R} R'^l e^{-\zeta_p R'^2}
+
+The first factor bounds the monomials on the unit sphere; the maximum in the second is at
+:math:`\max(R, \sqrt{l / 2\zeta_p})`. g falls monotonically, so distances follow by bisection.
+
+**Estimates.** About one atom, with the functions of that atom alone, an orbital is a sum of radial functions times
+polynomials, and its density averaged over all directions follows from a few of them. What atoms add up to where they
+overlap is not seen here: these are estimates, by which lattices are chosen, and not bounds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..model.conventions import cartesian_powers
+from .expansion import all_fallen, box_outside_which, runs, starts
 from .packing import PackedShells
 
-Reals = NDArray[np.float64]
+_FARTHEST = 1e3
+"""Reaches are looked for up to this distance in bohr; exponents below 1e-4 bohr^-2 are not in use."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShellEnvelopes:
+    """The function g of each shell on each atom.
+
+    Attributes
+    ----------
+    amplitude : ndarray, shape (n_shells,)
+        Bound on the angular factor on the unit sphere; the shells of all atoms in packed order.
+    centre : ndarray, shape (n_shells, 3)
+        Position of the atom of each, in bohr.
+    first_shell : ndarray of int32, shape (n_atoms,)
+        First shell of each packed atom.
+    first : ndarray of int32, shape (n_shells,)
+        First primitive of each shell in the arrays below.
+    shell : ndarray, shape (n_primitives,)
+        Shell of each primitive.
+    exponent, weight, angular_momentum : ndarray, shape (n_primitives,)
+    """
+
+    amplitude: Reals
+    centre: Reals
+    first_shell: NDArray[np.int32]
+    first: NDArray[np.int32]
+    shell: NDArray[np.intp]
+    exponent: Reals
+    weight: Reals
+    angular_momentum: NDArray[np.int32]
+
+    def at(self, distance: Reals) -> Reals:
+        """g of every shell, each at its own distance; both of shape (n_shells,)."""
+        l, zeta = self.angular_momentum, self.exponent
+        radius = np.maximum(np.maximum(distance, 0)[self.shell], np.sqrt(l / (2 * zeta)))
+        value = self.weight * radius**l * np.exp(-zeta * radius**2)
+        return self.amplitude * np.add.reduceat(value, self.first)
+
+
+@lru_cache
+def _largest_on_sphere(angular_momentum: int) -> Reals:
+    l = angular_momentum
+    values = [np.prod([float(p) ** p for p in powers]) / float(l) ** l for powers in cartesian_powers(l)]
+    return np.sqrt(np.array(values))
+
+
+def shell_envelopes(packed: PackedShells, coefficients: Reals) -> ShellEnvelopes:
+    """Envelopes of the shells of one orbital, from its packed Cartesian coefficients, shape (n_coefficients,)."""
+    n_shells = np.diff(packed.basis_first_shell)[packed.atom_basis]
+    shell = runs(packed.basis_first_shell[packed.atom_basis], n_shells)
+    momentum = packed.shell_angular_momentum[shell]
+    tables = [_largest_on_sphere(int(l)) for l in packed.shell_angular_momentum]
+    size = np.array([len(table) for table in tables])
+    weights = np.concatenate(tables)[runs(starts(size)[shell], size[shell])]
+    count = np.diff(packed.shell_first_primitive)[shell]
+    primitive = runs(packed.shell_first_primitive[shell], count)
+    return ShellEnvelopes(
+        amplitude=np.add.reduceat(np.abs(coefficients) * weights, starts(size[shell])[:-1]),
+        centre=np.repeat(packed.atom_position, n_shells, axis=0),
+        first_shell=starts(n_shells)[:-1],
+        first=starts(count)[:-1],
+        shell=np.repeat(np.arange(len(shell)), count),
+        exponent=packed.exponent[primitive],
+        weight=np.abs(packed.contraction[primitive]),
+        angular_momentum=np.repeat(momentum, count),
+    )
+
+
+def shell_reach(envelopes: ShellEnvelopes, tolerance: float) -> Reals:
+    """Distances beyond which leaving out every shell changes the orbital by less than a tolerance in all.
+
+    Returns
+    -------
+    ndarray, shape (n_shells,)
+        In bohr.
+    """
+    n = len(envelopes.amplitude)
+    limit = tolerance / n
+    high = all_fallen(lambda middle: envelopes.at(middle) > limit, np.zeros(n), np.full(n, _FARTHEST))
+    return np.where(envelopes.amplitude > 0, high, 0.0)
+
+
+def enclosing_box(envelopes: ShellEnvelopes, isovalue: float) -> tuple[Reals, Reals]:
+    """Corners (bohr) of a box outside which the orbital is smaller in magnitude than the isovalue, guaranteed."""
+
+    def bound(distance: Reals) -> float:
+        return float(envelopes.at(distance).sum())
+
+    return box_outside_which(bound, isovalue, envelopes.centre, before=_FARTHEST, beyond=_FARTHEST)
+
+
+def encloses(envelopes: ShellEnvelopes, isovalue: float, low: Reals, high: Reals) -> bool:
+    """Whether the bound of `enclosing_box` proves an orbital smaller than an isovalue outside a box (bohr).
+
+    The box has to hold the atoms. Six sums, where the search for a box takes hundreds.
+    """
+    inside = np.all(low <= envelopes.centre) and np.all(envelopes.centre <= high)
+    distances = np.concatenate([(high - envelopes.centre).T, (envelopes.centre - low).T])
+    return bool(inside) and all(float(envelopes.at(distance).sum()) <= isovalue for distance in distances)
+
+
+# ---- estimates
 
 _RATIO = 1.2
-"""Of neighbouring radii."""
+"""Ratio of neighbouring radii."""
 
 _INNERMOST, _OUTERMOST = 0.3, 6.0
 """Radii run from and to these multiples of the widths of the tightest and of the most diffuse primitive of an atom."""
@@ -47,7 +160,7 @@ class RadialTables:
     radii: list[Reals]
     radial: list[Reals]
     angular: list[Reals]
-    first: list[NDArray[np.intp]]
+    first: list[Indices]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +184,7 @@ class Spread:
     density: Reals
     weight: Reals
     radius: Reals
-    atom: NDArray[np.intp]
+    atom: Indices
     position: Reals
 
     def isovalue(self, share: float) -> float:
@@ -86,7 +199,7 @@ class Spread:
         centre, radius = self.position[self.atom[kept]], self.radius[kept, None]
         return (centre - radius).min(axis=0), (centre + radius).max(axis=0)
 
-    def atoms(self, left_out: float) -> NDArray[np.intp]:
+    def atoms(self, left_out: float) -> Indices:
         """Packed atoms with the largest weights, which carry all but a share of the orbital; the largest first."""
         weights = np.bincount(self.atom, self.weight, len(self.position))
         order = np.argsort(-weights)

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.watch import checkpoint
-from .expansion import GaussianExpansion
-from .packing import polynomial_powers
+from .expansion import GaussianExpansion, polynomial_powers
 
 Reals = NDArray[np.float64]
 Numbers = NDArray[np.floating]

@@ -1,4 +1,8 @@
-r"""The far field: distributions gathered as multipoles on sites, and how far from them that is good enough.
+r"""Distributions as Hermite Gaussians, and far away as multipoles on sites: where that is good enough.
+
+Gaussians times polynomials become Hermite Gaussians, the derivatives of a Gaussian with respect to its centre, by
+
+.. math::  x^n e^{-p x^2} = \sum_k \frac{n!}{2^n\, k!\, (n - 2k)!}\, p^{k - n}\, \partial_P^{\,n - 2k} e^{-p x^2}
 
 A Hermite Gaussian :math:`\partial_P^{tuv} e^{-p |r-P|^2}` has the potential of a point multipole wherever its own tail
 does not reach. About a site C, with s = P - C, that is
@@ -32,9 +36,10 @@ from math import factorial, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.watch import checkpoint
+from .expansion import GaussianExpansion, polynomial_powers
 
-Reals = NDArray[np.float64]
 Orders = tuple[tuple[int, int, int], ...]
 
 RADII = np.array([0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 10, 12, 15, 20])
@@ -113,6 +118,81 @@ class FarField:
     bounds: Reals
 
 
+def hermite_terms(n: int) -> list[tuple[int, int]]:
+    r"""Powers n - 2k in the Hermite polynomial of degree n, and their coefficients n! / (k! (n - 2k)!).
+
+    :math:`H_n(x) = \sum_k (-1)^k \frac{n!}{k!\, (n - 2k)!} (2x)^{n - 2k}`
+    """
+    return [(n - 2 * k, factorial(n) // (factorial(k) * factorial(n - 2 * k))) for k in range(n // 2 + 1)]
+
+
+def hermite_coefficients(expansion: GaussianExpansion, degree: int, orders: Orders) -> Reals:
+    """Hermite coefficients of the Gaussians of one degree, shape (n, number of orders).
+
+    Parameters
+    ----------
+    expansion
+        All its Gaussians are of this degree.
+    degree
+        Of the polynomials.
+    orders
+        Orders (t, u, v) of the derivatives, in the order in which the coefficients are wanted.
+    """
+    powers = polynomial_powers(degree)
+    terms = expansion.terms.reshape(-1, len(powers))
+    result = np.zeros((len(expansion), len(orders)))
+    place = {order: n for n, order in enumerate(orders)}
+    for column, (i, j, k) in enumerate(powers):
+        for t, x in hermite_terms(i):
+            for u, y in hermite_terms(j):
+                for v, z in hermite_terms(k):
+                    halves = (i + t + j + u + k + v) // 2
+                    weight = (x / 2**i) * (y / 2**j) * (z / 2**k) * expansion.exponent**-halves
+                    result[:, place[t, u, v]] += weight * terms[:, column]
+    return result
+
+
+def largest_potentials(hermite: Reals, exponent: Reals, orders: Orders) -> Reals:
+    r"""Bound on the magnitude of the potential of each distribution, anywhere; shape (n,).
+
+    Of :math:`R_{tuv} = p^{n/2} \int_0^1 s^n H_t(s x) H_u(s y) H_v(s z) e^{-s^2 r^2} ds`, n = t + u + v, with Cramer's
+    inequality :math:`|H_t(x)| e^{-x^2/2} < 1.0865 \sqrt{2^t t!}`.
+
+    Parameters
+    ----------
+    hermite : ndarray, shape (n, number of orders)
+        Hermite coefficients times 2 pi / exponent.
+    exponent : ndarray, shape (n,)
+    orders
+        Of the coefficients.
+    """
+    bound = np.zeros(len(exponent))
+    for column, order in enumerate(orders):
+        bound += np.abs(hermite[:, column]) * exponent ** (sum(order) / 2) * _largest(order)
+    return bound
+
+
+def _largest(order: tuple[int, int, int]) -> float:
+    t, u, v = order
+    n = t + u + v
+    return 1.0865**3 * sqrt(2.0**n * factorial(t) * factorial(u) * factorial(v)) / (n + 1) if n else 1.0
+
+
+def sum_of_magnitudes(point: Reals, centre: Reals, hermite: Reals, exponent: Reals, orders: Orders) -> float:
+    r"""Sum of the magnitudes of the potentials of all Hermite Gaussians at a point, from above.
+
+    Far from its centre, that of order n is at most :math:`\tfrac12\sqrt{\pi/p}\; n!/R^{n+1}`.
+    """
+    distance = np.maximum(np.sqrt(((point - centre) ** 2).sum(axis=1)), 1e-6)
+    total = 0.0
+    for column, order in enumerate(orders):
+        checkpoint()
+        n = sum(order)
+        far = 0.8863 / np.sqrt(exponent) * factorial(n) / distance ** (n + 1)
+        total += float((np.abs(hermite[:, column]) * np.minimum(exponent ** (n / 2) * _largest(order), far)).sum())
+    return total
+
+
 def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) -> FarField:
     """Gather distributions on the nearest of some sites.
 
@@ -150,12 +230,7 @@ def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) 
         _add_bounds(bounds, class_, offset, key, order)
         _add_moments(moments, class_, sites, edges, order)
     return FarField(
-        sites,
-        order,
-        ordered,
-        ranges,
-        moments.cumsum(axis=1).reshape(-1, _size(order)),
-        bounds.cumsum(axis=1),
+        sites, order, ordered, ranges, moments.cumsum(axis=1).reshape(-1, _size(order)), bounds.cumsum(axis=1)
     )
 
 
@@ -298,10 +373,10 @@ def _log_tail(n: int) -> Reals:
     for t in range(n + 1):
         for u in range(n + 1 - t):
             q = np.zeros(len(v))
-            for i, a in _hermite(t):
-                for j, b in _hermite(u):
-                    for k, c in _hermite(n - t - u):
-                        q += a * b * c * _on_sphere(i, j, k) * v ** (i + j + k)
+            for i, a in hermite_terms(t):
+                for j, b in hermite_terms(u):
+                    for k, c in hermite_terms(n - t - u):
+                        q += float(a * b * c * 2 ** (i + j + k)) * _on_sphere(i, j, k) * v ** (i + j + k)
             largest = np.maximum(largest, q)
     integrand = largest * v**n * np.exp(-(v**2))
     # from above: each step at the larger of its two ends
@@ -311,14 +386,6 @@ def _log_tail(n: int) -> Reals:
     result: Reals = np.log(integral[before])
     # between two entries the logarithm is interpolated: it is concave there or close to it, so take the one before
     return np.append(result[:1], result[:-1])
-
-
-def _hermite(n: int) -> list[tuple[int, float]]:
-    """Powers and magnitudes of the coefficients of the Hermite polynomial of degree n."""
-    return [
-        (n - 2 * k, factorial(n) * 2.0 ** (n - 2 * k) / (factorial(k) * factorial(n - 2 * k)))
-        for k in range(n // 2 + 1)
-    ]
 
 
 def _on_sphere(i: int, j: int, k: int) -> float:

@@ -62,8 +62,8 @@ def checked(wavefunction: Wavefunction) -> Wavefunction:
                 f"{_name(wavefunction)}: its density matrix holds {electrons:.4f} electrons, expected {expected:g}: "
                 "one of its elements is damaged"
             )
-    for spin, orbitals in (("alpha", wavefunction.alpha), ("beta", wavefunction.beta)):
-        if orbitals is None or not len(orbitals):
+    for spin, orbitals in zip(wavefunction.spins, wavefunction.sets, strict=True):
+        if not len(orbitals):
             continue
         label = f"{spin} orbital" if wavefunction.beta is not None else "orbital"
         try:
@@ -100,8 +100,8 @@ def orthonormality_error(wavefunction: Wavefunction) -> float | None:
     if wavefunction.promolecule or wavefunction.overlapping:
         return None
     matrix, worst = own_overlap(wavefunction), 0.0
-    for orbitals in (wavefunction.alpha, wavefunction.beta):
-        if orbitals is not None and len(orbitals):
+    for orbitals in wavefunction.sets:
+        if len(orbitals):
             parts, images = _images(orbitals, matrix)
             products, _ = _products(parts, images, len(orbitals))
             worst = max(worst, float(np.abs(_norms(parts, images) - 1).max()), float(np.abs(products).max()))
@@ -160,8 +160,8 @@ _ONE_PLACE = 0.01
 
 def _check_occupations(wavefunction: Wavefunction) -> None:
     capacity = wavefunction.capacity
-    for label, orbitals in (("orbital", wavefunction.alpha), ("beta orbital", wavefunction.beta)):
-        occupations = np.zeros(0) if orbitals is None else orbitals.occupations
+    for label, orbitals in zip(("orbital", "beta orbital"), wavefunction.sets, strict=False):
+        occupations = orbitals.occupations
         outside = np.flatnonzero((occupations < -_SLACK) | (occupations > capacity + _SLACK))
         if len(outside):
             raise FileError(

@@ -1,9 +1,22 @@
-r"""Overlap of basis functions, screened and vectorised.
+r"""Overlap of basis functions, screened and vectorised, and what follows from overlaps: positions, kinetic energy.
 
 The matrix :math:`S_{\mu\nu} = \langle\phi_\mu|\phi_\nu\rangle` is sparse for large molecules; pairs of shells whose
 Gaussian product is negligible are never formed, so that time and memory grow linearly with the number of atoms. Up to
 2,000 basis functions it is an ordinary array, since that is filled and multiplied several times faster.
 One-dimensional overlaps of primitives follow the recurrence of Obara and Saika (J. Chem. Phys. 1986, 84, 3963).
+
+**Positions.** About its atom A a Cartesian function of angular momentum l becomes, times x, one of l + 1 with the same
+exponents, so that :math:`x\,\phi = (x - A_x)\,\phi + A_x\,\phi` is a combination of functions of an enlarged basis,
+and the integrals of x are overlaps.
+
+**Kinetic energy**, to six digits, without kernels: to check what a file says.
+
+.. math:: T = -\frac12 \sum_{\mu\nu} P_{\mu\nu} \langle\mu|\nabla^2|\nu\rangle
+
+The Laplacian of a function is its second derivative by where its centre is, so each integral is that of an overlap, and
+a central difference gives it: of the basis set with itself, moved by a little along each axis. P is symmetric, so that
+there and back are the same. The step goes with the narrowest function; with `_STEP` truncation and rounding are both
+below one part in a million.
 """
 
 from __future__ import annotations
@@ -12,6 +25,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
@@ -19,14 +33,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.cell import Cell
+from ..base.arrays import Indices, Reals
+from ..base.watch import checkpoint
+from ..model.cell import Cell, molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
+from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Matrix: TypeAlias = "NDArray[np.float64] | csr_matrix"
+Matrix: TypeAlias = "Reals | csr_matrix"
 
 _NEGLIGIBLE_EXPONENT = 37.0
 """Products of Gaussians with a prefactor below exp(-37) = 9e-17 are left out."""
@@ -41,13 +58,13 @@ _NO_CELL = np.empty(0)
 _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
 
-_latest: WeakKeyDictionary[Wavefunction, NDArray[np.float64]] = WeakKeyDictionary()
+_latest: WeakKeyDictionary[Wavefunction, Reals] = WeakKeyDictionary()
 """The overlap of one wavefunction, the last one asked for, where it is dense: a frame that was checked is followed
 next."""
 
 
 _latest_lock = threading.Lock()
-_latest_repeated: dict[tuple[object, ...], NDArray[np.float64]] = {}
+_latest_repeated: dict[tuple[object, ...], Reals] = {}
 """The overlap of one basis set that repeats with a cell, the last one asked for, where it is dense: a file is read with
 the one that it is then checked with."""
 
@@ -86,12 +103,12 @@ def own_overlap(wavefunction: Wavefunction) -> Matrix:
     return made
 
 
-def orbital_norms(
-    shells: Sequence[Shell],
-    positions: NDArray[np.float64],
-    coefficients: NDArray[np.float64],
-    cell: NDArray[np.float64] = _NO_CELL,
-) -> NDArray[np.float64]:
+def dense(matrix: Matrix) -> Reals:
+    """A matrix as an ordinary array, which a large one is not."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray(), np.float64)
+
+
+def orbital_norms(shells: Sequence[Shell], positions: Reals, coefficients: Reals, cell: Reals = _NO_CELL) -> Reals:
     """Norms <psi|psi> of orbitals, shape (n_orbitals,), from coefficients of shape (n_basis, n_orbitals).
 
     With the vectors of a cell, shape (3, 3), those within one cell of orbitals that repeat with it.
@@ -100,7 +117,7 @@ def orbital_norms(
     return np.einsum("ij,ij->j", coefficients, matrix @ coefficients)
 
 
-def contraction_norms(shells: Sequence[Shell]) -> NDArray[np.float64]:
+def contraction_norms(shells: Sequence[Shell]) -> Reals:
     """Norms of the functions of each shell, shape (n_shells,): 1 where the contraction is normalised."""
     norms = np.empty(len(shells))
     for n, shell in enumerate(shells):
@@ -110,15 +127,13 @@ def contraction_norms(shells: Sequence[Shell]) -> NDArray[np.float64]:
     return norms
 
 
-def inverse_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def inverse_root(gram: Reals) -> Reals:
     """G^(-1/2) of a positive definite matrix: C G^(-1/2) is orthonormal where G is C^T S C."""
     values, axes = np.linalg.eigh(gram)
     return (axes / np.sqrt(np.maximum(values, np.finfo(float).tiny))) @ axes.T
 
 
-def shell_overlap(
-    bra: Sequence[Shell], bra_positions: NDArray[np.float64], ket: Sequence[Shell], ket_positions: NDArray[np.float64]
-) -> Matrix:
+def shell_overlap(bra: Sequence[Shell], bra_positions: Reals, ket: Sequence[Shell], ket_positions: Reals) -> Matrix:
     """Overlap of the functions of two lists of shells, sparse if it is large; positions in bohr, (n_atoms, 3)."""
     same = bra is ket and bra_positions is ket_positions
     left = _ShellTable(bra, bra_positions)
@@ -153,11 +168,7 @@ def _matrix(left: _ShellTable, right: _ShellTable, same: bool) -> Matrix:
 
 
 def repeated_overlap(
-    bra: Sequence[Shell],
-    bra_positions: NDArray[np.float64],
-    ket: Sequence[Shell],
-    ket_positions: NDArray[np.float64],
-    vectors: NDArray[np.float64],
+    bra: Sequence[Shell], bra_positions: Reals, ket: Sequence[Shell], ket_positions: Reals, vectors: Reals
 ) -> Matrix:
     """Overlap of functions with others that repeat with a cell; `shell_overlap` where there is no cell.
 
@@ -192,11 +203,7 @@ def repeated_overlap(
 
 
 def _repeated(
-    bra: Sequence[Shell],
-    bra_positions: NDArray[np.float64],
-    ket: Sequence[Shell],
-    ket_positions: NDArray[np.float64],
-    vectors: NDArray[np.float64],
+    bra: Sequence[Shell], bra_positions: Reals, ket: Sequence[Shell], ket_positions: Reals, vectors: Reals
 ) -> Matrix:
     cell = Cell(np.zeros(3), vectors)
     # where a function is does not matter when it repeats; near each other, few images are met
@@ -216,15 +223,13 @@ def _repeated(
     return total
 
 
-def _is_ahead(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _is_ahead(steps: Reals) -> NDArray[np.bool_]:
     """One of each pair of opposite translations, by numbers of cells along each vector, shape (n, 3)."""
     x, y, z = steps.T
     return (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & (z > 0))))
 
 
-def _entries(
-    left: _ShellTable, right: _ShellTable, same: bool
-) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]]:
+def _entries(left: _ShellTable, right: _ShellTable, same: bool) -> Iterator[tuple[Indices, Indices, Reals]]:
     """Rows, columns and blocks of shell pairs, shape (n, functions of a, functions of b); each pair once if `same`."""
     near = _near_atoms(left, right)
     for kind_a, class_a in left.classes.items():
@@ -251,9 +256,7 @@ class _Class:
     Coefficients include the normalisation of the radial parts.
     """
 
-    def __init__(
-        self, shells: Sequence[Shell], first_function: NDArray[np.intp], positions: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, shells: Sequence[Shell], first_function: Indices, positions: Reals) -> None:
         atoms = np.array([shell.atom for shell in shells])
         order = np.argsort(atoms, kind="stable")
         ordered = [shells[n] for n in order]
@@ -269,7 +272,7 @@ class _Class:
         """Shells of each atom."""
         self.first = np.cumsum(self.count) - self.count
 
-    def moved(self, shift: NDArray[np.float64]) -> _Class:
+    def moved(self, shift: Reals) -> _Class:
         """The same shells at places that are shifted, in bohr."""
         other = copy(self)
         other.centres = self.centres + shift
@@ -279,7 +282,7 @@ class _Class:
 class _ShellTable:
     """Shells by class, and what is needed of the atoms to find near pairs."""
 
-    def __init__(self, shells: Sequence[Shell], positions: NDArray[np.float64]) -> None:
+    def __init__(self, shells: Sequence[Shell], positions: Reals) -> None:
         sizes = np.array([shell.n_functions for shell in shells])
         ends = np.cumsum(sizes)
         self.n_functions = int(ends[-1])
@@ -297,7 +300,7 @@ class _ShellTable:
                 self.smallest_exponent, np.repeat(np.arange(len(positions)), class_.count), class_.smallest_exponent
             )
 
-    def moved(self, shift: NDArray[np.float64]) -> _ShellTable:
+    def moved(self, shift: Reals) -> _ShellTable:
         """The same shells on atoms that are shifted, in bohr."""
         other = copy(self)
         other.positions = self.positions + shift
@@ -305,9 +308,7 @@ class _ShellTable:
         return other
 
 
-def _near_atoms(
-    left: _ShellTable, right: _ShellTable
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def _near_atoms(left: _ShellTable, right: _ShellTable) -> tuple[Indices, Indices, Reals]:
     """Pairs of atoms whose most diffuse functions overlap: indices, and squares of distances."""
     from scipy.spatial import cKDTree
 
@@ -321,9 +322,7 @@ def _near_atoms(
     return i, j, np.sum((left.positions[i] - right.positions[j]) ** 2, axis=1)
 
 
-def _near_pairs(
-    left: _Class, right: _Class, i: NDArray[np.intp], j: NDArray[np.intp], squares: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _near_pairs(left: _Class, right: _Class, i: Indices, j: Indices, squares: Reals) -> tuple[Indices, Indices]:
     """Pairs of shells of two classes whose product is not negligible, on pairs of atoms."""
     count = left.count[i] * right.count[j]
     pair = np.repeat(np.arange(len(i)), count)
@@ -337,13 +336,13 @@ def _near_pairs(
 
 
 @lru_cache
-def _to_functions(angular_momentum: int, pure: bool) -> NDArray[np.float64]:
+def _to_functions(angular_momentum: int, pure: bool) -> Reals:
     """Basis functions of a shell in terms of plain monomials: rows functions, columns monomials."""
     norms = np.array([angular_normalization(powers) for powers in cartesian_powers(angular_momentum)])
     return pure_from_cartesian(angular_momentum) * norms if pure else np.diag(norms)
 
 
-def _blocks(left: _Class, a: NDArray[np.intp], right: _Class, b: NDArray[np.intp]) -> NDArray[np.float64]:
+def _blocks(left: _Class, a: Indices, right: _Class, b: Indices) -> Reals:
     """Overlaps of the functions of shell a[n] with those of shell b[n], shape (n, functions of a, functions of b)."""
     # by pairs of primitives: (n, primitives of a, primitives of b)
     alpha, beta = left.exponents[a][:, :, None], right.exponents[b][:, None, :]
@@ -365,14 +364,7 @@ def _blocks(left: _Class, a: NDArray[np.intp], right: _Class, b: NDArray[np.intp
     return _to_functions(la, left.pure) @ block @ _to_functions(lb, right.pure).T
 
 
-def _one_dimensional(
-    la: int,
-    lb: int,
-    alpha: NDArray[np.float64],
-    beta: NDArray[np.float64],
-    total: NDArray[np.float64],
-    separation: NDArray[np.float64],
-) -> list[list[NDArray[np.float64]]]:
+def _one_dimensional(la: int, lb: int, alpha: Reals, beta: Reals, total: Reals, separation: Reals) -> list[list[Reals]]:
     """Table [i][j] of overlaps of x_a^i and x_b^j under a Gaussian product, relative to that of i = j = 0."""
     from_a, from_b = -beta / total * separation, alpha / total * separation
     half = 0.5 / total
@@ -394,3 +386,149 @@ def _one_dimensional(
                     value = value + (j - 1) * half * table[0][j - 2]
             table[i][j] = value
     return table
+
+
+@dataclass(frozen=True, eq=False)
+class Enlarged:
+    """A basis, and what is needed to multiply its functions by x, y and z.
+
+    Attributes
+    ----------
+    shells : tuple of Shell
+        The shells of the molecule, and behind them those of l + 1.
+    times : tuple of scipy.sparse.csr_matrix, shape (n_enlarged, n_basis)
+        Take coefficients of a function to those of x, y and z times it, in bohr.
+    """
+
+    shells: tuple[Shell, ...]
+    times: tuple[csr_matrix, csr_matrix, csr_matrix]
+
+
+_ENLARGED = Derived[Enlarged](most=1)
+
+
+def enlarged(wavefunction: Wavefunction) -> Enlarged:
+    """The basis of a wavefunction, enlarged; kept with it."""
+    return _ENLARGED.of(wavefunction, None, lambda: _enlarged(wavefunction))
+
+
+def position_integrals(wavefunction: Wavefunction, orbitals: Reals) -> Reals:
+    """Elements of x, y and z between orbitals, in bohr.
+
+    Parameters
+    ----------
+    wavefunction
+        Whose basis functions the orbitals are made of.
+    orbitals : ndarray, shape (n_basis, n)
+
+    Returns
+    -------
+    ndarray, shape (3, n, n)
+
+    Raises
+    ------
+    OrbitileError
+        For a periodic system.
+    """
+    molecules_only(wavefunction, "positions of orbitals", "where an orbital that repeats is has no meaning")
+    basis = enlarged(wavefunction)
+    positions = wavefunction.positions
+    image = shell_overlap(basis.shells, positions, wavefunction.shells, positions) @ orbitals
+    elements = np.empty((3, orbitals.shape[1], orbitals.shape[1]))
+    for element, times in zip(elements, basis.times, strict=True):
+        checkpoint()
+        product = (times @ orbitals).T @ image
+        element[:] = 0.5 * (product + product.T)
+    return elements
+
+
+def centres_and_spreads(wavefunction: Wavefunction, orbitals: Reals) -> tuple[Reals, Reals]:
+    r"""Centres of orbitals and their spreads, :math:`\sqrt{\langle r^2\rangle - \langle r\rangle^2}`.
+
+    Parameters
+    ----------
+    wavefunction, orbitals
+        As for `position_integrals`.
+
+    Returns
+    -------
+    centres : ndarray, shape (n, 3)
+        In bohr.
+    spreads : ndarray, shape (n,)
+        In bohr.
+    """
+    basis = enlarged(wavefunction)
+    overlap: Matrix = shell_overlap(basis.shells, wavefunction.positions, basis.shells, wavefunction.positions)
+    image = overlap[:, : wavefunction.n_basis] @ orbitals
+    centres = np.empty((orbitals.shape[1], 3))
+    squares = np.zeros(orbitals.shape[1])
+    for axis, times in enumerate(basis.times):
+        checkpoint()
+        moved = times @ orbitals
+        centres[:, axis] = np.einsum("mi,mi->i", moved, image)
+        # about the centre at once: two large numbers would cancel far from the origin
+        moved[: wavefunction.n_basis] -= orbitals * centres[:, axis]
+        squares += np.einsum("mi,mi->i", moved, overlap @ moved)
+    return centres, np.sqrt(np.maximum(squares, 0.0))
+
+
+def _enlarged(wavefunction: Wavefunction) -> Enlarged:
+    from scipy.sparse import coo_matrix
+
+    shells = wavefunction.shells
+    raised = tuple(_raised(shell) for shell in shells)
+    n_basis = wavefunction.n_basis
+    n_all = n_basis + sum(shell.n_functions for shell in raised)
+    times = []
+    for axis in range(3):
+        rows, columns, values = [np.arange(n_basis)], [np.arange(n_basis)], [np.zeros(n_basis)]
+        first, first_raised = 0, n_basis
+        for shell, higher in zip(shells, raised, strict=True):
+            block = _multiplication(shell.angular_momentum, shell.pure, axis)
+            row, column = np.nonzero(block)
+            rows.append(first_raised + row)
+            columns.append(first + column)
+            values.append(block[row, column])
+            values[0][first : first + shell.n_functions] = wavefunction.positions[shell.atom, axis]
+            first, first_raised = first + shell.n_functions, first_raised + higher.n_functions
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        times.append(coo_matrix(entries, shape=(n_all, n_basis)).tocsr())
+    return Enlarged((*shells, *raised), (times[0], times[1], times[2]))
+
+
+def _raised(shell: Shell) -> Shell:
+    """Cartesian functions of l + 1 whose radial part is that of the shell."""
+    l = shell.angular_momentum
+    ratio = radial_normalization(shell.exponents, l) / radial_normalization(shell.exponents, l + 1)
+    return Shell(shell.atom, l + 1, False, shell.exponents, shell.coefficients * ratio)
+
+
+@lru_cache(maxsize=64)
+def _multiplication(angular_momentum: int, pure: bool, axis: int) -> Reals:
+    """Matrix that takes the functions of a shell to those of l + 1 when they are multiplied by x - A_x."""
+    higher = {powers: n for n, powers in enumerate(cartesian_powers(angular_momentum + 1))}
+    block = np.zeros((len(higher), len(cartesian_powers(angular_momentum))))
+    for column, powers in enumerate(cartesian_powers(angular_momentum)):
+        i, j, k = (power + (axis == n) for n, power in enumerate(powers))
+        ratio = angular_normalization(powers) / angular_normalization((i, j, k))
+        block[higher[i, j, k], column] = ratio
+    return block @ pure_from_cartesian(angular_momentum).T if pure else block
+
+
+_STEP = 2e-3
+"""Of the displacement, in widths (inverse roots of the exponent) of the narrowest function."""
+
+
+def kinetic_energy(wavefunction: Wavefunction) -> float:
+    """Kinetic energy of the electrons in real orbitals by their occupations, in hartree."""
+    density = np.sum([(o.coefficients * o.occupations) @ o.coefficients.T for o in wavefunction.sets], axis=0)
+    shells, positions = wavefunction.shells, wavefunction.positions
+    step = _STEP / np.sqrt(max(shell.exponents.max() for shell in shells))
+    traces = [_trace(density, shell_overlap(shells, positions, shells, positions + step * axis)) for axis in np.eye(3)]
+    return float((3 * _trace(density, own_overlap(wavefunction)) - sum(traces)) / step**2)
+
+
+def _trace(density: Reals, matrix: Matrix) -> float:
+    """Trace of the product of a symmetric matrix and another one, which may be sparse."""
+    product = matrix * density if isinstance(matrix, np.ndarray) else matrix.multiply(density)
+    return float(product.sum())

@@ -38,24 +38,25 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.cell import cell_of
+from ..base.arrays import Reals
+from ..model.cell import Cell, cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
 from ..model.derived import Derived
 from ..model.wavefunction import Basis, Shell, Wavefunction
-from .block_matrix import block_matrix, starts_of
+from .expansion import GaussianExpansion, polynomial_powers, runs, starts, term_counts
+from .periodic import TOLERANCE, images_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Integers = NDArray[np.int32]
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,10 @@ class MergedPrimitives:
     first_term: Integers
     from_basis: csr_matrix
 
+    def with_terms(self, terms: Reals) -> GaussianExpansion:
+        """The sum of its Gaussians with some polynomial coefficients, such as those of an orbital."""
+        return GaussianExpansion(self.centre, self.exponent, self.degree, self.first_term, terms)
+
     def largest(self, terms: Reals) -> tuple[float, float]:
         """Largest magnitude of an orbital about the atoms, and that of the sum of the magnitudes of its terms.
 
@@ -152,10 +157,8 @@ class MergedPrimitives:
         square = np.einsum("nd,nd->n", away, away)
         # the primitives of an atom, one after the other, for each pair with the atom
         of_atom, count = np.argsort(atom_of, kind="stable"), np.bincount(atom_of)
-        first = np.cumsum(count) - count
-        ends = np.cumsum(count[atom])
         pair = np.repeat(np.arange(len(atom)), count[atom])
-        primitive = of_atom[np.arange(ends[-1]) - np.repeat(ends - count[atom] - first[atom], count[atom])]
+        primitive = of_atom[runs(starts(count)[atom], count[atom])]
         power = self.exponent[primitive] * square[pair]
         counts = power < 30
         pair, primitive = pair[counts], primitive[counts]
@@ -214,13 +217,6 @@ _FEW = 200
 
 _NEARBY = 15.0
 """Reach of the sampler in bohr: sums of diffuse functions that cancel must be seen whole."""
-
-
-@lru_cache
-def polynomial_powers(degree: int) -> tuple[tuple[int, int, int], ...]:
-    """Powers (i, j, k) of the terms of a polynomial, k slowest and i fastest: the order of the lattice kernel."""
-    n = degree
-    return tuple((i, j, k) for k in range(n + 1) for j in range(n - k + 1) for i in range(n - k - j + 1))
 
 
 @dataclass(frozen=True)
@@ -282,9 +278,7 @@ def _pack(wavefunction: Wavefunction | Basis) -> tuple[PackedShells, MergedPrimi
         plan = _plan_of(wavefunction.shells)
         packed, merged = plan.at(wavefunction.positions)
         if isinstance(wavefunction, Wavefunction) and (cell := cell_of(wavefunction)) is not None:
-            from .periodic import with_images  # which is made of what this module has
-
-            packed, merged = with_images(wavefunction, cell, packed, merged, plan.n_exponents)
+            packed, merged = _with_images(wavefunction, cell, packed, merged, plan.n_exponents)
         return packed, merged, plan
 
     return _PACKED.of(wavefunction, None, make)
@@ -334,23 +328,23 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
     packed = PackedShells(
         atom_position=nowhere,
         atom_basis=np.array([basis_of[atom] for atom in atoms], np.int32),
-        atom_first_coefficient=starts_of([basis.packed_block.shape[0] for basis in chosen])[:-1],
-        basis_first_shell=starts_of([len(basis.shells) for basis in bases]),
+        atom_first_coefficient=starts([basis.packed_block.shape[0] for basis in chosen])[:-1],
+        basis_first_shell=starts([len(basis.shells) for basis in bases]),
         shell_angular_momentum=np.array([shell.angular_momentum for shell in all_shells], np.int32),
-        shell_first_primitive=starts_of([len(shell.exponents) for shell in all_shells]),
+        shell_first_primitive=starts([len(shell.exponents) for shell in all_shells]),
         exponent=np.concatenate([shell.exponents for shell in all_shells]),
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
         ),
-        from_basis=block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
+        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
     )
     degree = np.concatenate([basis.degrees for basis in chosen])
     merged = MergedPrimitives(
         centre=np.repeat(nowhere, n_exponents, axis=0),
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
-        first_term=starts_of([len(polynomial_powers(int(n))) for n in degree]),
-        from_basis=block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
+        first_term=starts(term_counts(degree)),
+        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
     return _Plan(packed, merged, atoms, n_exponents)
 
@@ -364,7 +358,7 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
         for exponent in shell.exponents:
             n = index_of[float(exponent)]
             degrees[n] = max(degrees[n], shell.angular_momentum)
-    first_term = starts_of([len(polynomial_powers(int(degree))) for degree in degrees])
+    first_term = starts(term_counts(degrees))
     rows = [
         {powers: int(start) + n for n, powers in enumerate(polynomial_powers(int(degree)))}
         for start, degree in zip(first_term, degrees, strict=False)
@@ -390,3 +384,64 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
         row += len(powers)
         column += shell.n_functions
     return _AtomBasis(shells, exponents, degrees, packed_block, merged_block)
+
+
+def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_columns: int) -> csr_matrix:
+    """Sparse matrix with the blocks below each other, each in the columns given for it."""
+    from scipy.sparse import csr_matrix
+
+    values, indices, counts = [], [], []
+    for block, column in zip(blocks, columns, strict=True):
+        i, j = block.nonzero()
+        values.append(block[i, j])
+        indices.append(column[j])
+        counts.append(np.bincount(i, minlength=len(block)))
+    first = starts(np.concatenate(counts))
+    return csr_matrix((np.concatenate(values), np.concatenate(indices), first), shape=(len(first) - 1, n_columns))
+
+
+def _with_images(
+    wavefunction: Wavefunction, cell: Cell, packed: PackedShells, merged: MergedPrimitives, n_primitives: list[int]
+) -> tuple[PackedShells, MergedPrimitives]:
+    """Both forms of a basis set with the images of its functions that matter in the cell.
+
+    Parameters
+    ----------
+    wavefunction
+        The largest coefficients of its orbitals tell how large a function may become.
+    cell
+        Where its orbitals are to be evaluated.
+    packed, merged
+        The forms of the basis set itself.
+    n_primitives
+        Merged primitives of each packed atom.
+    """
+    largest = np.max([np.abs(some.coefficients).max(axis=1) for some in wavefunction.sets if len(some)], axis=0)
+    terms = abs(merged.from_basis) @ largest
+    which, centre = images_of(merged.with_terms(terms), cell, TOLERANCE)
+    counts = np.diff(merged.first_term)
+    primitives = MergedPrimitives(
+        centre=centre,
+        exponent=merged.exponent[which],
+        degree=merged.degree[which],
+        first_term=starts(counts[which]),
+        from_basis=merged.from_basis[runs(merged.first_term[which], counts[which])],
+    )
+    # an atom goes with each of its primitives
+    of_primitive = np.repeat(np.arange(len(n_primitives)), n_primitives)[which]
+    shift = np.rint((centre - packed.atom_position[of_primitive]) @ np.linalg.inv(cell.vectors))
+    rows = np.unique(np.column_stack([of_primitive, shift.astype(np.int64)]), axis=0)
+    atom = rows[:, 0]
+    size = np.diff([*packed.atom_first_coefficient, packed.from_basis.shape[0]])
+    shells = PackedShells(
+        atom_position=packed.atom_position[atom] + rows[:, 1:] @ cell.vectors,
+        atom_basis=packed.atom_basis[atom],
+        atom_first_coefficient=starts(size[atom])[:-1],
+        basis_first_shell=packed.basis_first_shell,
+        shell_angular_momentum=packed.shell_angular_momentum,
+        shell_first_primitive=packed.shell_first_primitive,
+        exponent=packed.exponent,
+        contraction=packed.contraction,
+        from_basis=packed.from_basis[runs(packed.atom_first_coefficient[atom], size[atom])],
+    )
+    return shells, primitives

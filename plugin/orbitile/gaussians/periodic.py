@@ -19,18 +19,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import OrbitileError
 from ..base.watch import checkpoint
 from ..model.cell import Cell
-from ..model.wavefunction import Wavefunction
-from .block_matrix import starts_of
 from .expansion import GaussianExpansion, radial_bounds, reach
-from .packing import MergedPrimitives, PackedShells
-
-Reals = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 TOLERANCE = 1e-11
 """Bound, in bohr^-3/2, on what all images that are left out add up to in an orbital."""
@@ -116,58 +110,3 @@ def unfolded(expansion: GaussianExpansion, cell: Cell | None, tolerance: float) 
         return expansion
     which, centre = images_of(expansion, cell, tolerance)
     return replace(expansion.chosen(which), centre=centre)
-
-
-def with_images(
-    wavefunction: Wavefunction, cell: Cell, packed: PackedShells, merged: MergedPrimitives, n_primitives: list[int]
-) -> tuple[PackedShells, MergedPrimitives]:
-    """Both forms of a basis set with the images of its functions that matter in the cell.
-
-    Parameters
-    ----------
-    wavefunction
-        The largest coefficients of its orbitals tell how large a function may become.
-    cell
-        Where its orbitals are to be evaluated.
-    packed, merged
-        The forms of the basis set itself.
-    n_primitives
-        Merged primitives of each packed atom.
-    """
-    orbitals = [wavefunction.alpha] if wavefunction.beta is None else [wavefunction.alpha, wavefunction.beta]
-    largest = np.max([np.abs(some.coefficients).max(axis=1) for some in orbitals if len(some)], axis=0)
-    terms = abs(merged.from_basis) @ largest
-    expansion = GaussianExpansion(merged.centre, merged.exponent, merged.degree, merged.first_term, terms)
-    which, centre = images_of(expansion, cell, TOLERANCE)
-    counts = np.diff(merged.first_term)
-    primitives = MergedPrimitives(
-        centre=centre,
-        exponent=merged.exponent[which],
-        degree=merged.degree[which],
-        first_term=starts_of(counts[which].tolist()),
-        from_basis=merged.from_basis[_runs(merged.first_term[which], counts[which])],
-    )
-    # an atom goes with each of its primitives
-    of_primitive = np.repeat(np.arange(len(n_primitives)), n_primitives)[which]
-    shift = np.rint((centre - packed.atom_position[of_primitive]) @ np.linalg.inv(cell.vectors))
-    rows = np.unique(np.column_stack([of_primitive, shift.astype(np.int64)]), axis=0)
-    atom = rows[:, 0]
-    size = np.diff([*packed.atom_first_coefficient, packed.from_basis.shape[0]])
-    shells = PackedShells(
-        atom_position=packed.atom_position[atom] + rows[:, 1:] @ cell.vectors,
-        atom_basis=packed.atom_basis[atom],
-        atom_first_coefficient=starts_of(size[atom].tolist())[:-1],
-        basis_first_shell=packed.basis_first_shell,
-        shell_angular_momentum=packed.shell_angular_momentum,
-        shell_first_primitive=packed.shell_first_primitive,
-        exponent=packed.exponent,
-        contraction=packed.contraction,
-        from_basis=packed.from_basis[_runs(packed.atom_first_coefficient[atom], size[atom])],
-    )
-    return shells, primitives
-
-
-def _runs(first: NDArray[np.integer], counts: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The numbers of several runs, one run after the other."""
-    ends = np.cumsum(counts)
-    return np.arange(int(ends[-1])) + np.repeat(first - ends + counts, counts)

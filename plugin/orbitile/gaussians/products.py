@@ -20,23 +20,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.watch import checkpoint, patiently
 from ..model.cell import Cell, cell_of
 from ..model.wavefunction import Wavefunction
-from .expansion import GaussianExpansion, concatenated, derivative, largest_magnitudes, starts, term_counts
-from .packing import MergedPrimitives, polynomial_powers, primitives_of_one_cell
+from .expansion import (
+    GaussianExpansion,
+    concatenated,
+    gradient,
+    largest_magnitudes,
+    polynomial_powers,
+    starts,
+    term_counts,
+)
+from .packing import primitives_of_one_cell
 from .periodic import images_of, unfolded
-
-Reals = NDArray[np.float64]
 
 TOLERANCE = 1e-11
 """Bound, in e bohr^-3, on what all the products that are left out would add up to at any point."""
 
-_SHARE = 0.8
+SHARE = 0.8
 """Share of the decay between the centres that the first look at a pair makes use of; the rest pays for polynomials."""
 
 _ROWS = 1 << 23
@@ -75,12 +83,10 @@ def density_products(
     """
     primitives = primitives_of_one_cell(wavefunction)
     left: Reals = primitives.from_basis @ coefficients
-    return _products(_as_expansion(primitives, left), [(left * occupations, left)], tolerance, cell_of(wavefunction))
+    return _products(primitives.with_terms(left), [(left * occupations, left)], tolerance, cell_of(wavefunction))
 
 
-def transition_products(
-    wavefunction: Wavefunction, left: Reals, right: Reals, tolerance: float = TOLERANCE
-) -> GaussianExpansion:
+def transition_products(wavefunction: Wavefunction, left: Reals, right: Reals) -> GaussianExpansion:
     r"""A sum of products of different orbitals, :math:`\sum_k l_k(r)\, r_k(r)`.
 
     Parameters
@@ -89,14 +95,12 @@ def transition_products(
         Its atoms and basis set.
     left, right : ndarray, shape (n_basis, n_products)
         Coefficients of the two orbitals of each product.
-    tolerance
-        As for `density_products`.
     """
     primitives = primitives_of_one_cell(wavefunction)
     first, second = (np.asarray(primitives.from_basis @ coefficients) for coefficients in (left, right))
     # half of each order: pairs of primitives are visited once, and taken for both
     factors = [(0.5 * first, second), (0.5 * second, first)]
-    return _products(_as_expansion(primitives, first), factors, tolerance, cell_of(wavefunction))
+    return _products(primitives.with_terms(first), factors, TOLERANCE, cell_of(wavefunction))
 
 
 def kinetic_products(
@@ -107,16 +111,9 @@ def kinetic_products(
     Parameters and result as for `density_products`, in hartree bohr^-3.
     """
     primitives = primitives_of_one_cell(wavefunction)
-    orbitals = _as_expansion(primitives, primitives.from_basis @ coefficients)
-    gradient = [derivative(orbitals, axis) for axis in range(3)]
-    factors = [(0.5 * d.terms * occupations, d.terms) for d in gradient]
-    return _products(gradient[0], factors, tolerance, cell_of(wavefunction))
-
-
-def _as_expansion(primitives: MergedPrimitives, terms: Reals) -> GaussianExpansion:
-    return GaussianExpansion(
-        primitives.centre, primitives.exponent, primitives.degree, primitives.first_term, np.asarray(terms)
-    )
+    slopes = gradient(primitives.with_terms(np.asarray(primitives.from_basis @ coefficients)))
+    factors = [(0.5 * slope.terms * occupations, slope.terms) for slope in slopes]
+    return _products(slopes[0], factors, tolerance, cell_of(wavefunction))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +188,7 @@ def _block(
     n_columns = stop if images is None else len(primitives)
     largest = np.maximum.reduceat(by_row, primitives.first_term[:n_columns], axis=1)
     checkpoint()
-    ceiling = _ceilings(primitives)
+    ceiling = ceilings(replace(primitives, terms=np.ones(int(primitives.first_term[-1]))))
     if images is None:
         ranges = [(np.arange(stop), primitives.centre[:stop])]
     else:
@@ -204,7 +201,7 @@ def _block(
         distance = ((primitives.centre[widths][:, None] - centre[None]) ** 2).sum(axis=2)
         with np.errstate(under="ignore"):
             rough = (largest if images is None else largest[:, of]) * ceiling[widths][:, None] * ceiling[None, of]
-            rough *= np.exp(-_SHARE * alpha * beta / (alpha + beta) * distance)
+            rough *= np.exp(-SHARE * alpha * beta / (alpha + beta) * distance)
         checkpoint()
         if images is None:
             meets, pairs = of[None, :] <= widths[:, None], len(primitives) ** 2 / 2
@@ -235,37 +232,21 @@ def _pairs_moved(
             for begin in range(0, len(of_class), step):
                 checkpoint()
                 some = of_class[begin : begin + step]
-                rows = primitives.first_term[p[some]][:, None] - offset + np.arange(counts_of(int(a)))
-                columns = primitives.first_term[q[some]][:, None] + np.arange(counts_of(int(b)))
+                rows = primitives.first_term[p[some]][:, None] - offset + np.arange(len(polynomial_powers(int(a))))
+                columns = primitives.first_term[q[some]][:, None] + np.arange(len(polynomial_powers(int(b))))
                 blocks = matrix[rows[:, :, None], columns[:, None, :]]
                 blocks *= np.where(p[some] == q[some], 1.0, 2.0)[:, None, None]
                 parts.append(_moved(primitives, p[some], q[some], centre[some], int(a), int(b), blocks))
     return parts
 
 
-def counts_of(degree: int) -> int:
-    """Number of coefficients of a polynomial."""
-    return len(polynomial_powers(degree))
-
-
-def _ceilings(primitives: GaussianExpansion) -> Reals:
-    """Bound on the sum of |monomials| of a primitive times the part of its Gaussian that the rough look leaves it."""
-    n = len(primitives)
-    ones = np.ones(int(primitives.first_term[-1]))
-    rest = (1 - _SHARE) * primitives.exponent
-    single = GaussianExpansion(primitives.centre, rest, primitives.degree, primitives.first_term, ones)
-    assert len(single) == n
-    return largest_magnitudes(single)
+def ceilings(primitives: GaussianExpansion) -> Reals:
+    """Bound on each Gaussian times its polynomial, but for the share of the decay that the first look makes use of."""
+    return largest_magnitudes(replace(primitives, exponent=(1 - SHARE) * primitives.exponent))
 
 
 def _moved(
-    primitives: GaussianExpansion,
-    p: NDArray[np.intp],
-    q: NDArray[np.intp],
-    B: Reals,
-    a: int,
-    b: int,
-    blocks: Reals,
+    primitives: GaussianExpansion, p: NDArray[np.intp], q: NDArray[np.intp], B: Reals, a: int, b: int, blocks: Reals
 ) -> GaussianExpansion:
     """Products of primitives of degrees a and b, the latter about B, shape (n, 3).
 
@@ -303,6 +284,4 @@ def _product_of_powers(to_a: Reals, to_b: Reals, a: int, b: int) -> Reals:
 
 @lru_cache
 def _binomial_pairs(i: int, j: int) -> tuple[tuple[int, int, float], ...]:
-    from math import comb
-
     return tuple((s, t, float(comb(i, s) * comb(j, t))) for s in range(i + 1) for t in range(j + 1))

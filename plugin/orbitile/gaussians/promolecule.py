@@ -14,10 +14,8 @@ from ..model.geometry import Geometry
 from ..model.wavefunction import Orbitals, Wavefunction
 from .expansion import GaussianExpansion
 
-Reals = NDArray[np.float64]
 
-
-def promolecule(geometry: Geometry, *, title: str = "", source: str = "") -> Wavefunction:
+def promolecule(geometry: Geometry, source: str = "") -> Wavefunction:
     """Free atoms at some places, as what fields are made of: a `Wavefunction` without basis set and orbitals.
 
     It has the density and all that follows from it: Laplacian, electrostatic potential, weak interactions.
@@ -26,8 +24,8 @@ def promolecule(geometry: Geometry, *, title: str = "", source: str = "") -> Wav
     ----------
     geometry
         The atoms; ghosts have no electrons.
-    title, source
-        For people; the file that it is from.
+    source
+        The file that it is from.
 
     Raises
     ------
@@ -38,14 +36,7 @@ def promolecule(geometry: Geometry, *, title: str = "", source: str = "") -> Wav
         free_atom(number)
     none = Orbitals(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     return Wavefunction(
-        geometry.atomic_numbers,
-        geometry.positions,
-        (),
-        none,
-        title=title,
-        source=source,
-        program="free atoms",
-        promolecule=True,
+        geometry.atomic_numbers, geometry.positions, (), none, source=source, program="free atoms", promolecule=True
     )
 
 

@@ -1,4 +1,4 @@
-r"""The Coulomb matrix: integrals of each Gaussian of a list with a density that is given on a list.
+r"""Coulomb integrals of each Gaussian of a list with a density that is given on a list; repulsion of nuclei.
 
 What is left out, and what is computed in single precision, follows from bounds. A density of one ket Q has the norm
 
@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.watch import watcher
 from .hermite_list import HermiteList
-from .hermite_map import to_hermite, to_matrix
-from .pairs import Pairs
-
-Reals = NDArray[np.float64]
 
 TOLERANCE = {"single": 1e-8, "double": 1e-11}
 """Bound on what leaving out kets may cost in what is made of the values of one bra, in hartree. An element of a matrix
@@ -78,7 +75,7 @@ def coulomb_values(
     bound = np.full(len(bras), np.inf) if bra_bound is None else bra_bound
     bra_order = [np.argsort(-bound[block.rows], kind="stable") for block in bras.blocks]
     most = int(bras.degree[-1]) if len(bras) else 0
-    norms = kets.coulomb_norms()
+    norms = kets.coulomb_norms
     ket_order, tails, steep, scattered, sorted_coefficients = [], [], [], [], []
     for block in kets.blocks:
         of_orders = block.of(coefficients)
@@ -112,28 +109,12 @@ def coulomb_values(
     return values
 
 
-def coulomb_matrix(pairs: Pairs, density_matrix: Reals, target: Target, tolerance: float | None = None) -> Reals:
-    """Coulomb matrix of a density.
+def nuclear_repulsion(charges: Reals, positions: Reals) -> float:
+    """Energy of point charges among themselves in hartree; positions in bohr, (n, 3)."""
+    from scipy.spatial.distance import pdist
 
-    Parameters
-    ----------
-    pairs
-        Of the basis set.
-    density_matrix : ndarray, shape (n_basis, n_basis)
-        Symmetric.
-    target
-        As for `coulomb_values`: errors are below 2e-6 hartree in single precision, and below 1e-9 in double.
-    tolerance
-        As for `coulomb_values`.
-
-    Returns
-    -------
-    ndarray, shape (n_basis, n_basis)
-        In hartree.
-    """
-    coefficients = to_hermite(pairs, density_matrix, target)
-    values = coulomb_values(pairs.list, pairs.list, coefficients, target, tolerance=tolerance, bra_bound=pairs.bound)
-    return to_matrix(pairs, values, target)
+    products = np.outer(charges, charges)[np.triu_indices(len(charges), 1)]
+    return float((products[products != 0] / pdist(positions)[products != 0]).sum())
 
 
 def _tails(values: Reals) -> Reals:

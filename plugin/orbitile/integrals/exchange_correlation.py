@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.watch import watcher
 from .functionals import Functional, at_points
 from .quadrature import Quadrature
-
-Reals = NDArray[np.float64]
 
 NOISE = {"single": 1e-6, "double": 1e-13}
 """What the density of a spin at a point may be off by, as a share of the whole density there: both are sums of the same

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.watch import watcher
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.units import angstrom
 
-Reals = NDArray[np.float64]
 Borders = Literal["treutler", "becke"]
 
 LEVELS = range(10)
@@ -112,11 +112,7 @@ class Grid:
 
 
 def grid_of(
-    atomic_numbers: NDArray[np.integer],
-    positions: Reals,
-    target: Target,
-    level: int = 3,
-    borders: Borders = "treutler",
+    atomic_numbers: NDArray[np.integer], positions: Reals, target: Target, level: int = 3, borders: Borders = "treutler"
 ) -> Grid:
     """Make the grid of a molecule.
 

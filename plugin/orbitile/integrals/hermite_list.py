@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from taichi_kernels.hermite_tables import powers_of
 
+from ..base.arrays import Reals
 from ..gaussians.expansion import starts, term_counts
-
-Reals = NDArray[np.float64]
 
 POINT = 1e16
 """Exponent in bohr^-2 of the Gaussian that stands for a point charge: its extent is 1e-8 bohr."""
@@ -87,14 +86,12 @@ class HermiteList:
             for n, (degree, row, count) in enumerate(zip(degrees, first, counts, strict=True))
         )
 
+    @cached_property
     def raised(self) -> HermiteList:
         """The same Gaussians in the same order, each of one degree more: what derivatives ask for."""
-        return self._raised
-
-    @cached_property
-    def _raised(self) -> HermiteList:
         return HermiteList(self.centre, self.exponent, self.degree + np.int32(1))
 
+    @cached_property
     def coulomb_norms(self) -> Reals:
         r"""Square root of the Coulomb energy of each :math:`L_n` with itself, shape (n_coefficients,), hartree^(1/2).
 
@@ -103,21 +100,12 @@ class HermiteList:
 
         from :math:`R_{2n}(\alpha, 0) = (-2\alpha)^N \prod (2t - 1)!! / (2N + 1)` with :math:`\alpha = z/2`.
         """
-        return self._coulomb_norms
-
-    @cached_property
-    def _coulomb_norms(self) -> Reals:
         norms = np.empty(self.n_coefficients)
         for block in self.blocks:
             z = self.exponent[block.rows, None]
             total = np.array(block.orders).sum(axis=1)
-            factor = np.array(
-                [
-                    odd_factorial(t) * odd_factorial(u) * odd_factorial(v) / (2 * (t + u + v) + 1)
-                    for t, u, v in block.orders
-                ]
-            )
-            block.of(norms)[:] = np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z ** (total - 2.5) * factor)
+            factor = np.array([odd_factorial(t) * odd_factorial(u) * odd_factorial(v) for t, u, v in block.orders])
+            block.of(norms)[:] = np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z ** (total - 2.5) * (factor / (2 * total + 1)))
         norms.setflags(write=False)
         return norms
 

@@ -1,30 +1,27 @@
-r"""Matrices of one electron from the list: overlap, kinetic energy, dipole moment, attraction by charges.
+r"""Matrices of one electron from the list: overlap and kinetic energy.
 
-The integral of a Hermite Gaussian over space is :math:`(\pi/z)^{3/2}` for order 0 and nothing for all others; times
-x it is :math:`P_x (\pi/z)^{3/2}` for order 0 and :math:`(\pi/z)^{3/2}` for the first derivative along x.
+The integral of a Hermite Gaussian over space is :math:`(\pi/z)^{3/2}` for order 0 and nothing for all others.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..gaussians.expansion import starts, term_counts
-from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
+from ..base.arrays import Reals
+from ..gaussians.expansion import polynomial_powers, starts, term_counts
+from ..gaussians.packing import MergedPrimitives, merged_primitives
 from ..model.derived import Derived
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList
-from .hermite_map import to_matrix
-from .pairs import TOLERANCE, Pairs, pairs_of_primitives
+from .pairs import TOLERANCE, Pairs, pairs_of_primitives, to_matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-Reals = NDArray[np.float64]
 
 
 def integrals_over_space(gaussians: HermiteList) -> Reals:
@@ -35,36 +32,9 @@ def integrals_over_space(gaussians: HermiteList) -> Reals:
     return values
 
 
-def first_moments(gaussians: HermiteList, origin: Reals | None = None) -> Reals:
-    """Integrals of each Hermite Gaussian times x, y and z, shape (3, n_coefficients).
-
-    Parameters
-    ----------
-    gaussians
-        The list.
-    origin : ndarray, shape (3,)
-        Where x, y and z are 0, in bohr.
-    """
-    where = gaussians.centre if origin is None else gaussians.centre - origin
-    values = np.zeros((3, gaussians.n_coefficients))
-    for block in gaussians.blocks:
-        volume = (np.pi / gaussians.exponent[block.rows]) ** 1.5
-        for axis in range(3):
-            here = block.of(values[axis])
-            here[:, 0] = where[block.rows, axis] * volume
-            if block.degree:
-                here[:, block.orders.index(((1, 0, 0), (0, 1, 0), (0, 0, 1))[axis])] = volume
-    return values
-
-
 def overlap(pairs: Pairs, target: Target) -> Reals:
     """Overlap matrix, shape (n_basis, n_basis)."""
     return to_matrix(pairs, integrals_over_space(pairs.list), target)
-
-
-def dipole(pairs: Pairs, target: Target, origin: Reals | None = None) -> Reals:
-    """Matrices of x, y and z in bohr, shape (3, n_basis, n_basis), from an origin in bohr."""
-    return np.array([to_matrix(pairs, values, target) for values in first_moments(pairs.list, origin)])
 
 
 def kinetic(basis: Basis | Wavefunction, target: Target) -> Reals:
@@ -86,16 +56,8 @@ def kinetic(basis: Basis | Wavefunction, target: Target) -> Reals:
     return 0.5 * sum((matrix[k * n : (k + 1) * n, k * n : (k + 1) * n] for k in range(3)), np.zeros((n, n)))
 
 
-def derivative_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs:
-    """The list for the derivatives of all basis functions along x, then along y, then along z.
-
-    Parameters
-    ----------
-    basis
-        Shells and positions.
-    tolerance
-        As for `pairs_of`.
-    """
+def derivative_pairs(basis: Basis | Wavefunction) -> Pairs:
+    """The list for the derivatives of all basis functions along x, then along y, then along z."""
 
     def make() -> Pairs:
         from scipy.sparse import hstack
@@ -103,12 +65,10 @@ def derivative_pairs(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) 
         primitives = merged_primitives(basis)
         degree = (primitives.degree + 1).astype(np.int32)
         along = hstack([_derivative(primitives, axis) @ primitives.from_basis for axis in range(3)]).tocsr()
-        raised = MergedPrimitives(
-            primitives.centre, primitives.exponent, degree, starts(term_counts(degree)), from_basis=along
-        )
-        return pairs_of_primitives(raised, basis.positions, tolerance)
+        raised = replace(primitives, degree=degree, first_term=starts(term_counts(degree)), from_basis=along)
+        return pairs_of_primitives(raised, basis.positions, TOLERANCE)
 
-    return _DERIVATIVES.of(basis, tolerance, make)
+    return _DERIVATIVES.of(basis, None, make)
 
 
 _DERIVATIVES = Derived[Pairs](most=1)

@@ -7,9 +7,13 @@ Gaussians about :math:`P = (\alpha A + \beta B)/z`, :math:`z = \alpha + \beta`, 
 .. math::  E^{00}_0 = e^{-\alpha\beta (A - B)^2/z}, \qquad
     E^{i+1,j}_t = \tfrac{1}{2z} E^{ij}_{t-1} + (P - A) E^{ij}_t + (t + 1) E^{ij}_{t+1}
 
-and the same for j with P - B. So a symmetric matrix over basis functions becomes coefficients on one list by a linear
-map, and values on that list become a matrix by its adjoint. The map is never formed: of each pair the coefficients
-along the axes are kept, and products of three of them are taken as they are needed.
+and the same for j with P - B.
+
+A symmetric matrix D over basis functions stands for the density :math:`\rho = \sum_{\mu\nu} D_{\mu\nu} \chi_\mu
+\chi_\nu`. It becomes coefficients H on one list by a linear map T. Values v of integrals with the Hermite Gaussians of
+the list become the matrix of the same integrals with products of basis functions by the adjoint of T,
+:math:`\mathrm{Tr}(D\, T^*(v)) = T(D) \cdot v`. The map is never formed: of each pair the coefficients along the axes
+are kept, and products of three of them are taken as they are needed.
 """
 
 from __future__ import annotations
@@ -17,30 +21,40 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taichi_kernels.hermite_tables import powers_of
+from taichi_kernels.target import Target
+
+from ..base.arrays import Reals
 from ..base.watch import checkpoint
-from ..gaussians.expansion import GaussianExpansion, largest_magnitudes
-from ..gaussians.packing import MergedPrimitives, merged_primitives, polynomial_powers
+from ..gaussians.expansion import polynomial_powers, starts
+from ..gaussians.packing import MergedPrimitives, merged_primitives
+from ..gaussians.products import SHARE, ceilings
 from ..model.cell import molecules_only
 from ..model.derived import Derived
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList, odd_factorial
 
-Reals = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from taichi_kernels.hermite_map import Entries, HermiteMap, Sparse
+
 Integers = NDArray[np.int32]
 Powers = tuple[int, int, int]
 
 TOLERANCE = 1e-11
 """Pairs whose products all have a smaller Coulomb norm are left out, in hartree^(1/2)."""
 
-_SHARE = 0.8
-"""Share of the decay between two primitives that the first look at a pair makes use of; the rest pays for powers."""
-
 _ROUGH = 1 << 22
 """Pairs that are looked at together: 200 MB."""
+
+_ELEMENTS = 1 << 23
+"""Elements of a matrix over primitives that are held at once: 64 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +190,7 @@ def _near(primitives: MergedPrimitives, tolerance: float) -> tuple[NDArray[np.in
     A primitive is at most :math:`c\, e^{-0.8 \alpha r^2}`, with c the largest value of the rest; the product of two
     such functions has the Coulomb norm of one Gaussian.
     """
-    ceiling = _ceilings(primitives)
+    ceiling = ceilings(primitives.with_terms(_term_weights(primitives)))
     n = len(primitives.exponent)
     found_p, found_q = [], []
     step = max(1, _ROUGH // max(n, 1))
@@ -187,24 +201,12 @@ def _near(primitives: MergedPrimitives, tolerance: float) -> tuple[NDArray[np.in
         z = alpha + beta
         distance = ((primitives.centre[some, None] - primitives.centre[None, : some.stop]) ** 2).sum(axis=2)
         with np.errstate(under="ignore"):
-            bound = ceiling[some, None] * ceiling[None, : some.stop] * np.exp(-_SHARE * alpha * beta / z * distance)
-            bound *= np.sqrt(np.sqrt(2.0) * np.pi**2.5) * (_SHARE * z) ** -1.25
+            bound = ceiling[some, None] * ceiling[None, : some.stop] * np.exp(-SHARE * alpha * beta / z * distance)
+            bound *= np.sqrt(np.sqrt(2.0) * np.pi**2.5) * (SHARE * z) ** -1.25
         p, q = np.nonzero((bound > tolerance) & (np.arange(some.stop) <= np.arange(some.start, some.stop)[:, None]))
         found_p.append(p + first)
         found_q.append(q)
     return np.concatenate(found_p), np.concatenate(found_q)
-
-
-def _ceilings(primitives: MergedPrimitives) -> Reals:
-    """Largest value of a basis function's part in a primitive, but for 0.8 of its decay."""
-    rest = GaussianExpansion(
-        primitives.centre,
-        (1 - _SHARE) * primitives.exponent,
-        primitives.degree,
-        primitives.first_term,
-        _term_weights(primitives),
-    )
-    return largest_magnitudes(rest)
 
 
 def _term_weights(primitives: MergedPrimitives) -> Reals:
@@ -282,14 +284,8 @@ def terms(a: int, b: int) -> Iterator[tuple[int, int, Powers, Powers]]:
             for u in range(tops[0] + 1):
                 for v in range(tops[1] + 1):
                     for w in range(tops[2] + 1):
-                        order = (u, v, w)
-                        yield s, t, order, places_of(where, left, right, order)
-
-
-def places_of(where: NDArray[np.intp], left: Powers, right: Powers, order: Powers) -> Powers:
-    """Places of the coefficients along x, y and z, from what `place` gives."""
-    x, y, z = (int(where[i, j, t]) for i, j, t in zip(left, right, order, strict=True))
-    return x, y, z
+                        x, y, z = (int(where[i, j, n]) for i, j, n in zip(left, right, (u, v, w), strict=True))
+                        yield s, t, (u, v, w), (x, y, z)
 
 
 def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.intp], along_axes: Reals) -> Reals:
@@ -324,3 +320,113 @@ def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.int
 
 
 _TERM_WEIGHTS = Derived[tuple[Reals, Reals]](most=1)
+
+
+def to_hermite(pairs: Pairs, matrix: Reals, target: Target) -> Reals:
+    """Coefficients of the density that a matrix stands for, on the list.
+
+    Parameters
+    ----------
+    pairs
+        Of the basis set.
+    matrix : ndarray, shape (n_basis, n_basis)
+        Symmetric.
+    target
+        The device of the current session. What is computed is in double precision, 64 MB of primitives at once.
+
+    Returns
+    -------
+    ndarray, shape (n_coefficients,)
+        :math:`H_n`, in units of the matrix.
+    """
+    return _map(pairs).to_hermite(matrix, target, checkpoint)
+
+
+def to_matrix(pairs: Pairs, values: Reals, target: Target) -> Reals:
+    """The matrix over basis functions of what is known of each Hermite Gaussian of the list.
+
+    Parameters
+    ----------
+    pairs
+        Of the basis set.
+    values : ndarray, shape (n_coefficients,)
+        Integrals with each Hermite Gaussian.
+    target
+        As for `to_hermite`.
+
+    Returns
+    -------
+    ndarray, shape (n_basis, n_basis)
+        Symmetric, in units of the values.
+    """
+    return _map(pairs).to_matrix(values, target, checkpoint)
+
+
+def runs_of(pairs: Pairs) -> list[tuple[slice, list[slice]]]:
+    """Runs of the terms of left primitives whose rows fit into memory, and of each class the pairs that have them."""
+    first_term = pairs.primitives.first_term
+    n, n_terms = len(first_term) - 1, int(first_term[-1])
+    runs, begin = [], 0
+    while begin < n:
+        end = int(np.searchsorted(first_term, first_term[begin] + max(1, _ELEMENTS // max(n_terms, 1)), side="right"))
+        end = min(max(end - 1, begin + 1), n)
+        lefts = [pairs.left[class_.rows] for class_ in pairs.classes]  # it never falls within a class
+        edges = [np.searchsorted(left, [begin, end]).tolist() for left in lefts]
+        runs.append((slice(int(first_term[begin]), int(first_term[end])), [slice(*edge) for edge in edges]))
+        begin = end
+    return runs
+
+
+def _map(pairs: Pairs) -> HermiteMap:
+    from taichi_kernels.hermite_map import HermiteMap, PairBlock, Run
+
+    def make() -> HermiteMap:
+        blocks = []
+        for class_ in pairs.classes:
+            left, right = pairs.left[class_.rows], pairs.right[class_.rows]
+            first = pairs.primitives.first_term
+            orders, block, shape = _tables(class_.left_degree, class_.right_degree)
+            weight = np.where(left == right, 1.0, 2.0)
+            blocks.append(
+                PairBlock(first[left], first[right], weight, class_.coefficients, shape[0], *shape[1:], orders, block)
+            )
+        from_basis = pairs.primitives.from_basis
+        runs = [
+            Run(rows.start, _sparse(from_basis[rows]), _sparse(from_basis[rows].T), chosen)
+            for rows, chosen in runs_of(pairs)
+        ]
+        return HermiteMap(blocks, runs, _sparse(from_basis), _sparse(from_basis.T))
+
+    return _MAPS.of(pairs, None, make)
+
+
+def _sparse(matrix: csr_matrix) -> Sparse:
+    from taichi_kernels.hermite_map import Sparse
+
+    rows = matrix.tocsr()
+    return Sparse(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), np.asarray(rows.data, np.float64))
+
+
+@lru_cache
+def _tables(a: int, b: int) -> tuple[Entries, Entries, tuple[int, int, int]]:
+    """The map of two degrees and its adjoint as entries; numbers of orders, rows and columns."""
+    from taichi_kernels.hermite_map import Entries
+
+    orders = powers_of(a + b)
+    place_of = {order: n for n, order in enumerate(orders)}
+    n_columns = len(polynomial_powers(b))
+    every = np.array([(s, t, place_of[order], *places) for s, t, order, places in terms(a, b)], np.int32)
+    s, t, n = every[:, 0], every[:, 1], every[:, 2]
+    by_order = np.argsort(n, kind="stable")
+    to_orders = Entries(
+        starts(np.bincount(n, minlength=len(orders))), np.ascontiguousarray(every[by_order][:, [0, 1, 3, 4, 5]])
+    )
+    block = s * n_columns + t  # `terms` gives them in this order
+    n_rows = len(polynomial_powers(a))
+    to_block = Entries(
+        starts(np.bincount(block, minlength=n_rows * n_columns)), np.ascontiguousarray(every[:, [2, 2, 3, 4, 5]])
+    )
+    return to_orders, to_block, (len(orders), n_rows, n_columns)
+
+
+_MAPS: Derived[HermiteMap] = Derived(most=1)

@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import factorial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +28,12 @@ from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.errors import DeviceError
 from ..base.watch import watcher
-from ..gaussians.packing import MergedPrimitives, polynomial_powers
+from ..gaussians.expansion import polynomial_powers
+from ..gaussians.multipoles import hermite_terms
+from ..gaussians.packing import MergedPrimitives
 from ..model.derived import Derived
 from .grids import Grid
 from .pairs import Pairs
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from taichi_kernels.quadrature import QuadratureSums
     from taichi_kernels.quadrature_lists import GaussianGroups, Lists, PointCells
 
-Reals = NDArray[np.float64]
 
 LEFT_OUT = {"single": 1e-11, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
@@ -131,13 +132,15 @@ class Quadrature:
             terms = [part.polynomials(blocks[part.degree].of(of_spin)) for part in self._parts]
             self.sums.add_density(terms, columns, spin, watcher())
 
-    def values(self, point_values: NDArray[np.floating], raised: bool = False) -> Reals:
+    def values_of(self, columns: Any, spin: int, raised: bool = False) -> Reals:
         """What the Hermite Gaussians of the list make of values and vectors at the points; the adjoint of `density`.
 
         Parameters
         ----------
-        point_values : ndarray, shape (1 or 4, n_points)
-            a, or a and the components of b, with the weights.
+        columns : array, shape (n_spins, 1 or 4, n_points)
+            On the device: a, or a and the components of b, with the weights.
+        spin
+            Of which of them.
         raised
             For the list that is raised by one degree, which derivatives ask for.
 
@@ -146,13 +149,7 @@ class Quadrature:
         ndarray, shape (n_coefficients,)
             Of the list, or the raised one.
         """
-        columns = self.sums.columns("values", 1, len(point_values))
-        self.sums.from_numpy(columns, np.asarray(point_values)[None])
-        return self.values_of(columns, 0, raised)
-
-    def values_of(self, columns: Any, spin: int, raised: bool = False) -> Reals:
-        """The same for values on the device, shape (n_spins, 1 or 4, n_points), of one spin."""
-        gaussians = self.pairs.list.raised() if raised else self.pairs.list
+        gaussians = self.pairs.list.raised if raised else self.pairs.list
         result = np.zeros(gaussians.n_coefficients)
         blocks = {block.degree: block for block in gaussians.blocks}
         all_moments = self.sums.moments(columns, spin, int(raised), watcher())
@@ -333,17 +330,11 @@ def _largest_coefficients(primitives: MergedPrimitives) -> Reals:
 
 @lru_cache
 def _monomials(degree: int) -> Reals:
-    r"""Products of Hermite polynomials (rows) as sums of monomials (columns), both in the order of `powers_of`.
-
-    .. math::  H_t(y) = \sum_k \frac{(-1)^k\, t!}{k!\, (t - 2k)!} (2y)^{t - 2k}
-    """
+    """Products of Hermite polynomials (rows) as sums of monomials (columns), both in the order of `powers_of`."""
     orders = powers_of(degree)
     place = {order: n for n, order in enumerate(orders)}
     along = [
-        [
-            (t - 2 * k, (-1) ** k * factorial(t) // (factorial(k) * factorial(t - 2 * k)) * 2 ** (t - 2 * k))
-            for k in range(t // 2 + 1)
-        ]
+        [(power, (-1) ** k * factor * 2**power) for k, (power, factor) in enumerate(hermite_terms(t))]
         for t in range(degree + 1)
     ]
     result = np.zeros((len(orders), len(orders)))

@@ -26,7 +26,7 @@ from typing import Any
 
 from ..base.errors import FileError
 from ..files.writing import claim
-from .record import Output, Record
+from .table import Output, Record
 
 _HIDDEN = ".orbitile"
 _KEY_SHOWN = 12

@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..analysis.information import as_dictionary
-from ..analysis.notes import notes
-from ..analysis.plots import draw_plots
+from ..analysis.information import as_dictionary, notes
+from ..analysis.presentation import draw_plots
 from ..analysis.reports import analyse
 from ..base.errors import Cancelled, OrbitileError
-from ..evaluation.requests import field_of
+from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.streaming import compute_to_file
 from ..exporters import save
 from ..files.writing import written_atomically
@@ -30,11 +29,10 @@ from ..pictures.surface import (
     surface_of,
     surfaces_of_picture,
 )
-from ..readers._references import FileReferences
 from ..renderer import render
 from ..scenes.web import page
-from .record import Cell
 from .request import BatchRequest, Item, is_of_surfaces
+from .table import Cell
 from .thumbnail import SUFFIX, write_thumbnail
 from .values import values_of, values_of_report, values_of_surface
 

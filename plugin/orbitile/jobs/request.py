@@ -8,14 +8,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 from .. import __version__
 from ..analysis.reports import analyses, analysis_named, values_of
 from ..base.errors import FileError, OrbitileError
-from ..exporters import holds_scenes, kind_of, suffixes
+from ..exporters import exporter_for, holds_scenes, kind_of, suffixes
 from ..fields import field_names, files_in, with_absolute_files
 from ..fields._frontier import frontier_name
-from .contents import digest_of
+from .files import digest_of
 
 DEFAULT_ITEMS: tuple[str, ...] = ("homo", "lumo")
 DEFAULT_FORMATS: tuple[str, ...] = ("png", "json")
@@ -35,7 +36,7 @@ _RANGE = re.compile(r"(homo|lumo)([+-]\d{1,9})?\.\.(homo|lumo)([+-]\d{1,9})?(:al
 _NUMBERS = re.compile(r"mo:?\s*(\d{1,9})\s*(?:-|\.\.)\s*(\d{1,9})(:\w+)?")
 
 _MOST_OF_RANGE = 1000
-"""Orbitals of one range, at most: a slip of the finger beyond."""
+"""Orbitals of one range at most: larger ranges are taken for typing errors."""
 
 
 @dataclass(frozen=True)
@@ -113,17 +114,7 @@ class BatchRequest:
         return hashlib.sha256(json.dumps([__version__, asdict(self)]).encode()).hexdigest()
 
 
-def request_of(
-    items: Sequence[str] = (),
-    to: Sequence[str] = DEFAULT_FORMATS,
-    *,
-    isovalue: float | None = None,
-    quality: str = "medium",
-    size: tuple[int, int] = (1600, 1200),
-    device: str | None = None,
-    precision: str = "single",
-    accept_damaged: bool = False,
-) -> BatchRequest:
+def request_of(items: Sequence[str] = (), to: Sequence[str] = DEFAULT_FORMATS, **how: Any) -> BatchRequest:
     """What is asked of every file, read from text.
 
     Parameters
@@ -133,8 +124,8 @@ def request_of(
         `homo-1..lumo`, an item for each; analyses such as `charges` or `charges:scheme=hirshfeld`.
     to
         Formats, see `BatchRequest`; mesh and volume stand for glb and cube.
-    isovalue, quality, size, device, precision, accept_damaged
-        See `BatchRequest`.
+    **how
+        isovalue, quality, size, device, precision, accept_damaged: see `BatchRequest`.
 
     Raises
     ------
@@ -144,15 +135,16 @@ def request_of(
     """
     found = [item for text in items or DEFAULT_ITEMS for item in _items_of(text.strip())]
     unique = tuple({item.name: item for item in found}.values())
-    for name, value, known in (("quality", quality, _QUALITIES), ("precision", precision, _PRECISIONS)):
-        if value not in known:
-            raise OrbitileError(f"{name}: expected {', '.join(known)}, got {value!r}")
-    if isovalue is not None and not 0 < isovalue < float("inf"):
-        raise OrbitileError(f"isovalue: expected a positive number, got {isovalue:g}")
     formats = tuple(dict.fromkeys(_format_of(text) for text in to))
     files = {file for item in unique for name in (item.field, item.color_by) for file in files_in(name)}
     references = tuple(digest_of(file) for file in sorted(files))
-    return BatchRequest(unique, formats, isovalue, quality, size, device, precision, references, accept_damaged)
+    request = BatchRequest(unique, formats, references=references, **how)
+    for name, known in (("quality", _QUALITIES), ("precision", _PRECISIONS)):
+        if getattr(request, name) not in known:
+            raise OrbitileError(f"{name}: expected {', '.join(known)}, got {getattr(request, name)!r}")
+    if request.isovalue is not None and not 0 < request.isovalue < float("inf"):
+        raise OrbitileError(f"isovalue: expected a positive number, got {request.isovalue:g}")
+    return request
 
 
 def _format_of(text: str) -> str:
@@ -161,21 +153,14 @@ def _format_of(text: str) -> str:
     if wanted in PLAIN:
         return wanted
     name = f"x.{wanted}"
-    if kind_of(name) not in ("mesh", "volume") or (kind_of(name) == "volume" and name not in _volumes(name)):
-        known = ", ".join([*PLAIN, *_SHORT, suffixes("mesh").replace(".", ""), suffixes("volume").replace(".", "")])
-        raise FileError(f"--to: expected some of {known}, got {text!r}")
-    return wanted
-
-
-def _volumes(name: str) -> tuple[str, ...]:
-    """The name, where an exporter of volumes goes by it: `kind_of` takes what it does not know for a volume."""
-    from ..exporters import exporter_for
-
     try:
-        exporter_for(name, "volume")
+        if kind_of(name) in ("mesh", "volume"):
+            exporter_for(name, kind_of(name))  # `kind_of` takes what it does not know for a volume
+            return wanted
     except FileError:
-        return ()
-    return (name,)
+        pass
+    known = ", ".join([*PLAIN, *_SHORT, suffixes("mesh").replace(".", ""), suffixes("volume").replace(".", "")])
+    raise FileError(f"--to: expected some of {known}, got {text!r}")
 
 
 def is_of_surfaces(ending: str) -> bool:

@@ -19,9 +19,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ..files.writing import written_atomically
-from ..scenes.web.page import module
-from .columns import LIST, TEXT, Column, cell_of, columns_of, readable
-from .record import Record
+from ..scenes.web import module
+from .table import LIST, TEXT, Column, Record, cell_of, readable
 from .table import NAMES as TABLES
 
 PAGE, DATA = "index.html", "sheet.js"
@@ -58,18 +57,18 @@ _PAGE = """<!DOCTYPE html>
 """
 
 
-def write_sheet(records: Collection[Record], folder: Path, columns: Sequence[Column] | None = None) -> None:
+def write_sheet(records: Collection[Record], folder: Path, columns: Sequence[Column]) -> None:
     """Write the contact sheet of records into the folder of their batch, each file whole or not at all.
 
     Parameters
     ----------
     records
-        Gone through once, and before for the columns. Outputs are relative to the folder; those of the format
+        Gone through once. Outputs are relative to the folder; those of the format
         `thumbnail` are shown in cards, and those of `png` where there are none.
     folder
         Of the batch; its tables are linked where they are there.
     columns
-        Those of the records, where they are known.
+        Those of the records.
 
     Raises
     ------
@@ -77,8 +76,7 @@ def write_sheet(records: Collection[Record], folder: Path, columns: Sequence[Col
         When they cannot be written.
     """
     with written_atomically(folder / DATA) as temporary:
-        contents = _contents(records, columns_of(records) if columns is None else columns, folder)
-        temporary.write_text(_as_script(contents), encoding="ascii")
+        temporary.write_text(_as_script(_contents(records, columns, folder)), encoding="ascii")
     with written_atomically(folder / PAGE) as temporary:
         temporary.write_text(_page(), encoding="utf-8")
 

@@ -1,4 +1,8 @@
-"""Records as a table: Parquet for programs, CSV for people and for programs that know no other."""
+"""What a batch knows of its files: a record each, and all of them as a table.
+
+Names, types and units of columns are found from the records themselves. Tables are Parquet for programs, and CSV for
+people and for programs that know no other format.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,176 @@ import csv
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
-from os import PathLike, fspath
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from ..base.errors import FileError
 from ..base.packages import install_command
 from ..files.writing import written_atomically
-from .columns import LIST, REAL, TEXT, WHOLE, Column, cell_of, columns_of, readable
-from .record import Record
+
+Cell = str | int | float | tuple[float, ...]
+"""A value in a row; one number an atom as a tuple."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that was written.
+
+    Attributes
+    ----------
+    item : str
+        What was asked for, as the user wrote it: `homo`, `density+esp`, `charges`.
+    format : str
+        png, mesh, volume, json, ...
+    path : str
+        Relative to the folder of the batch, with slashes.
+    """
+
+    item: str
+    format: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row: what was found in a file, what was written of it, and what was refused.
+
+    Attributes
+    ----------
+    file : str
+        As the user named it.
+    key : str
+        Hexadecimal digest of the content of the file and of all that was asked, so that the same is not done twice.
+    values : mapping
+        By name of the column, which ends in its unit where it has one: `homo_eV`. Names are the same for all files;
+        a file may lack some.
+    outputs : tuple of Output
+    refusals : mapping
+        Why something was not done, by what was asked for; of the whole file, by the empty text.
+    remarks : tuple of str
+        What is odd about the file.
+    seconds : float
+        That it took, on the clock of its worker.
+    """
+
+    file: str
+    key: str
+    values: Mapping[str, Cell] = field(default_factory=dict)
+    outputs: tuple[Output, ...] = ()
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+TEXT, WHOLE, REAL, LIST = "text", "whole", "real", "list"
+
+UNITS = {
+    "eV": "eV",
+    "eV2": "eV²",
+    "hartree": "hartree",
+    "bohr": "bohr",
+    "bohr2": "bohr²",
+    "bohr3": "bohr³",
+    "angstrom": "Å",
+    "angstrom2": "Å²",
+    "angstrom3": "Å³",
+    "debye": "debye",
+    "e": "e",
+    "kcal_per_mol": "kcal/mol",
+    "kcal_per_mol2": "(kcal/mol)²",
+    "percent": "%",
+    "seconds": "s",
+}
+"""Units for people, by how the name of a column ends after an underscore."""
+
+_WHOLE = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One value of each record.
+
+    Attributes
+    ----------
+    name : str
+        In `Record.values`.
+    kind : str
+        text, whole (of 64 bits), real or list (of real numbers); text where records disagree.
+    """
+
+    name: str
+    kind: str
+
+    @property
+    def unit(self) -> str:
+        """For people, empty for none."""
+        return UNITS[self._ending] if self._ending else ""
+
+    @property
+    def heading(self) -> str:
+        """The name without its unit, for people."""
+        return self.name.removesuffix(f"_{self._ending}").replace("_", " ")
+
+    @property
+    def _ending(self) -> str:
+        return max((unit for unit in UNITS if self.name.endswith(f"_{unit}")), key=len, default="")
+
+
+def columns_of(records: Collection[Record]) -> list[Column]:
+    """Columns that at least one record has, in the order of the records: a new one stands behind its neighbour."""
+    kinds: dict[str, str] = {}
+    order: list[str] = []
+    seen = set()
+    for record in records:
+        shape = tuple((name, _kind(value)) for name, value in record.values.items())
+        if shape in seen:
+            continue
+        seen.add(shape)
+        before = -1
+        for name, kind in shape:
+            known = kinds.get(name)
+            if known is None:
+                order.insert(before + 1, name)
+                kinds[name] = kind
+            elif kind != known:
+                kinds[name] = REAL if {kind, known} == {WHOLE, REAL} else TEXT
+            before = order.index(name)
+    return [Column(name, kinds[name]) for name in order]
+
+
+def _kind(value: Cell) -> str:
+    if isinstance(value, str):
+        return TEXT
+    if isinstance(value, int):
+        return WHOLE if value in _WHOLE else REAL
+    return REAL if isinstance(value, float) else LIST
+
+
+def cell_of(record: Record, column: Column) -> Cell | None:
+    """What stands in a column, of the column's type; None where there is nothing, and for what is not a number."""
+    value = record.values.get(column.name)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if column.kind == REAL:
+        return _real(value)
+    if column.kind == TEXT:
+        return value if isinstance(value, str) else str(value)
+    return value
+
+
+def _real(value: Cell) -> float | None:
+    try:
+        return float(value)  # type: ignore[arg-type]  # columns of real numbers have nothing else
+    except OverflowError:
+        return None
+
+
+def readable(text: str) -> str:
+    """Text that is valid Unicode: bytes in names of files that are not UTF-8 are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
 
 _WriteRows = Callable[[list[Record]], None]
 
@@ -33,80 +195,56 @@ _GROUP = 16_384
 """Rows of a table that are in memory at once."""
 
 
-def write_table(
-    records: Collection[Record], path: str | PathLike[str], columns: Sequence[Column] | None = None
-) -> None:
-    """Write a table of records, one row each, whole or not at all.
+def write_tables(records: Collection[Record], folder: Path, columns: Sequence[Column]) -> str:
+    """Write both tables of a batch, a row for each record, each whole or not at all.
 
-    Columns are `file`, `key`, the values that at least one record has, `refusals`, `remarks` and `outputs`. Nothing in
-    it depends on when, where or how fast it was computed: equal records give equal bytes.
+    Columns are `file`, `key`, the given ones, `refusals`, `remarks` and `outputs`. Nothing in it depends on when, where
+    or how fast it was computed: equal records give equal bytes.
+
+    - CSV is RFC 4180 in UTF-8: numbers have all digits, missing ones are empty; lists are JSON; text that a spreadsheet
+      would take for a formula has an apostrophe before it, as has text that begins with one.
+    - Parquet is compressed by zstd: columns are typed, units stand in the metadata of the columns, and refusals are
+      pairs of `item` and `reason`.
 
     Parameters
     ----------
     records
-        Gone through once for the rows, and before for the columns.
-    path
-        `.parquet` (Apache Parquet, compressed by zstd; columns are typed, units stand in the metadata of the columns;
-        refusals are pairs of `item` and `reason`), or `.csv` (RFC 4180 in UTF-8; numbers have all digits, missing ones
-        are empty; lists are JSON; text that a spreadsheet would take for a formula has an apostrophe before it, as has
-        text that begins with one).
+        Gone through once.
+    folder
+        Of the batch.
     columns
-        Those of the records, where they are known.
-
-    Raises
-    ------
-    FileError
-        When the name ends otherwise, the file cannot be written, or pyarrow, which writes Parquet, is not installed.
-    """
-    ending = Path(fspath(path)).suffix.lower()
-    if ending not in _WRITERS:
-        raise FileError(f"{path}: expected a table, .parquet or .csv")
-    _write(records, [Path(fspath(path))], columns_of(records) if columns is None else columns)
-
-
-def write_tables(records: Collection[Record], folder: Path, columns: Sequence[Column] | None = None) -> str:
-    """Write both tables of a batch, going through the records once for both.
+        Those of the records, from `columns_of`.
 
     Returns
     -------
     str
-        What is missing for one of them, in a line; empty where there are both.
+        Why there is no Parquet, in a line, where pyarrow is not installed; otherwise empty.
+
+    Raises
+    ------
+    FileError
+        When a file cannot be written.
     """
-    paths = [folder / name for name in NAMES]
-    said = ""
+    writers, missing = dict(zip(NAMES, (_csv, _parquet), strict=True)), ""
     try:
-        _pyarrow(paths[-1])
-    except FileError as error:
-        said = str(error)
-        paths.pop()
-    _write(records, paths, columns_of(records) if columns is None else columns)
-    return said
-
-
-def _write(records: Collection[Record], paths: list[Path], columns: Sequence[Column]) -> None:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        del writers[NAMES[1]]
+        missing = f"{NAMES[1]}: Parquet needs the package pyarrow: {install_command('pyarrow')}"
     with ExitStack() as stack:
         write_rows = []
-        for path in paths:
-            temporary = stack.enter_context(written_atomically(path))
-            write_rows.append(stack.enter_context(_WRITERS[path.suffix.lower()](path, temporary, columns)))
+        for name, writer in writers.items():
+            temporary = stack.enter_context(written_atomically(folder / name))
+            write_rows.append(stack.enter_context(writer(temporary, columns)))
         remaining = iter(records)
         while group := list(islice(remaining, _GROUP)):
             for write in write_rows:
                 write(group)
-
-
-def _pyarrow(path: Path) -> ModuleType:
-    """The package pyarrow with its module for Parquet, for a table of that name."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise FileError(f"{path.name}: Parquet needs the package pyarrow: {install_command('pyarrow')}") from error
-    return pyarrow
+    return missing
 
 
 @contextmanager
-def _csv(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
+def _csv(temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
     """What writes rows as CSV."""
 
     def write(group: list[Record]) -> None:
@@ -145,9 +283,10 @@ def _as_json(value: Any) -> str:
 
 
 @contextmanager
-def _parquet(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
+def _parquet(temporary: Path, columns: Sequence[Column]) -> Iterator[_WriteRows]:
     """What writes rows as Parquet, a group of rows each time."""
-    pyarrow = _pyarrow(path)
+    import pyarrow.parquet
+
     text, real = pyarrow.string(), pyarrow.float64()
     types = {TEXT: text, WHOLE: pyarrow.int64(), REAL: real, LIST: pyarrow.list_(real)}
     schema = pyarrow.schema(
@@ -182,13 +321,6 @@ def _parquet(path: Path, temporary: Path, columns: Sequence[Column]) -> Iterator
     # a stream, since pyarrow takes names in UTF-8 only
     with temporary.open("wb") as stream, pyarrow.parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
         yield write
-
-
-_WRITERS: Mapping[str, Callable[[Path, Path, Sequence[Column]], AbstractContextManager[_WriteRows]]] = {
-    ".csv": _csv,
-    ".parquet": _parquet,
-}
-"""By the ending: given the name, where to write, and the columns."""
 
 
 def _stored(value: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..analysis._quadrature import analytic_moments
-from ..analysis.surface_statistics import measured_surface, sampled_by_sign, statistics_of
+from ..analysis.surface_statistics import customary_unit, measured_surface
 from ..base.errors import OrbitileError
 from ..evaluation.points import evaluate
 from ..fields import Field
@@ -18,15 +18,12 @@ from ..fields.density import density_of
 from ..gaussians.orthonormality import orthonormality_error
 from ..model.geometry import formula
 from ..model.report import Closure, Column, Report, Table
-from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole
-from ..model.wavefunction import Spin, Wavefunction
-from .record import Cell
+from ..model.units import angstrom, debye, electronvolt
+from ..model.wavefunction import Wavefunction
+from .table import Cell
 
 _MOST_FOR_DIPOLE = 1500
 """Basis functions up to which the dipole moment is had for next to nothing."""
-
-_CUSTOMARY = {"hartree/e": ("kcal_per_mol", 1 / kilocalorie_per_mole), "hartree": ("eV", 1 / electronvolt)}
-"""Units that chemists give values of fields in, by the unit of the field."""
 
 
 def values_of(wavefunction: Wavefunction) -> dict[str, Cell]:
@@ -70,10 +67,9 @@ def _frontier(wavefunction: Wavefunction) -> dict[str, Cell]:
     """Energies of HOMO and LUMO and their gap: of each spin where there are two, and of both together."""
     if wavefunction.promolecule or (wavefunction.natural and not any(wavefunction.alpha.labels)):
         return {}  # orbitals without energies
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
     found: dict[str, Cell] = {}
     ends: list[tuple[float, float]] = []
-    for spin in spins:
+    for spin in wavefunction.spins:
         occupied, unoccupied = frontier_order(wavefunction, spin)
         energies = wavefunction.orbitals(spin).energies / electronvolt
         if not np.all(np.isfinite(energies)) or not np.any(energies):
@@ -81,7 +77,7 @@ def _frontier(wavefunction: Wavefunction) -> dict[str, Cell]:
         homo = float(energies[occupied[-1]]) if occupied else -math.inf
         lumo = float(energies[unoccupied[0]]) if unoccupied else math.inf
         ends.append((homo, lumo))
-        if len(spins) > 1:
+        if wavefunction.beta is not None:
             found |= {f"homo_{spin}_eV": homo, f"lumo_{spin}_eV": lumo, f"gap_{spin}_eV": lumo - homo}
     homo, lumo = max(homo for homo, _ in ends), min(lumo for _, lumo in ends)
     return {"homo_eV": homo, "lumo_eV": lumo, "gap_eV": lumo - homo, **found}
@@ -96,8 +92,9 @@ def values_of_surface(
     """
     measured = measured_surface(wavefunction, field, isovalue, device=device)
     values = evaluate(wavefunction, colour, measured.points, device=device).astype(np.float64)
-    s = statistics_of(measured.weights, values, sampled_by_sign(measured, values))
-    unit, factor = _CUSTOMARY.get(colour.unit, ("", 1.0))
+    s = measured.statistics(values)
+    customary, factor = customary_unit(colour.unit)
+    unit = _unit(customary) if customary != colour.unit else ""
     head, square = _name(name), f"{unit}2" if unit else ""
     row: dict[str, Cell] = {
         _joined(head, "area", "angstrom2"): s.area / angstrom**2,

@@ -7,6 +7,7 @@ atomic units unless a column states another unit.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -399,7 +400,24 @@ def _json_value(value: Cell) -> Cell | None:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def column(
+    name: str, values: Iterable[Any], unit: str = "", decimals: int = 4, about: str = "", exponents: bool = True
+) -> Column:
+    """A column of an array, or of any values with numbers of NumPy among them; parameters as for `Column`."""
+    plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+    return Column(name, tuple(plain), unit, decimals, about, exponents)
+
+
+def places_of(positions: Reals) -> tuple[tuple[float, float, float], ...]:
+    """Places of the rows of a table, from an array of shape (n, 3) in bohr."""
+    return tuple((float(x), float(y), float(z)) for x, y, z in positions)
+
+
 def atom_columns(numbers: NDArray[np.int64]) -> tuple[Column, Column]:
     """The columns that tables of atoms begin with, of their atomic numbers: their number, from 1, and their element."""
-    atoms = tuple(range(1, len(numbers) + 1))
-    return Column("atom", atoms), Column("element", tuple(SYMBOLS[int(number)] for number in numbers))
+    return column("atom", range(1, len(numbers) + 1)), column("element", (SYMBOLS[int(number)] for number in numbers))
+
+
+def atom_names(numbers: NDArray[np.int64]) -> tuple[str, ...]:
+    """Names of atoms, of their atomic numbers: C1, H2."""
+    return tuple(f"{SYMBOLS[int(number)]}{n}" for n, number in enumerate(numbers, 1))

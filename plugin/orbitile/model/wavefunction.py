@@ -226,7 +226,7 @@ class Wavefunction(Displayed):
     stated : Stated
         Charge, multiplicity and electrons as the file states them.
     remarks : tuple of str
-        What the reader had to assume or found odd, a sentence each; `orbitile.analysis.notes` has these and its
+        What the reader had to assume or found odd, a sentence each; `orbitile.analysis.information` has these and its
         own.
     """
 

@@ -20,7 +20,7 @@ from ..base.errors import IsovalueError, OrbitileError, RenderError
 from ..base.watch import checkpoint, stage, tell, watched
 from ..evaluation.boxes import enclosing_lattice, resolving_spacing
 from ..evaluation.lattices import compute
-from ..evaluation.requests import field_of
+from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.surfaces import extract_surface, surface_in_motion
 from ..fields import Field, as_drawn
 from ..model.lattice import Lattice, spacing_of
@@ -28,7 +28,6 @@ from ..model.surface import Surface
 from ..model.trajectory import Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..readers._references import FileReferences
 from ..renderer import Camera, Margins, Patches, default_camera, margins, render
 from ..trajectories.paths import align, interpolate, localised_for
 from ..trajectories.tracking import Tracking, track

@@ -16,8 +16,7 @@ from ..base.errors import OrbitileError
 from ..fields._frontier import frontier_name, frontier_order
 from ..fields.localised import localised_name
 from ..fields.orbital import orbital_name, orbital_of
-from ..gaussians.localised.localisation import count_of, why_not
-from ..gaussians.localised.schemes import SCHEMES
+from ..gaussians.localised.localisation import SCHEMES, count_of, why_not
 from ..model.geometry import formula
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction

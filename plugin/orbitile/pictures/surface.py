@@ -23,7 +23,7 @@ from ..evaluation.lattices import compute
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import absence_explained, compute_surface, is_cut
 from ..fields import Field, References, as_drawn
-from ..fields._orbital_ranges import orbital_list, orbital_range
+from ..fields.orbital import orbital_list, orbital_range
 from ..model.lattice import Lattice, spacing_of
 from ..model.surface import Surface
 from ..model.volume import Volume

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError
 from ..model.conventions import component_names
 from ..model.wavefunction import Shell
-
-Reals = NDArray[np.float64]
 
 
 def norm_of(exponents: Reals, coefficients: Reals, angular_momentum: int) -> float:
@@ -36,9 +34,7 @@ def normalised(exponents: Reals, coefficients: Reals, angular_momentum: int) -> 
     return coefficients / np.sqrt(norm)
 
 
-def order_and_signs(
-    shells: Iterable[Shell], theirs: Callable[[Shell], Sequence[str]]
-) -> tuple[NDArray[np.intp], Reals]:
+def order_and_signs(shells: Iterable[Shell], theirs: Callable[[Shell], Sequence[str]]) -> tuple[Indices, Reals]:
     """What takes rows of coefficients in a program's order to ours: their order, and their signs.
 
     Parameters

@@ -11,17 +11,21 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, LatticeError, OrbitileError
 from ..base.packages import install_command
 from ..base.registry import modules_of
 from ..files import hdf5
 from ..files.archives import Entry
 from ..files.compression import compression_of
+from ..files.encodings import text_of
 from ..files.plain import PlainFile, beginning, matching, name_within
-from ..files.reading import neighbour, user_path
+from ..files.reading import neighbour, read_bytes, user_path
 from ..files.zarr import kind_of_store
-from ..model.geometry import Geometry
+from ..model.charges import PointCharges
+from ..model.geometry import FARTHEST, Geometry
 from ..model.lattice import Lattice
+from ..model.units import angstrom
 from ..model.volume import StoredVolume, Volume
 from ._isolation import isolated
 
@@ -118,7 +122,7 @@ def within_hdf5(file: Path) -> Reader | None:
         named = by_name(file, "wavefunction")
         if named is not None and not file.name.lower().endswith((".h5", ".hdf5")):
             return named
-        raise FileError(f"{file.name}: an HDF5 file; to see of which program, it takes h5py: {install_command('h5py')}")
+        raise FileError(f"{file.name}: an HDF5 file, whose program h5py tells: {install_command('h5py')}")
     names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
     fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
     for reader in fitting:
@@ -127,10 +131,10 @@ def within_hdf5(file: Path) -> Reader | None:
     named = by_name(file, "wavefunction")
     if named is not None and named.BINARY and not named.CONTENTS:
         return named
-    known = ", ".join(reader.DESCRIPTION for reader in fitting)
+    known, got = ", ".join(reader.DESCRIPTION for reader in fitting), ", ".join(sorted(names)[:8]) or "nothing"
     raise FileError(
-        f"{file.name}: an HDF5 file of no known kind; it contains {', '.join(sorted(names)[:8]) or 'nothing'}. "
-        f"Known: {known}. Of other programs, a Molden file of the same calculation would do"
+        f"{file.name}: an HDF5 file of no known kind, which contains {got}. Known: {known}. Of other programs, try a "
+        "Molden file of the same calculation"
     )
 
 
@@ -186,9 +190,6 @@ def checked_path(path: str | PathLike[str], *, folders: bool = False) -> Path:
     except ValueError as error:  # a NUL character in the name
         raise FileError(f"{str(file)!r}: not a file name ({error})") from error
     return file
-
-
-Reals = NDArray[np.float64]
 
 
 def load_volumes(path: str | PathLike[str]) -> tuple[Volume, ...]:
@@ -296,3 +297,37 @@ def require_finite(values: NDArray[np.floating], name: str) -> None:
     if not np.isfinite(values).all():
         bad = tuple(int(n) for n in np.argwhere(~np.isfinite(values))[0])
         raise FileError(f"{name}: the value at point {bad} is {values[bad]}, expected a finite number")
+
+
+def load_charges(path: str | Path) -> PointCharges:
+    """Read point charges: a .pqr file, or lines of x y z q in Angstrom and e.
+
+    Raises
+    ------
+    FileError
+        When there is no such file, or a line is damaged.
+    """
+    path = user_path(path)
+    with PlainFile(path) as plain:
+        lines = text_of(read_bytes(plain.path)).split("\n")
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        pqr = words[0] in ("ATOM", "HETATM")
+        if path.suffix.lower() == ".pqr" and not pqr:
+            continue
+        # in a PQR file x, y, z, charge and radius are the last five of the fields, whichever of the others are there
+        fields = words[-5:-1] if pqr else words[:4]
+        try:
+            row = [float(field) for field in fields]
+        except ValueError:
+            row = []
+        if len(row) != 4 or not all(abs(number) <= FARTHEST for number in row):
+            raise FileError(f"{path.name}, line {number}: expected x y z (Angstrom) and q (e), got {line.strip()!r}")
+        rows.append(row)
+    if not rows:
+        raise FileError(f"{path.name}: no charges in it; expected a .pqr file, or lines of x y z q")
+    table = np.array(rows)
+    return PointCharges(table[:, :3] * angstrom, table[:, 3])

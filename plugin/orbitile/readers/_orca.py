@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError
 from ..gaussians.overlap import own_overlap
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
@@ -31,8 +32,6 @@ HIGHEST = 5
 
 _MINUS = (3, 4)
 """Those m whose functions have the opposite sign of ours."""
-
-Reals = NDArray[np.float64]
 
 
 class Contraction(NamedTuple):
@@ -123,12 +122,10 @@ def _components(shell: Shell) -> tuple[str, ...]:
     return tuple(f"-{name}" if shell.pure and int(name[1:]) in _MINUS else name for name in names)
 
 
-def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Reals) -> Orbitals:
+def _orbitals(path: Path, part: OrbitalSet, order: Indices, signs: Reals) -> Orbitals:
     if len(part.coefficients) != len(order):
-        raise FileError(
-            f"{path.name}: orbitals of {len(part.coefficients)} coefficients, expected {len(order)}, one for each "
-            "basis function; damaged, or orbitals and basis set of different calculations"
-        )
+        got = f"{len(part.coefficients)} for {len(order)} basis functions"
+        raise FileError(f"{path.name}: expected as many coefficients in each orbital as basis functions, got {got}")
     kept = np.any(part.coefficients != 0, axis=0)  # where functions depend on others, the orbitals missing are empty
     if not kept.any():
         raise FileError(f"{path.name}: all orbital coefficients are 0, so there are no orbitals to show")
@@ -141,13 +138,13 @@ def _orbitals(path: Path, part: OrbitalSet, order: NDArray[np.intp], signs: Real
     return Orbitals(part.coefficients[order][:, kept] * signs[:, None], part.occupations[kept], energies, irreps)
 
 
-def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shell, ...], NDArray[np.intp], Reals]:
+def _shells(path: Path, contractions: Iterable[Contraction]) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Normalised shells, and what takes the coefficients of the file to ours: order of the rows, their signs."""
     shells: list[Shell] = []
     for atom, l, exponents, coefficients in contractions:
         if l > HIGHEST:
             letter = ANGULAR_MOMENTUM_LETTERS[l]
-            raise FileError(f"{path.name}: signs of ORCA's {letter} functions are not known, only those of s to h")
+            raise FileError(f"{path.name}: the signs of ORCA's {letter} functions are unknown, expected s to h")
         shells.append(Shell(atom, l, True, exponents, normalised(exponents, coefficients, l)))
     return tuple(shells), *order_and_signs(shells, _components)
 
@@ -160,6 +157,9 @@ _TOLERANCE = 1e-4
 
 _ELECTRONS = 1e-3
 """By how many electrons a density may differ from the orbitals."""
+
+
+_OTHERS = "damaged, or of different calculations"
 
 
 class Density(NamedTuple):
@@ -195,16 +195,10 @@ def with_density(wavefunction: Wavefunction, densities: Sequence[Density], file:
     }
     orbitals = Path(wavefunction.source).name
     if not ours:
-        raise FileError(
-            f"{file}: no matrix of {n} by {n}, as the orbitals of {orbitals} ask for: they are of different "
-            "calculations, or it is damaged"
-        )
+        raise FileError(f"{file}: expected a matrix of {n} by {n} for the orbitals of {orbitals}; {_OTHERS}")
     own = _density_of(wavefunction)
     if _SCF in ours and not np.abs(ours[_SCF] - own).max() <= _TOLERANCE * max(1.0, np.abs(own).max()):
-        raise FileError(
-            f"{file}: its density of the self-consistent field is not that of the orbitals in {orbitals}: they are of "
-            "different calculations"
-        )
+        raise FileError(f"{file}: its self-consistent density is not that of the orbitals in {orbitals}; {_OTHERS}")
     overlap = own_overlap(wavefunction)
     others = [
         name
@@ -217,12 +211,13 @@ def with_density(wavefunction: Wavefunction, densities: Sequence[Density], file:
         remark = f"{file} holds no density but that of the orbitals"
         return replace(wavefunction, remarks=(*wavefunction.remarks, remark))
     *passed, chosen = others
+    spins = f"r{chosen[1:]}", f"{chosen[:-1]}r"  # as pmp2re and rmp2re, or cisp and cisr
     remark = f"the density is {chosen} of {file}, not that of the orbitals"
     remark += f"; it holds {', '.join(passed)} too" if passed else ""
     return replace(
         wavefunction,
         density_matrix=ours[chosen],
-        spin_density_matrix=next((ours[name] for name in _spins_of(chosen) if name in ours), np.empty(0)),
+        spin_density_matrix=next((ours[name] for name in spins if name in ours), np.empty(0)),
         remarks=(*wavefunction.remarks, remark),
     )
 
@@ -231,8 +226,3 @@ def _density_of(wavefunction: Wavefunction) -> Reals:
     parts = (wavefunction.alpha, wavefunction.beta)
     matrices = [(part.coefficients * part.occupations) @ part.coefficients.T for part in parts if part is not None]
     return np.sum(matrices, axis=0)
-
-
-def _spins_of(name: str) -> tuple[str, str]:
-    """What ORCA may call the spin density that goes with a density: pmp2re and rmp2re, cisp and cisr."""
-    return f"r{name[1:]}", f"{name[:-1]}r"

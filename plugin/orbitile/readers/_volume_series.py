@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError
-from ..files.frame_stores import FrameStore, status_of
+from ..files.frame_stores import FrameStore
 from ..files.reading import neighbour, user_path
 from ..files.zarr import kind_of_store, translated
 from ..model.geometry import Geometry
@@ -58,7 +58,7 @@ class StoredVolumes(Sequence[StoredVolume]):
     def __init__(self, path: Path) -> None:
         self.path = path
         with translated(path):
-            self._open()
+            self._store = FrameStore(path, KIND, VERSION)
             told = self._store.attributes["lattice"]
             lattice = Lattice(np.array(told["origin"]), np.array(told["axes"]), tuple(told["shape"]), told["periodic"])
             attributes = self._store.attributes
@@ -71,10 +71,6 @@ class StoredVolumes(Sequence[StoredVolume]):
                 if self._store.shape(name)[1:] != shape:
                     raise FileError(f"{name}: expected frames of shape {shape}, got {self._store.shape(name)[1:]}")
 
-    def _open(self) -> None:
-        self._status = status_of(self.path)
-        self._store = FrameStore(self.path, KIND, VERSION)
-
     @property
     def name(self) -> str:
         """Name of the store."""
@@ -82,9 +78,7 @@ class StoredVolumes(Sequence[StoredVolume]):
 
     def __len__(self) -> int:
         with translated(self.path):
-            if status_of(self.path) != self._status:
-                self._open()
-            return self._store.n_frames
+            return self._store.refresh()
 
     @overload
     def __getitem__(self, index: int) -> StoredVolume: ...

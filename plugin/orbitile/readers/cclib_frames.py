@@ -12,8 +12,7 @@ from ..gaussians.orthonormality import checked
 from ..model.wavefunction import Wavefunction
 from . import cclib
 from ._frames import FramesInText
-from ._logs.parsing import parse_log
-from ._logs.programs import LOG_PATTERNS, PROGRAMS, is_log
+from ._logs import LOG_PATTERNS, PROGRAMS, is_log, parse_log
 
 DESCRIPTION = "logs with orbitals at several geometries"
 PATTERNS = LOG_PATTERNS
@@ -82,12 +81,10 @@ class LogFrames(FramesInText):
         if start > self._header:
             text += b"\n\n"  # the parser may look one line beyond a table, and must not miss the heading of the step
         text += excerpt(self._file.path, max(start, self._header), end)
-        wavefunction = self._read_alone(index, text, self._path.suffix[:20], _read_part)
+        wavefunction = self._read_alone(
+            index, text, self._path.suffix[:20], lambda path: cclib.convert(*parse_log(path, part=True), path)
+        )
         return replace(wavefunction, geometries=wavefunction.positions[None])
-
-
-def _read_part(path: Path) -> Wavefunction:
-    return cclib.convert(*parse_log(path, part=True), path)
 
 
 @dataclass

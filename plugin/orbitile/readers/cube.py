@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.reading import check_room, numbers_in_text, read_bytes
 from ..model.lattice import Lattice
@@ -27,7 +28,7 @@ DESCRIPTION = "Gaussian cube files"
 PATTERNS = ("*.cube", "*.cub")
 KIND = "volume"
 
-Atoms = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+Atoms = tuple[NDArray[np.int64], Reals, Reals]
 
 _OUR_TITLE = re.compile(r"(.*?)(?: \[(.*)\])?")
 
@@ -159,10 +160,12 @@ def _header(data: bytes, name: str) -> _Header:
     atoms = np.array(
         [lines.numbers(f"atom {n + 1} (number, charge, x, y, z)", 5, 5) for n in range(abs(n_atoms))]
     ).reshape(-1, 5)
-    if np.any(atoms[:, 0] != np.round(atoms[:, 0])) or np.any(np.abs(atoms[:, 0]) > 999):
-        bad = int(np.flatnonzero((atoms[:, 0] != np.round(atoms[:, 0])) | (np.abs(atoms[:, 0]) > 999))[0])
+    wrong = (atoms[:, 0] != np.round(atoms[:, 0])) | (np.abs(atoms[:, 0]) > 999)
+    if wrong.any():
+        bad = int(np.argmax(wrong))
         raise FileError(f"{name}, line {7 + bad}: expected an atomic number, got {atoms[bad, 0]:g}")
-    titles, quantity_unit = (title,) * n_sets, ""
+    titles: tuple[str, ...] = (title,)
+    quantity_unit = ""
     if n_sets > 1:
         titles = tuple(f"{title}, data set {n + 1}".lstrip(", ") for n in range(n_sets))
     if n_atoms < 0:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.plain import PlainFile
 from ..files.reading import damage_as_error, numbers_in_columns, numbers_in_text
@@ -61,10 +62,8 @@ def read_beside(path: Path, original: Path) -> Wavefunction:
         if np.array_equal(np.atleast_1d(contents.get("NBAS", ())), sizes) and "PRIMITIVES" in contents:
             kept = {name: value for name, value in contents.items() if not name.startswith("MO_")}
             return openmolcas.converted(kept | orbitals, original)
-    raise FileError(
-        f"{original.name}: orbitals of OpenMolcas over {'+'.join(map(str, sizes))} basis functions, but no HDF5 file "
-        "(.scf.h5, .rasscf.h5, .guessorb.h5) with that basis set lies beside it; copy one there"
-    )
+    basis = f"its basis set of {'+'.join(map(str, sizes))} functions"
+    raise FileError(f"{original.name}: expected an HDF5 file (.scf.h5, .rasscf.h5 ...) beside it with {basis}")
 
 
 def _sections(text: str) -> dict[str, list[str]]:
@@ -101,7 +100,7 @@ def _title(sections: dict[str, list[str]]) -> str:
     return next((line.strip("* ") for line in sections["INFO"] if line.startswith("*")), "")
 
 
-def _numbers(lines: Sequence[str], name: str) -> NDArray[np.float64]:
+def _numbers(lines: Sequence[str], name: str) -> Reals:
     """Numbers of a section: in columns as wide as the first of them where they have exponents."""
     kept = [line for line in lines if line.strip() and not line.startswith("*")]
     first = re.search(r"E[+-]\d\d", kept[0]) if kept else None
@@ -110,9 +109,7 @@ def _numbers(lines: Sequence[str], name: str) -> NDArray[np.float64]:
     return numbers_in_columns(kept, first.end(), name, 1)
 
 
-def _vectors(
-    lines: Sequence[str], n_basis: NDArray[np.int64], n_orbitals: NDArray[np.int64], name: str
-) -> NDArray[np.float64]:
+def _vectors(lines: Sequence[str], n_basis: NDArray[np.int64], n_orbitals: NDArray[np.int64], name: str) -> Reals:
     """Coefficients of all orbitals, irrep by irrep; zeros stand for those that are left out."""
     values = _numbers(lines, name)
     expected = int(n_basis @ n_orbitals)
@@ -125,9 +122,7 @@ def _vectors(
     return np.concatenate(blocks)
 
 
-def _padded(
-    values: NDArray[np.float64], n_basis: NDArray[np.int64], n_orbitals: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _padded(values: Reals, n_basis: NDArray[np.int64], n_orbitals: NDArray[np.int64]) -> Reals:
     """Values of orbitals, irrep by irrep, with zeros for those that are left out."""
     if len(values) != n_orbitals.sum():
         raise ValueError(f"{len(values)} occupations or energies of {n_orbitals.sum()} orbitals")

@@ -12,7 +12,7 @@ import re
 import tempfile
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import ConventionError, FileError, OrbitileError
 from ..base.temporary import own_folder
 from ..files.reading import DAMAGES, damage_as_error
@@ -29,10 +30,8 @@ from ..gaussians.overlap import contraction_norms, orbital_norms, shell_overlap
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, radial_normalization
 from ..model.core_potentials import named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
-from ._checkpoint_orbitals import NEITHER, OCCUPATIONS, REMARK, are_energies, are_occupations, saved_orbitals
 from ._contractions import order_and_signs
-from ._molden import why_not_normalised
-from ._statements import Statements, statements
+from ._statements import Statements, statements, why_not_normalised
 
 _NORMALISED = 1e-3
 """Largest deviation of the norm of a contraction from 1, from digits that a file leaves out."""
@@ -168,16 +167,13 @@ def _repair(message: str) -> str:
 
 
 def _wavefunction(
-    data: Any,
-    found: Statements,
-    cell: Reals,
-    path: Path,
-    format_name: str,
-    repairs: list[str],
+    data: Any, found: Statements, cell: Reals, path: Path, format_name: str, repairs: list[str]
 ) -> Wavefunction:
     for name, what in (("atcoords", "atoms"), ("obasis", "basis set"), ("mo", "orbitals")):
         if getattr(data, name, None) is None:
-            raise FileError(f"{path.name}: this {format_name} file holds no {what}, so there are no orbitals to show")
+            raise FileError(
+                f"{path.name}: this {format_name} file holds no {what}, expected atoms, basis set and orbitals"
+            )
     remarks: tuple[str, ...] = ()
     if len(found.cells) > 1:
         unit = "Angstrom" if cell is found.cells[0] else "bohr"
@@ -206,8 +202,8 @@ def _wavefunction(
         if saved is None:
             density = spin_density = np.empty(0)
         else:
-            occupations, remarked = saved.occupations, (REMARK,)
-            energies, unordered = (energies, False) if saved.are_energies else (np.empty(0), True)
+            (occupations, are_real), remarked = saved, (REMARK,)
+            energies, unordered = (energies, False) if are_real else (np.empty(0), True)
     labels = () if mo.irreps is None else tuple("" if str(label) == "??" else str(label) for label in mo.irreps)
     if set(labels) == {"X"} and mo.kind == "restricted" and _are_of_one_spin(occupations, numbers):
         occupations = 2 * occupations
@@ -266,7 +262,7 @@ def _wavefunction(
 
 
 _ORTHONORMAL = 1e-4
-"""Largest deviation of an element of C^T S C from the unit matrix within a set of orbitals."""
+"""Largest deviation of an element of C^T S C from the unit matrix within a set of orbitals, and of a norm from 1."""
 
 AVERAGED = (
     "the orbitals of this atom overlap, since those of both spins or of several states are in one list: together they "
@@ -333,7 +329,7 @@ def _other_density(data: Any) -> tuple[str, ...]:
     )
 
 
-def _density(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _density(data: Any, name: str, order: Indices, signs: Reals) -> Reals:
     """A density matrix in our order of basis functions, if the file has it."""
     matrix = (data.one_rdms or {}).get(name)
     if matrix is None:
@@ -341,7 +337,7 @@ def _density(data: Any, name: str, order: NDArray[np.intp], signs: NDArray[np.fl
     return matrix[np.ix_(order, order)] * signs[:, None] * signs
 
 
-def _geometries(path: Path) -> NDArray[np.float64]:
+def _geometries(path: Path) -> Reals:
     """Geometries of an optimisation, scan or reaction path in a formatted checkpoint file; none where it has none."""
     from iodata.api import load_many
     from iodata.utils import FileFormatError, LoadError
@@ -356,7 +352,7 @@ def _geometries(path: Path) -> NDArray[np.float64]:
     return geometries if np.all(np.isfinite(geometries)) else np.empty(0)
 
 
-def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def shells_and_order(basis: Any) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells of a basis of qc-iodata, and the order and signs that take its coefficients to our conventions."""
     shells: list[Shell] = []
     names: list[tuple[str, ...]] = []
@@ -511,4 +507,121 @@ def _divided(basis: Any, factors: Any) -> Any:
     return attrs.evolve(basis, shells=[attrs.evolve(shell, coeffs=shell.coeffs / factor) for shell, factor in shells])
 
 
-Reals = NDArray[np.float64]
+# ---- what checkpoint files have in place of orbitals and their energies: occupations, zeros, bonds, natural orbitals
+
+# Gaussian (`pop=(NO, saveNO)`), MOKIT and Multiwfn write the occupations of natural orbitals where a checkpoint file
+# has energies, since it has no place for them, and the eigenvalues of natural transition orbitals.
+#
+# Gaussian also writes natural bond orbitals, and others, where molecular orbitals are (`pop=saveNBO`, `saveNLMO`),
+# beside the density matrix P of the self-consistent field. That of a determinant is idempotent, PSP = P for each spin,
+# which damaged ones are not; the occupations of other orbitals C are then the diagonal elements of C^T S P S C.
+
+_SLACK = 0.1
+"""Electrons by which occupations of natural orbitals may be negative, or above what an orbital holds, in perturbation
+theory."""
+
+_SAME = 0.01
+"""Electrons in sums of printed occupations."""
+
+_OF_CORE = -0.2
+"""Energy of a 1s orbital in hartree, times the square of the atomic number, at most: -0.27 in lithium, -0.5 far on."""
+
+_BOUND = -0.05
+"""Energy in hartree that the lowest orbital of a neutral molecule is below; in caesium it has -0.12."""
+
+OCCUPATIONS = "the file has occupations of natural orbitals in place of orbital energies, and no energies"
+
+NEITHER = (
+    "the orbital energies of the file are neither energies nor occupations (zeros, or eigenvalues of something else): "
+    "they are not shown, and the HOMO is unknown"
+)
+
+
+def are_occupations(sets: Sequence[Reals], electrons: Sequence[float]) -> bool:
+    """Whether values are the occupations of one set of orbitals, or of one of each spin.
+
+    Parameters
+    ----------
+    sets
+        The values of each set.
+    electrons
+        Number of electrons of each set.
+    """
+    capacity = 3 - len(sets)
+    return all(
+        len(values) > 0
+        and bool(np.all((values >= -_SLACK) & (values <= capacity + _SLACK)))
+        and abs(float(values.sum()) - number) <= _SAME
+        for values, number in zip(sets, electrons, strict=True)
+    )
+
+
+def are_energies(values: Reals, numbers: NDArray[np.int64], core_charges: Reals, charge: float) -> bool:
+    """Whether values may be the energies of all orbitals of a molecule, those of the cores among them.
+
+    Parameters
+    ----------
+    values
+        Of all orbitals.
+    numbers, core_charges
+        Elements, and the charges that the electrons see.
+    charge
+        Of the molecule, in e: an anion need not bind its electrons.
+    """
+    if not np.all(np.isfinite(values)) or not np.any(values):
+        return False
+    heaviest = int(numbers[core_charges == numbers].max(initial=0))
+    lowest = float(values.min())
+    return lowest < _OF_CORE * heaviest**2 if heaviest > 2 else charge < 0 or lowest < _BOUND
+
+
+_IDEMPOTENT = 1e-4
+"""Largest deviation of an element of PSP from P."""
+
+REMARK = (
+    "the orbitals are not those of the self-consistent field, but natural, bond or localised ones that were saved in "
+    "their place: their occupations follow from its density matrix"
+)
+
+
+def saved_orbitals(
+    shells: tuple[Shell, ...],
+    positions: Reals,
+    sets: list[Reals],
+    energies: Reals | None,
+    density: Reals,
+    spin_density: Reals | None,
+) -> tuple[Reals, bool] | None:
+    """The occupations that a density matrix gives orbitals, or None where it is no determinant's, or damaged.
+
+    They are those of alpha orbitals, then of beta ones, where there are two sets. Beside them it is told whether the
+    energies of the file are energies, and not these occupations.
+
+    Parameters
+    ----------
+    shells, positions
+        The basis set; positions in bohr.
+    sets : list of ndarray, shape (n_basis, n_orbitals)
+        Coefficients of the orbitals that both spins share, or of each spin.
+    energies : ndarray or None
+        What stands where their energies do.
+    density, spin_density
+        Matrices of both spins together, and of their difference, which may be unknown.
+    """
+    overlap = shell_overlap(shells, positions, shells, positions)
+    if len(sets) == 1:
+        matrices = [density / 2]
+    elif spin_density is not None:
+        matrices = [(density + spin_density) / 2, (density - spin_density) / 2]
+    else:
+        return None
+    found = []
+    for matrix, coefficients in zip(matrices, sets, strict=True):
+        image = overlap @ coefficients
+        norms = np.einsum("mi,mi->i", coefficients, image)
+        if np.abs(matrix @ (overlap @ matrix) - matrix).max() > _IDEMPOTENT or np.abs(norms - 1).max() > _ORTHONORMAL:
+            return None
+        found.append((3 - len(sets)) * np.einsum("mi,mi->i", image, matrix @ image))
+    occupations = np.concatenate(found)
+    same = energies is not None and any(np.allclose(k * energies, occupations, atol=1e-3) for k in (1, 2))
+    return occupations, not same

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..base.packages import install_command
 from ..files.plain import PlainFile
@@ -76,15 +76,8 @@ class DynamicsGeometries:
             size = sum(file.path.stat().st_size for file in (self._file, self._topology))
         except OSError as error:
             raise FileError(f"{self._path}: cannot be read ({error.strerror})") from error
-        return isolated(
-            function,
-            str(self._file.path),
-            str(self._topology.path),
-            *arguments,
-            name=self._path.name,
-            library="MDTraj",
-            size=size,
-        )
+        paths = str(self._file.path), str(self._topology.path)
+        return isolated(function, *paths, *arguments, name=self._path.name, library="MDTraj", size=size)
 
 
 def contents_of(path: str, topology: str) -> tuple[list[int], int]:
@@ -104,7 +97,7 @@ def _n_frames(path: str) -> int:
         return len(file)
 
 
-def positions_of(path: str, topology: str, index: int) -> NDArray[np.float64]:
+def positions_of(path: str, topology: str, index: int) -> Reals:
     """Positions of the atoms in a frame, shape (n_atoms, 3), in nanometres."""
     import mdtraj
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..files.reading import check_room
 from ..model.lattice import Lattice
@@ -48,8 +49,7 @@ def read(path: Path) -> tuple[Volume, ...]:
         if min(counts) < 1 or extended < 0 or mode not in BYTES_OF_MODE:
             raise FileError(
                 f"{name}: expected positive counts, mode {', '.join(map(str, BYTES_OF_MODE))} and an extended header "
-                f"of 0 or more bytes, got counts {counts}, mode {mode}, {extended} bytes; not a map of real numbers, "
-                "or a damaged one"
+                f"of 0 or more bytes, got counts {counts}, mode {mode}, {extended} bytes; no map of real numbers"
             )
         check_room(name, counts[0] * counts[1] * counts[2], size - 1024 - extended, BYTES_OF_MODE[mode], "values")
         with warnings.catch_warnings():
@@ -107,10 +107,8 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
     angles = np.array([header["cellb"][key] for key in ("alpha", "beta", "gamma")], dtype=np.float64)
     intervals = np.array([header[key] for key in ("mx", "my", "mz")], dtype=np.int64)
     if not np.all(np.isfinite(lengths)) or np.any(lengths <= 0) or np.any(intervals < 1):
-        raise FileError(
-            f"{name}: expected positive cell lengths and intervals, got {lengths.tolist()} and {intervals.tolist()}; "
-            "an image rather than a map, or a damaged header"
-        )
+        got = f"{lengths.tolist()} and {intervals.tolist()}"
+        raise FileError(f"{name}: expected positive cell lengths and intervals, got {got}; an image, or damaged")
     if np.all(angles == 0):  # left out by old programs
         angles = np.full(3, 90.0)
     if not np.all((angles > 0) & (angles < 180)):
@@ -128,7 +126,7 @@ def _lattice(header: Any, start: bytes, shape: tuple[int, ...], name: str) -> La
     return lattice_of_file(name, origin * angstrom, axes * angstrom, (nx, ny, nz))
 
 
-def cell_axes(lengths: NDArray[np.float64], angles: NDArray[np.float64]) -> NDArray[np.float64]:
+def cell_axes(lengths: Reals, angles: Reals) -> Reals:
     """Vectors of a unit cell with a along x and b in the xy plane.
 
     Parameters
@@ -150,9 +148,7 @@ def cell_axes(lengths: NDArray[np.float64], angles: NDArray[np.float64]) -> NDAr
     return unit * lengths[:, None]
 
 
-def _unskewed(
-    origin: NDArray[np.float64], axes: NDArray[np.float64], header: Any, start: bytes, name: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _unskewed(origin: Reals, axes: Reals, header: Any, start: bytes, name: str) -> tuple[Reals, Reals]:
     """Undo the skew transformation of CCP4, Xo(map) = S (Xo(atoms) - t), where the header has one."""
     order = header.dtype["nx"].byteorder
     prefix = order if order in "<>" else "="

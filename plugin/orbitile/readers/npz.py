@@ -6,6 +6,7 @@ Entries: `values` (nx, ny, nz); `origin` (3,) and `axes` (3, 3) in bohr; `quanti
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from pathlib import Path
@@ -42,10 +43,8 @@ def read(path: Path) -> tuple[Volume, ...]:
     except (ValueError, TypeError, LookupError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
         raise FileError(f"{name}: not an Orbitile .npz file, or a damaged one ({str(error)[:80]!r})") from error
     if values.ndim != 3 or values.dtype not in (np.float32, np.float64):
-        raise FileError(
-            f"{name}: expected values of three dimensions in float32 or float64, got shape {values.shape} of "
-            f"{values.dtype}"
-        )
+        got = f"shape {values.shape} of {values.dtype}"
+        raise FileError(f"{name}: expected values of three dimensions in float32 or float64, got {got}")
     require_finite(values, name)
     nx, ny, nz = values.shape
     lattice = lattice_of_file(name, origin, axes, (nx, ny, nz))
@@ -58,15 +57,10 @@ def _array(archive: zipfile.ZipFile, key: str, name: str) -> NDArray[Any]:
     if member not in archive.namelist():
         raise FileError(f"{name}: expected an array {key!r} in it, got none; not an Orbitile .npz file")
     with archive.open(member) as stream:
-        version = np.lib.format.read_magic(stream)
-        shape, _, dtype = (
-            np.lib.format.read_array_header_1_0(stream)
-            if version == (1, 0)
-            else np.lib.format.read_array_header_2_0(stream)
-        )
-        n_values = 1
-        for n in shape:
-            n_values *= int(n)
+        is_first = np.lib.format.read_magic(stream) == (1, 0)
+        read_header = np.lib.format.read_array_header_1_0 if is_first else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(stream)
+        n_values = math.prod(map(int, shape))
         check_room(name, n_values, archive.getinfo(member).file_size, max(dtype.itemsize, 1), f"numbers in {key!r}")
         check_expansion(name, Path(str(archive.filename)).stat().st_size, n_values * dtype.itemsize)
     with archive.open(member) as stream:

@@ -46,16 +46,12 @@ def read(path: Path) -> tuple[Volume, ...]:
         raise FileError(f"{name}: a binary file, expected OpenDX as text; is its suffix right?")
     array = next((match for match in _ARRAY.finditer(data) if b"rank 0" in b" ".join(match[1].split())), None)
     if array is None:
-        raise FileError(
-            f"{name}: expected a line 'object 3 class array type double rank 0 items N data follows', got none; is "
-            "this an OpenDX file?"
-        )
+        expected = "a line 'object 3 class array type double rank 0 items N data follows'"
+        raise FileError(f"{name}: expected {expected}, got none; is this an OpenDX file?")
     items, kind = re.search(rb"\bitems\s+(\d{1,18})\b", array[1]), b" ".join(array[1].split()).lower()
     if items is None or not kind.endswith(b"data follows") or b"binary" in kind or b"ieee" in kind:
-        raise FileError(
-            f"{name}, line {_line(data, array.start())}: expected '... items N data follows' (values as text in the "
-            f"same file), got {_shown(array[0])}"
-        )
+        where = f"{name}, line {_line(data, array.start())}"
+        raise FileError(f"{where}: expected '... items N data follows' (values as text), got {_shown(array[0])}")
     n_values = int(items[1])
     start = min(array.end() + 1, len(data))
     check_room(name, n_values, len(data) - start + 1, 2, "values")
@@ -64,10 +60,8 @@ def read(path: Path) -> tuple[Volume, ...]:
     around = data[:start] + data[end:]
     lattice = _lattice(around, name)
     if lattice.n_points != n_values:
-        raise FileError(
-            f"{name}: the positions count {' x '.join(map(str, lattice.shape))} = {lattice.n_points} points, "
-            f"the array {n_values} values; expected the same number"
-        )
+        counts = f"{' x '.join(map(str, lattice.shape))} = {lattice.n_points} points, the array {n_values} values"
+        raise FileError(f"{name}: the positions count {counts}; expected the same number")
     values = numbers_in_text(data[start:end], name, _line(data, start))
     if len(values) != n_values:
         fault = "the file is truncated" if len(values) < n_values else "its header is damaged"
@@ -90,10 +84,8 @@ def _lattice(text: bytes, name: str) -> Lattice:
         raise FileError(f"{name}: expected a line 'object 1 class gridpositions counts NX NY NZ', got none")
     counts = _numbers(positions[1], text, positions.start(), name, "three positive numbers of points")
     if any(count != round(count) or not 1 <= count < 2**31 for count in counts):
-        raise FileError(
-            f"{name}, line {_line(text, positions.start())}: expected three positive numbers of points, "
-            f"got {_shown(positions[1])}"
-        )
+        where = f"{name}, line {_line(text, positions.start())}"
+        raise FileError(f"{where}: expected three positive numbers of points, got {_shown(positions[1])}")
     following = re.compile(rb"^[ \t]*object\b", re.MULTILINE | re.IGNORECASE).search(text, positions.end())
     block_end = len(text) if following is None else following.start()
     rows: dict[bytes, list[list[float]]] = {b"origin": [], b"delta": []}
@@ -103,10 +95,8 @@ def _lattice(text: bytes, name: str) -> Lattice:
         word = match[1].lower()
         rows[word].append(_numbers(match[2], text, match.start(), name, f"three numbers after '{word.decode()}'"))
     if len(rows[b"origin"]) > 1 or len(rows[b"delta"]) != 3:
-        raise FileError(
-            f"{name}: expected one line 'origin x y z' and three lines 'delta x y z' after the counts, "
-            f"got {len(rows[b'origin'])} and {len(rows[b'delta'])}"
-        )
+        got = f"{len(rows[b'origin'])} and {len(rows[b'delta'])}"
+        raise FileError(f"{name}: expected one line 'origin x y z' and three 'delta x y z' after the counts, got {got}")
     origin = rows[b"origin"][0] if rows[b"origin"] else [0.0, 0.0, 0.0]  # the default of the format
     nx, ny, nz = (int(count) for count in counts)
     where = f"{name}, line {_line(text, positions.start())} and following"

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError, OrbitileError
 from ..files import hdf5
 from ..files.reading import damage_as_error
@@ -72,10 +72,8 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     spins = ("ALPHA_", "BETA_") if "MO_ALPHA_VECTORS" in contents else ("",)
     for what in ("VECTORS", "OCCUPATIONS"):
         if f"MO_{spins[0]}{what}" not in contents:
-            raise FileError(
-                f"{path.name}: this OpenMolcas file, of module {module}, holds no orbitals with occupations; those of "
-                "the modules SCF and RASSCF do"
-            )
+            lacks = f"this OpenMolcas file, of module {module}, holds no orbitals with occupations"
+            raise FileError(f"{path.name}: {lacks}; read that of SCF or RASSCF")
     desym = "DESYM_" if int(contents["NSYM"]) > 1 else ""
     charges = np.asarray(contents[f"{desym}CENTER_CHARGES"], float)
     numbers = np.asarray(contents.get(f"{desym}CENTER_ATNUMS", np.rint(charges)), np.int64)
@@ -88,10 +86,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     parts = [_orbitals(contents, spin, order, factors) for spin in spins]
     electrons = float(sum(part.occupations.sum() for part in parts))
     if electrons < 0.5:
-        raise FileError(
-            f"{path.name}: orbitals of module {module} without occupations; the .rasscf.h5 or .scf.h5 of the same "
-            "calculation has them"
-        )
+        raise FileError(f"{path.name}: orbitals of module {module} without occupations; read the .rasscf.h5 or .scf.h5")
     charges, remarks = settled_charges(numbers, [charges], electrons)
     kind = _text(contents.get("ORBITAL_TYPE", b""))
     multiplicity = contents.get("SPINMULT")
@@ -116,16 +111,12 @@ def _text(value: Any) -> str:
     return (data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)).strip()
 
 
-def _shells(
-    contents: dict[str, Any], ids: str, path: Path
-) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(contents: dict[str, Any], ids: str, path: Path) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells, and what takes coefficients of the file to ours: order of the rows, factor of each row."""
     functions = [tuple(row) for row in np.asarray(contents[ids], np.int64).tolist()]
     if max(Counter(functions).values(), default=1) > 1:
-        raise FileError(
-            f"{path.name}: basis set with contaminants (s functions that come with d shells and the like), which are "
-            "not supported; run the calculation without the keyword Contaminant"
-        )
+        contaminants = "contaminants (s functions of d shells and the like)"
+        raise FileError(f"{path.name}: {contaminants} are not supported; run it without the keyword Contaminant")
     rows = {function: n for n, function in enumerate(functions)}
     values = np.asarray(contents["PRIMITIVES"], float)
     owners = np.asarray(contents["PRIMITIVE_IDS"], np.int64)
@@ -157,7 +148,7 @@ def _values_of_m(l: int, pure: bool) -> list[int]:
     return [0, *(m for n in range(1, l + 1) for m in (n, -n))]
 
 
-def _orbitals(contents: dict[str, Any], spin: str, order: NDArray[np.intp], factors: NDArray[np.float64]) -> Orbitals:
+def _orbitals(contents: dict[str, Any], spin: str, order: Indices, factors: Reals) -> Orbitals:
     """Orbitals of one spin over basis functions, those of all irreps together."""
     sizes = np.atleast_1d(contents["NBAS"]).astype(int).tolist()
     n_basis = len(order)

@@ -69,7 +69,7 @@ def _orbitals_beside(path: Path) -> Wavefunction:
             with PlainFile(beside) as plain:
                 return reader(plain.path)
     needed = _beside(path, ".gbw").name
-    raise FileError(f"{path.name}: densities alone, which need the {needed} of the same calculation beside them")
+    raise FileError(f"{path.name}: densities need the orbitals beside them, {needed} of the same calculation")
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -86,14 +86,11 @@ def _densities(data: bytes, path: Path) -> Iterator[Density]:
         version = 5
         place = int(np.frombuffer(data[:8].ljust(8, b"\xff"), "<i8")[0])
         if not 8 <= place <= len(data) - 4 - _NAME:
-            raise FileError(
-                f"{path.name}: of a layout that is not known, or without the {information.name} that ORCA 6 writes "
-                "beside it"
-            )
+            raise FileError(f"{path.name}: of an unknown layout, or without the {information.name} that ORCA 6 writes")
         about = data[place:]
     record = _RECORDS[version]
     if len(about) < 4 + _NAME:
-        raise FileError(f"{path.name}: what is said of its densities is cut off")
+        raise FileError(f"{path.name}: its list of densities is cut off")
     count = int(np.frombuffer(about, "<i4", 1)[0])
     if not 0 < count <= _MOST:
         raise FileError(f"{path.name}: {count} densities, expected 1 to {_MOST}: damaged")

@@ -83,9 +83,8 @@ def read(path: Path) -> Wavefunction:
     except _Unknown as error:
         if not orca_2json():
             raise FileError(
-                f"{path.name}: {error}. Known are those of ORCA 4.2, 5.0, 6.0 and 6.1. With orca_2json of the ORCA "
-                f"that wrote it on PATH it is read all the same; or run orca_2mkl {path.stem} -molden there, and read "
-                f"{path.stem}.molden.input"
+                f"{path.name}: {error}; expected that of ORCA 4.2, 5.0, 6.0 or 6.1. Put orca_2json of that "
+                f"ORCA on PATH, or run orca_2mkl {path.stem} -molden and read {path.stem}.molden.input"
             ) from error
     with json_of(path) as written:
         return replace(orca_json.read(written), source=str(path), localised=localisation_of(path))
@@ -103,7 +102,7 @@ class _Blocks:
         self.geometry, self.basis, self.orbitals = (int(place) for place in places[1:4])
         for place, what in ((self.geometry, "atoms"), (self.basis, "basis set"), (self.orbitals, "orbitals")):
             if place == 0:
-                raise FileError(f"{name}: this file of ORCA holds no {what}, so there are no orbitals to show")
+                raise FileError(f"{name}: this file of ORCA holds no {what}, expected atoms, basis set and orbitals")
 
     def numbers(self, place: int, dtype: DTypeLike, count: int) -> NDArray[Any]:
         """Numbers or records at a place of the file."""
@@ -176,10 +175,8 @@ def _sets(blocks: _Blocks, n_basis: int) -> list[OrbitalSet]:
     dimension = np.dtype("<i8" if blocks.new else "<i4")
     n = int(blocks.numbers(blocks.orbitals + 4, dimension, 1)[0])
     if n_spins not in (1, 2) or n != n_basis:
-        raise FileError(
-            f"{blocks.name}: {n_spins} sets of {n} orbitals, expected one or two of {n_basis}, the number of basis "
-            "functions: damaged"
-        )
+        expected = f"one or two sets of {n_basis} orbitals, one for each basis function"
+        raise FileError(f"{blocks.name}: damaged: expected {expected}, got {n_spins} of {n}")
     place = blocks.orbitals + 4 + dimension.itemsize
     check_room(blocks.name, n_spins * n * n, len(blocks.data) - place, 8, "orbital coefficients")
     record = np.dtype(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..base.errors import FileError, OrbitileError
 from ..base.memory import require_memory
-from ..files.reading import read_bytes
+from ..files.reading import damage_as_error, read_bytes
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.wavefunction import Stated, Wavefunction
 from ._orca import ANGSTROM, Atoms, Contraction, Density, OrbitalSet, wavefunction_of, with_density
@@ -49,17 +49,10 @@ def read(path: Path) -> Wavefunction:
         raise FileError(f"{path.name}: damaged JSON ({error or type(error).__name__})") from error
     if not isinstance(data, dict) or not isinstance(data.get("Molecule"), dict):
         raise FileError(
-            f"{path.name}: not the JSON that orca_2json writes of a .gbw file (no key Molecule); JSON of other origin, "
-            "and of ORCA's properties, holds no orbitals that are known how to read"
+            f"{path.name}: expected the JSON that orca_2json writes of a .gbw file, got other JSON (no key Molecule)"
         )
-    try:
+    with damage_as_error(path, "ORCA JSON", OrbitileError):
         return _wavefunction(data, data["Molecule"], path)
-    except FileError:
-        raise
-    except KeyError as error:
-        raise FileError(f"{path.name}: damaged ORCA JSON (no key {error})") from error
-    except (OrbitileError, ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as error:
-        raise FileError(f"{path.name}: damaged ORCA JSON ({type(error).__name__}: {error})") from error
 
 
 def _refused(constant: str) -> NoReturn:
@@ -134,7 +127,5 @@ def _set(orbitals: list[Any]) -> OrbitalSet:
 
 
 def _missing(path: Path, what: str, setting: str) -> FileError:
-    return FileError(
-        f"{path.name}: this JSON of ORCA holds no {what}; write it again with {setting} in the configuration file "
-        f"{path.stem}.json.conf of orca_2json, or without one"
-    )
+    remedy = f"write it again with {setting} in {path.stem}.json.conf, or without that file"
+    return FileError(f"{path.name}: this JSON of ORCA holds no {what}; {remedy}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial, pi, sqrt
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import FileError
 from ..files.hdf5 import SIGNATURE, library
 from ..files.reading import damage_as_error
@@ -30,8 +31,6 @@ from ..model.libcint import components_of_spinors, functions_of, n_spinors
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import Shell, Wavefunction, are_natural
 from ._isolation import isolated
-
-Reals = NDArray[np.float64]
 
 DESCRIPTION = "PySCF checkpoint files"
 PATTERNS = ("*.chk", "*.chkfile")
@@ -71,8 +70,9 @@ def contents_of(path: str) -> dict[str, Any]:
     h5py = library(name, "checkpoint files of PySCF")
     try:
         with h5py.File(path, "r") as file:
-            group = next((one for one in _GROUPS if one in file and "mo_coeff" in file[one]), None)
-            listed = next((one for one in _GROUPS if one in file and "mo_coeff__from_list__" in file[one]), None)
+            groups = [name for name in _GROUPS if name in file]
+            group = next((name for name in groups if "mo_coeff" in file[name]), None)
+            listed = next((name for name in groups if "mo_coeff__from_list__" in file[name]), None)
             if "mol" not in file or (group is None and listed is None):
                 raise FileError(f"{name}: this HDF5 file holds no molecule with orbitals (mol, scf/mo_coeff) of PySCF")
             text = file["mol"][()]
@@ -103,16 +103,12 @@ class _Molecule:
     ours: tuple[Shell, ...]
     cartesian: bool
 
-    def with_pure(self) -> tuple[Shell, ...]:
-        return tuple(Shell(one.atom, one.angular_momentum, True, one.exponents, one.coefficients) for one in self.ours)
-
 
 def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     stored = json.loads(contents["mol"])
     if "a" in stored or "kpts" in contents or "kpt" in contents:
         raise FileError(
-            f"{path.name}: a periodic calculation, whose orbitals go with k points; only molecules are read from "
-            "checkpoint files of PySCF"
+            f"{path.name}: expected a molecule, got a periodic calculation, of which PySCF's files have k points"
         )
     molecule = _molecule(stored, path.name)
     rows, factors = functions_of(molecule.shells, molecule.cartesian)
@@ -120,15 +116,9 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     shape = coefficients.shape
     occupations = contents.get("mo_occ", np.zeros((*shape[:-2], *shape[-1:])))
     energies = contents.get("mo_energy", np.full(occupations.shape, np.nan))
-    if (
-        len(shape) not in (2, 3)
-        or occupations.shape != (*shape[:-2], *shape[-1:])
-        or occupations.shape != energies.shape
-    ):
-        raise FileError(
-            f"{path.name}: expected orbitals with an occupation and an energy each, got arrays of shapes {shape}, "
-            f"{occupations.shape} and {energies.shape}"
-        )
+    if len(shape) not in (2, 3) or not (*shape[:-2], *shape[-1:]) == occupations.shape == energies.shape:
+        got = f"shapes {shape}, {occupations.shape} and {energies.shape}"
+        raise FileError(f"{path.name}: expected orbitals with an occupation and an energy each, got arrays of {got}")
     energies, shells = np.real(energies), molecule.ours
     alpha: Orbitals
     beta: Orbitals | None = None
@@ -140,21 +130,15 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
             alpha, beta = (Orbitals(ours[k], occupations[k], energies[k]) for k in range(2))
     elif len(shape) == 2 and shape[0] == n:
         ours = coefficients[rows] * factors[:, None]
-        alpha = (
-            (Spinors(ours[None], occupations, energies))
-            if np.iscomplexobj(ours)
-            else Orbitals(ours, occupations, energies)
-        )
+        is_complex = np.iscomplexobj(ours)
+        alpha = (Spinors if is_complex else Orbitals)(ours[None] if is_complex else ours, occupations, energies)
     elif len(shape) == 2 and shape[0] in (2 * n, n_spinors(molecule.shells)):
         components, shells = _two_components(molecule, coefficients, rows, factors)
         alpha = Spinors(components, occupations, energies)
     elif len(shape) == 2 and shape[0] == 2 * n_spinors(molecule.shells):
-        raise FileError(
-            f"{path.name}: four-component (Dirac-Hartree-Fock) orbitals are not supported, since their small component "
-            "is over functions of its own; two-component ones are (pyscf.x2c)"
-        )
+        raise FileError(f"{path.name}: expected one or two components (pyscf.x2c), got four-component orbitals")
     else:
-        raise FileError(f"{path.name}: orbitals of shape {shape} do not go with the {n} functions of the molecule")
+        raise FileError(f"{path.name}: expected orbitals over {n} basis functions, got an array of shape {shape}")
     return Wavefunction(
         atomic_numbers=molecule.numbers,
         positions=molecule.positions,
@@ -219,14 +203,15 @@ def _side_by_side(coefficients: NDArray[Any], occupations: Reals, energies: Real
 
 
 def _two_components(
-    molecule: _Molecule, coefficients: NDArray[Any], rows: NDArray[np.intp], factors: Reals
+    molecule: _Molecule, coefficients: NDArray[Any], rows: Indices, factors: Reals
 ) -> tuple[NDArray[np.complex128], tuple[Shell, ...]]:
     """Components over our functions, and these: from functions of both spins or from spinors, as is orthonormal."""
     candidates: list[tuple[NDArray[Any], tuple[Shell, ...]]] = []
     if len(coefficients) == 2 * len(rows):
         candidates.append((coefficients.reshape(2, len(rows), -1)[:, rows] * factors[:, None], molecule.ours))
     if len(coefficients) == n_spinors(molecule.shells):
-        candidates.append((components_of_spinors(molecule.shells, coefficients), molecule.with_pure()))
+        pure = tuple(replace(shell, pure=True) for shell in molecule.ours)
+        candidates.append((components_of_spinors(molecule.shells, coefficients), pure))
 
     def deviation(candidate: tuple[NDArray[Any], tuple[Shell, ...]]) -> float:
         components, shells = candidate

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Flags, Indices, Reals
 from ..base.errors import FileError
 from ..base.packages import required
 from ..files.reading import damage_as_error
@@ -76,13 +77,10 @@ def _size(path: Path) -> int:
 
 
 def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
-    for name, what in (
-        ("basis_type", "basis set"),
-        ("mo_coefficient", "orbital coefficients"),
-        ("nucleus_coord", "atoms"),
-    ):
+    needed = {"basis_type": "basis set", "mo_coefficient": "orbital coefficients", "nucleus_coord": "atoms"}
+    for name, what in needed.items():
         if name not in contents:
-            raise FileError(f"{path.name}: this TREXIO file holds no {what}, so there are no orbitals to show")
+            raise FileError(f"{path.name}: this TREXIO file holds no {what}, expected atoms, basis set and orbitals")
     kind = contents["basis_type"]
     if kind.strip().lower() != "gaussian":
         raise FileError(f"{path.name}: expected a basis of type Gaussian, got {kind}")
@@ -95,17 +93,13 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     shells, order, scale = _shells(contents)
     coefficients = np.asarray(contents["mo_coefficient"]).T[order] * scale[:, None]
     n_orbitals = coefficients.shape[1]
-    occupations, energies, symmetry = (
-        contents.get("mo_occupation"),
-        contents.get("mo_energy"),
-        contents.get("mo_symmetry"),
-    )
+    occupations, energies, symmetry = (contents.get(f"mo_{name}") for name in ("occupation", "energy", "symmetry"))
     spins = np.zeros(n_orbitals, int) if (found := contents.get("mo_spin")) is None else np.asarray(found)
     if occupations is None:
         occupations = _aufbau(contents.get("electron_up_num"), contents.get("electron_dn_num"), spins)
     occupations = np.asarray(occupations, float)
 
-    def part(chosen: NDArray[np.bool_]) -> Orbitals:
+    def part(chosen: Flags) -> Orbitals:
         return Orbitals(
             coefficients[:, chosen],
             occupations[chosen],
@@ -119,10 +113,8 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     numbers = _atomic_numbers(charges + cores, contents.get("nucleus_label"))
     up, down, in_all = (contents.get(f"electron{which}_num") for which in ("_up", "_dn", ""))
     if up is not None and down is not None and in_all is not None and up + down != in_all:
-        raise FileError(
-            f"{path.name}: its electron counts contradict each other: {up} alpha and {down} beta electrons, but "
-            f"{in_all} in all"
-        )
+        counts = f"{up} alpha and {down} beta electrons, but {in_all} in all"
+        raise FileError(f"{path.name}: its electron counts contradict each other: {counts}")
     charges, remarks = settled_charges(numbers, [charges, numbers - cores], float(occupations.sum()))
     return Wavefunction(
         atomic_numbers=numbers,
@@ -142,7 +134,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     )
 
 
-def _cell(contents: dict[str, Any], path: Path) -> NDArray[np.float64]:
+def _cell(contents: dict[str, Any], path: Path) -> Reals:
     """Vectors of the cell in bohr, one a row; empty for a molecule.
 
     Raises
@@ -154,18 +146,15 @@ def _cell(contents: dict[str, Any], path: Path) -> NDArray[np.float64]:
     if not contents.get("pbc_periodic") or any(vector is None for vector in vectors):
         return np.empty(0)
     if np.any(np.asarray(contents.get("pbc_k_point", 0.0))) or contents.get("pbc_k_point_num", 1) != 1:
-        raise FileError(f"{path.name}: its orbitals are of other k points than Gamma, which are complex: not supported")
+        raise FileError(f"{path.name}: expected orbitals at the Gamma point, got other k points, which are complex")
     return np.array(vectors, float)
 
 
-def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells, and what takes the coefficients of the file to ours: order of the rows, factor of each row."""
     momenta = np.asarray(contents["basis_shell_ang_mom"])
     atoms = np.asarray(contents["basis_nucleus_index"])
-    exponents, contraction = (
-        np.asarray(contents["basis_exponent"]),
-        np.asarray(contents["basis_coefficient"]),
-    )
+    exponents, contraction = (np.asarray(contents[f"basis_{name}"]) for name in ("exponent", "coefficient"))
     for name in ("basis_prim_factor", "basis_shell_factor"):
         factor = contents.get(name)
         if factor is not None:
@@ -200,20 +189,15 @@ def _shells(contents: dict[str, Any]) -> tuple[tuple[Shell, ...], NDArray[np.int
     return tuple(shells), np.concatenate(rows), np.concatenate(factors)
 
 
-def _aufbau(up: Any, down: Any, spins: NDArray[np.int64]) -> NDArray[np.float64]:
+def _aufbau(up: Any, down: Any, spins: NDArray[np.int64]) -> Reals:
     """Occupations of a file that gives the numbers of electrons only."""
     occupations = np.zeros(len(spins))
-    n_up, n_down = int(up or 0), int(down or 0)
-    if np.any(spins == 1):
-        occupations[np.flatnonzero(spins == 0)[:n_up]] = 1
-        occupations[np.flatnonzero(spins == 1)[:n_down]] = 1
-    else:
-        occupations[:n_up] += 1
-        occupations[:n_down] += 1
+    occupations[np.flatnonzero(spins == 0)[: int(up or 0)]] += 1
+    occupations[np.flatnonzero(spins == spins.max(initial=0))[: int(down or 0)]] += 1
     return occupations
 
 
-def _atomic_numbers(charges: NDArray[np.float64], labels: Any) -> NDArray[np.int64]:
+def _atomic_numbers(charges: Reals, labels: Any) -> NDArray[np.int64]:
     """Elements by their labels, where those are symbols, otherwise by their charges."""
     numbers = np.rint(charges).astype(np.int64)
     for n, label in enumerate([] if labels is None else labels):

@@ -17,12 +17,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Indices, Reals
 from ..base.errors import ConventionError, FileError, OrbitileError
 from ..files.encodings import text_of
 from ..files.plain import PlainFile
-from ..files.reading import numbers_in_columns, numbers_in_text, read_bytes
+from ..files.reading import damage_as_error, numbers_in_columns, numbers_in_text, read_bytes
 from ..gaussians.orthonormality import checked
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, component_names
 from ..model.core_potentials import named_ghosts
@@ -64,17 +64,12 @@ def others(path: Path) -> tuple[Path, ...]:
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction from `control`, or from orbitals that have their `control` beside them."""
-    try:
-        return checked(_wavefunction(path))
-    except ConventionError as error:
-        raise ConventionError(
-            f"{error}; if {path.parent.name or 'the folder'} has a geometry newer than its orbitals, another run of "
-            "dscf or ridft makes them agree"
-        ) from error
-    except FileError:
-        raise
-    except (OrbitileError, ValueError, LookupError, ArithmeticError) as error:
-        raise FileError(f"{path.name}: damaged Turbomole file ({type(error).__name__}: {error})") from error
+    with damage_as_error(path, "Turbomole file", OrbitileError):
+        try:
+            return checked(_wavefunction(path))
+        except ConventionError as error:
+            remedy = "if the geometry is newer than the orbitals, run dscf or ridft again"
+            raise ConventionError(f"{error}; {remedy}") from error
 
 
 def _wavefunction(path: Path) -> Wavefunction:
@@ -83,9 +78,7 @@ def _wavefunction(path: Path) -> Wavefunction:
     orbitals = {name: found for name, found in orbitals.items() if found.lines and found.lines[0].strip() != "none"}
     control = path.parent / "control" if orbitals and "coord" not in own else path
     if not control.is_file():
-        raise FileError(
-            f"{path.name}: orbitals of Turbomole without the file control beside them, which names the rest"
-        )
+        raise FileError(f"{path.name}: orbitals of Turbomole need the file control of the calculation beside them")
     groups = {**groups_of(control), **orbitals}
     if "periodic" in groups and groups["periodic"].options.strip() not in ("", "0"):
         raise FileError(f"{control.name}: orbitals of periodic calculations of Turbomole are not supported")
@@ -114,7 +107,7 @@ def _wavefunction(path: Path) -> Wavefunction:
     )
 
 
-def _atoms(coord: Group) -> tuple[list[str], NDArray[np.float64]]:
+def _atoms(coord: Group) -> tuple[list[str], Reals]:
     """Symbols as written, and positions in bohr."""
     if "frac" in coord.options:
         raise FileError(f"{coord.file}: fractional coordinates, of a periodic calculation, are not supported")
@@ -129,7 +122,7 @@ def _number(symbol: str) -> int:
     if letters in ("q", "x", "zz"):
         return 0
     if letters.capitalize() not in SYMBOLS:
-        raise FileError(f"coord: {symbol!r} is no element that we know")
+        raise FileError(f"coord: expected the symbol of an element, got {symbol!r}")
     return SYMBOLS.index(letters.capitalize())
 
 
@@ -154,10 +147,8 @@ def _assigned(atoms: Group, symbols: Sequence[str]) -> dict[str, list[str]]:
             if max(chosen) >= len(symbols):
                 raise FileError(f"{atoms.file}: $atoms has {max(chosen) + 1} atoms, and $coord {len(symbols)}")
         else:
-            raise FileError(
-                f"{atoms.file}: $atoms: expected atoms as in 'c 1-2,4' or what they have as in 'basis =c def2-SVP', "
-                f"got {text[:60]!r}"
-            )
+            got = text[:60]
+            raise FileError(f"{atoms.file}: $atoms: expected 'c 1-2,4' or 'basis =c def2-SVP' or the like, got {got!r}")
     return names
 
 
@@ -169,9 +160,7 @@ def _blocks(library: Group) -> dict[str, list[str]]:
     }
 
 
-def _shells(
-    basis: Group, assigned: Mapping[str, list[str]]
-) -> tuple[tuple[Shell, ...], NDArray[np.intp], NDArray[np.float64]]:
+def _shells(basis: Group, assigned: Mapping[str, list[str]]) -> tuple[tuple[Shell, ...], Indices, Reals]:
     """Shells, and what takes coefficients of the file to ours: order of the rows, sign of each row."""
     blocks = _blocks(basis)
     shells: list[Shell] = []
@@ -195,19 +184,19 @@ def _components(shell: Shell) -> list[str]:
     return [f"-{name}" if name in _OPPOSITE.get(l, ()) else name for name in names]
 
 
-def _contractions(lines: Sequence[str], file: str) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+def _contractions(lines: Sequence[str], file: str) -> list[tuple[int, Reals, Reals]]:
     """Angular momentum, exponents and coefficients of the shells of an entry: `3 s`, and so many lines."""
-    found: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+    found: list[tuple[int, Reals, Reals]] = []
     at = 0
     while at < len(lines):
         words = lines[at].split()
         n, momentum = int(words[0]), ANGULAR_MOMENTUM_LETTERS.index(words[1].lower())
         if momentum > _HIGHEST:
-            raise FileError(f"{file}: the signs of Turbomole's {words[1]} functions are not known here; {_MOLDEN}")
+            raise FileError(f"{file}: the signs of Turbomole's {words[1]} functions are not known; {_MOLDEN}")
         rows = [line.split()[:2] for line in lines[at + 1 : at + 1 + n]]
         values = numbers_in_text(" ".join(word for row in rows for word in row).encode(), file, 1)
         if n < 1 or len(values) != 2 * n:
-            raise FileError(f"{file}: {n} {words[1]} functions announced, {len(values) // 2} found; it is cut off")
+            raise FileError(f"{file}: expected {n} {words[1]} functions, got {len(values) // 2}; the file is cut off")
         found.append((momentum, values[::2], values[1::2]))
         at += 1 + n
     return found
@@ -225,24 +214,22 @@ def _core_electrons(
             continue
         found = re.search(r"ncore\s*=\s*(\d+)", "\n".join(blocks.get(name, ())))
         if found is None:
-            raise FileError(f"$ecp: no core potential {name!r} of atom {n + 1} ({symbols[n]}) there")
+            raise FileError(f"$ecp: has no core potential {name!r} of atom {n + 1} ({symbols[n]})")
         cores.append(int(found[1]))
     return cores
 
 
-def _orbitals(
-    found: Group, groups: Mapping[str, Group], name: str, order: NDArray[np.intp], signs: NDArray[np.float64]
-) -> Orbitals:
+def _orbitals(found: Group, groups: Mapping[str, Group], name: str, order: Indices, signs: Reals) -> Orbitals:
     """The orbitals of a group."""
     if "expanded" in found.options:
-        raise FileError(f"{found.file}: orbitals to start from, as define makes them; dscf or ridft has not run yet")
+        raise FileError(f"{found.file}: has starting orbitals only, as define writes them; run dscf or ridft first")
     columns = re.search(r"format\((\d+)[a-z](\d+)\.\d+\)", found.options, re.IGNORECASE)
     if columns is None:
         raise FileError(f"{found.file}: expected 'format(4d20.14)' or the like in the line of ${name}")
     width = int(columns[2])
     n_basis = len(order)
     energies: list[float] = []
-    values: list[NDArray[np.float64]] = []
+    values: list[Reals] = []
     irreps: list[str] = []
     headings = [n for n, line in enumerate(found.lines) if "eigenvalue=" in line] + [len(found.lines)]
     if len(headings) > 1 and headings[0] != 0:
@@ -250,15 +237,11 @@ def _orbitals(
     for start, end in pairwise(headings):
         heading = re.match(rf"\s*{len(values) + 1}\s+(\S+)\s+eigenvalue=\s*(\S+)\s+nsaos=\s*(\d+)", found.lines[start])
         if heading is None:
-            raise FileError(
-                f"{found.file}: expected orbital {len(values) + 1} with eigenvalue and nsaos, got "
-                f"{found.lines[start].strip()!r}"
-            )
+            got = found.lines[start].strip()
+            raise FileError(f"{found.file}: expected orbital {len(values) + 1} with eigenvalue and nsaos, got {got!r}")
         if heading[1] != "a" or int(heading[3]) != n_basis:
-            raise FileError(
-                f"{found.file}: orbital of irrep {heading[1]} over {heading[3]} symmetry-adapted functions, expected "
-                f"{n_basis} basis functions without symmetry (c1); {_MOLDEN}"
-            )
+            got = f"irrep {heading[1]} over {heading[3]} symmetry-adapted functions"
+            raise FileError(f"{found.file}: expected orbitals in c1 over {n_basis} functions, got {got}; {_MOLDEN}")
         irreps.append(heading[1])
         energies.append(float(heading[2].upper().replace("D", "E")))
         row = numbers_in_columns(found.lines[start + 1 : end], width, found.file, start + 1)
@@ -266,30 +249,28 @@ def _orbitals(
             raise FileError(f"{found.file}: orbital {len(values) + 1} has {len(row)} coefficients, expected {n_basis}")
         values.append(row)
     if not values:
-        raise FileError(f"{found.file}: no orbitals there; {_MOLDEN}")
+        raise FileError(f"{found.file}: has no orbitals; {_MOLDEN}")
     coefficients = np.array(values).T[order] * signs[:, None]
     return Orbitals(coefficients, _occupations(groups, name, len(values)), np.array(energies))
 
 
-def _occupations(groups: Mapping[str, Group], name: str, n: int) -> NDArray[np.float64]:
+def _occupations(groups: Mapping[str, Group], name: str, n: int) -> Reals:
     """Electrons in orbitals as `control` has them: ` a 1-7,9 ( 2 )`."""
     wanted = {"uhfmo_alpha": ("alpha shells",), "uhfmo_beta": ("beta shells",)}.get(
         name, ("closed shells", "open shells")
     )
     occupations = np.zeros(n)
     if not any(kind in groups for kind in wanted):
-        raise FileError(f"control: no ${wanted[0]} there, so it is not known which orbitals of {name} are occupied")
+        raise FileError(f"control: has no ${wanted[0]}, so it is unknown which orbitals of {name} are occupied")
     for kind in wanted:
         for line in groups[kind].lines if kind in groups else ():
             entry = re.fullmatch(r"\s*a\s+([\d\s,-]+)\(\s*(\d+\.?\d*(?:/\d+)?)\s*\)\s*", line)
             if entry is None:
-                raise FileError(
-                    f"control: ${kind}: expected orbitals and electrons in each as in 'a 1-7,9 ( 2 )', "
-                    f"got {line.strip()[:60]!r}"
-                )
+                got = line.strip()[:60]
+                raise FileError(f"control: ${kind}: expected orbitals and electrons ('a 1-7,9 ( 2 )'), got {got!r}")
             chosen, electrons = np.array(counted(entry[1])) - 1, float(Fraction(entry[2]))
             if chosen.max() >= n:
-                raise FileError(f"control: ${kind} occupies orbital {chosen.max() + 1}, and there are {n}")
+                raise FileError(f"control: ${kind} occupies orbital {chosen.max() + 1}, but there are {n}")
             twice = (occupations[chosen] != 0) & (occupations[chosen] != electrons)
             if np.any(twice):
                 raise FileError(f"control: orbital {chosen[twice][0] + 1} of {name} is given two occupations")
@@ -348,9 +329,7 @@ def groups_of(control: Path) -> dict[str, Group]:
             continue
         path = control.parent / other[1]
         if path.parent != control.parent or path.is_symlink():
-            raise FileError(
-                f"{control.name}: ${name} is in {other[1]}, expected a file of the same folder; copy it there"
-            )
+            raise FileError(f"{control.name}: ${name} is in {other[1]}, expected a file of this folder; copy it here")
         found = groups_in(path).get(name) if path.is_file() else None
         if found is None:
             del groups[name]
@@ -393,9 +372,7 @@ def group(groups: Mapping[str, Group], name: str, control: Path, remedy: str) ->
         When it is not, or its file is missing.
     """
     if name not in groups:
-        raise FileError(
-            f"{control.name}: no ${name} there, nor in a file beside it that {control.name} names; {remedy}"
-        )
+        raise FileError(f"{control.name}: no ${name} in it or in the files that it names; {remedy}")
     return groups[name]
 
 

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..files.plain import PlainFile
 from ..model.elements import SYMBOLS
@@ -91,10 +91,8 @@ class XyzGeometries:
             stream.seek(place)
             n_atoms = int(stream.readline())
             if n_atoms > n_lines:
-                raise FileError(
-                    f"{self._path.name}, line {number}: promises {n_atoms} atoms, and {max(n_lines, 0)} lines follow; "
-                    "the file is truncated or damaged"
-                )
+                got = f"{max(n_lines, 0)}; the file is truncated or damaged"
+                raise FileError(f"{self._path.name}, line {number}: expected {n_atoms} atoms, got {got}")
             comment = stream.readline().decode("utf-8", errors="replace")
             lines = [stream.readline().split() for _ in range(n_atoms)]
         species, first = _columns(comment, f"{self._path.name}, line {number + 1}")
@@ -107,12 +105,10 @@ class XyzGeometries:
                     raise ValueError("no finite numbers")
             except (ValueError, IndexError) as error:
                 shown = b" ".join(words)[:60].decode(errors="replace")
-                raise FileError(
-                    f"{self._path.name}, line {number + 2 + atom}: expected an element and three coordinates, got "
-                    f"{shown!r}"
-                ) from error
+                where = f"{self._path.name}, line {number + 2 + atom}"
+                raise FileError(f"{where}: expected an element and three coordinates, got {shown!r}") from error
         with np.errstate(over="ignore"):  # absurd lengths, which the geometry refuses
-            scaled: NDArray[np.float64] = positions * angstrom
+            scaled: Reals = positions * angstrom
         try:
             return Geometry(numbers, scaled)
         except OrbitileError as error:

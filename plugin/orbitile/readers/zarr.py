@@ -13,13 +13,16 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
+from ..files.reading import damage_as_error
 from ..files.zarr import ATTRIBUTE, HEADINGS, attributes_of, library
 from ..model.geometry import Geometry
 from ..model.lattice import Lattice, pyramid
@@ -82,39 +85,29 @@ def open_volume(path: Path) -> StoredVolume:
     library(path.name)
     attributes, version = attributes_of(path)
     ours = attributes.get(ATTRIBUTE)
-    try:
-        if ours is not None:
-            return _ours(path, ours)
-        return _by_ome(path, attributes, version)
-    except FileError:
-        raise
-    except OrbitileError as error:  # the model refuses what the metadata say
-        raise FileError(f"{path.name}: {error}") from error
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        raise FileError(
-            f"{path.name}: damaged metadata of a volume ({type(error).__name__}: {error!s:.120})"
-        ) from error
+    with damage_as_error(path, "metadata of a volume"):
+        try:
+            return _by_ome(path, attributes, version) if ours is None else _ours(path, ours)
+        except FileError:
+            raise
+        except OrbitileError as error:  # the model refuses what the metadata say
+            raise FileError(f"{path.name}: {error}") from error
 
 
 def _ours(path: Path, ours: Mapping[str, Any]) -> StoredVolume:
     if ours["kind"] == "volumes":
         raise FileError(f"{path.name}: holds a series of volumes, expected one; open_volumes reads them")
     if ours["kind"] != "volume" or ours["version"] != 1:
-        raise FileError(
-            f"{path.name}: holds a {ours['kind']!s:.20} of version {ours['version']!s:.20}, expected a volume of "
-            "version 1"
-        )
+        got = f"a {ours['kind']!s:.20} of version {ours['version']!s:.20}"
+        raise FileError(f"{path.name}: expected a volume of version 1, got {got}")
     stated = ours["lattice"]
-    with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
-        lattice = Lattice(stated["origin"], stated["axes"], tuple(stated["shape"]), bool(stated["periodic"]))
-        lattices = pyramid(lattice)
+    lattice = Lattice(stated["origin"], stated["axes"], tuple(stated["shape"]), bool(stated["periodic"]))
+    lattices = pyramid(lattice)
     levels = [_described(path, f"{number}/{VALUES}", 3) for number in range(len(lattices))]
     for number, (level, expected) in enumerate(zip(levels, lattices, strict=True)):
         if level.shape != expected.shape or level.dtype not in ("<f4", "<f8") or level.dtype != levels[0].dtype:
-            raise FileError(
-                f"{path.name}/{number}/{VALUES}: has {level.shape} points of {level.dtype}, expected {expected.shape} "
-                f"of {levels[0].dtype}; the store is damaged"
-            )
+            got = f"{level.shape} points of {level.dtype}, expected {expected.shape} of {levels[0].dtype}"
+            raise FileError(f"{path.name}/{number}/{VALUES}: has {got}; the store is damaged")
     quantity, unit = (str(ours[key]) for key in ("quantity", "unit"))
     headers = tuple(VolumeHeader(one, np.dtype(levels[0].dtype[1:]), quantity, unit) for one in lattices)
     numbers, _, positions = _atoms(ours, path.name)
@@ -125,7 +118,7 @@ def _ours(path: Path, ours: Mapping[str, Any]) -> StoredVolume:
     )
 
 
-def _atoms(ours: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+def _atoms(ours: Any, name: str) -> tuple[NDArray[np.int64], Reals, Reals]:
     if ours is None:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))
     try:
@@ -148,10 +141,7 @@ def _by_ome(path: Path, attributes: Mapping[str, Any], version: int) -> StoredVo
     described = attributes.get("ome", attributes) if version == 3 else attributes
     if "multiscales" not in described:
         hint = f"; open an image in it, such as {path.name}/0" if "bioformats2raw.layout" in described else ""
-        raise FileError(
-            f"{path.name}: a Zarr group without OME-Zarr's multiscales, so that nothing tells where its values lie"
-            f"{hint}"
-        )
+        raise FileError(f"{path.name}: a Zarr group without OME-Zarr's multiscales, which place its values{hint}")
     if len(described["multiscales"]) != 1:
         raise FileError(f"{path.name}: {len(described['multiscales'])} images in one group, expected one")
     (image,) = described["multiscales"]
@@ -162,10 +152,8 @@ def _by_ome(path: Path, attributes: Mapping[str, Any], version: int) -> StoredVo
     xyz = [names.index(name) for name in "xyz"]
     units = [str(image["axes"][n].get("unit")) for n in xyz]
     if not all(unit in _LENGTHS for unit in units):
-        raise FileError(
-            f"{path.name}: lengths in {', '.join(dict.fromkeys(units)):.60}, expected one of {', '.join(_LENGTHS)}: "
-            "without it nothing tells how far its points are apart"
-        )
+        got = ", ".join(dict.fromkeys(units))
+        raise FileError(f"{path.name}: expected lengths in {', '.join(_LENGTHS)}, got {got:.60}")
     lengths = np.array([_LENGTHS[unit] for unit in units])
     levels, headers, paths = [], [], []
     for dataset in image["datasets"][:_MOST_LEVELS]:
@@ -176,8 +164,7 @@ def _by_ome(path: Path, attributes: Mapping[str, Any], version: int) -> StoredVo
         steps = [*dataset["coordinateTransformations"], *image.get("coordinateTransformations", [])]
         scale, shift = _placed(steps, len(names), f"{path.name}/{name}")
         nx, ny, nz = (level.shape[n] for n in xyz)
-        with np.errstate(all="ignore"):  # absurd lengths, which the lattice refuses
-            lattice = Lattice((shift[xyz] * lengths), np.diag(scale[xyz] * lengths), (nx, ny, nz))
+        lattice = Lattice((shift[xyz] * lengths), np.diag(scale[xyz] * lengths), (nx, ny, nz))
         headers.append(VolumeHeader(lattice, _kept(np.dtype(level.dtype)), str(image.get("name") or ""), ""))
         levels.append(level)
         paths.append(name)
@@ -186,7 +173,7 @@ def _by_ome(path: Path, attributes: Mapping[str, Any], version: int) -> StoredVo
     )
 
 
-def _placed(steps: Sequence[Any], n: int, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _placed(steps: Sequence[Any], n: int, name: str) -> tuple[Reals, Reals]:
     """Scale and shift of each axis by transformations that follow one another."""
     scale, shift = np.ones(n), np.zeros(n)
     for step in steps:
@@ -294,7 +281,6 @@ class Described(NamedTuple):
     dtype: str
     chunks: tuple[int, ...]
     shards: tuple[int, ...]
-    names: tuple[str, ...]
 
 
 def described(store: str, path: str, version: int) -> Described:
@@ -313,12 +299,11 @@ def described(store: str, path: str, version: int) -> Described:
         raise FileError(f"{name}: holds {array.dtype}, expected real numbers")
     if min((*array.shape, *chunks, *shards), default=0) < 1:
         raise FileError(f"{name}: expected points along each axis, got shape {array.shape} in chunks of {chunks}")
-    if _count(chunks) * size > _LARGEST_CHUNK or _count(shards) * size > _LARGEST_SHARD:
+    if prod(chunks) * size > _LARGEST_CHUNK or prod(shards) * size > _LARGEST_SHARD:
         raise FileError(f"{name}: chunks of {chunks} in files of {shards} points are larger than any that are read")
     if version == 3:
         _check_codecs(array.metadata.to_dict()["codecs"], name)
-    names = getattr(array.metadata, "dimension_names", None) or ()
-    return Described(tuple(map(int, array.shape)), array.dtype.str, chunks, shards, tuple(map(str, names)))
+    return Described(tuple(map(int, array.shape)), array.dtype.str, chunks, shards)
 
 
 def part(
@@ -344,9 +329,9 @@ def part(
     array = _opened(store, path, version)
     name = f"{Path(store).name}/{path}"
     shards = tuple(map(int, array.shards or array.chunks))
-    most = 2 * _count(shards) * array.dtype.itemsize + _LONGEST_HEADING
+    most = 2 * prod(shards) * array.dtype.itemsize + _LONGEST_HEADING
     ranges = [range(a // n, (b - 1) // n + 1) for a, b, n in zip(start, stop, shards, strict=True)]
-    if _count(tuple(map(len, ranges))) > _MOST_FILES:
+    if prod(map(len, ranges)) > _MOST_FILES:
         raise FileError(f"{name}: this part lies in more than {_MOST_FILES} files; read smaller ones")
     places = list(product(*ranges))
     for place in places:
@@ -398,7 +383,7 @@ def _opened(store: str, path: str, version: int) -> Any:
         return zarr.open_array(str(folder), mode="r", zarr_format=version)
     except Exception as error:  # foreign code raises anything
         detail = " ".join(str(error).split())[:160]
-        raise FileError(f"{name}: its metadata are damaged, or of no kind that is read ({detail})") from error
+        raise FileError(f"{name}: its metadata are damaged or unsupported ({detail})") from error
 
 
 def _check_file(file: Path, name: str, most: int, needed: bool) -> None:
@@ -427,10 +412,3 @@ def _all(codecs: Any) -> Iterator[Any]:
         yield codec
         configuration = codec.get("configuration") or {}
         yield from _all((*configuration.get("codecs", ()), *configuration.get("index_codecs", ())))
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    product_ = 1
-    for n in shape:
-        product_ *= n
-    return product_

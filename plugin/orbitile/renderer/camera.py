@@ -63,9 +63,7 @@ class Camera:
         if not 1 <= self.field_of_view <= 120:
             raise RenderError(f"field of view of a camera: expected 1 to 120 degrees, got {self.field_of_view!r}")
         if self.orthographic and eye is not None and not (self.height and 0 < self.height < np.inf):
-            raise RenderError(
-                f"camera: orthographic with an eye, it needs the height of the picture in bohr, got {self.height!r}"
-            )
+            raise RenderError(f"orthographic camera with an eye: expected a height in bohr, got {self.height!r}")
         if self.depths is not None and not 0 <= self.depths[0] < self.depths[1]:
             raise RenderError(f"depths of a camera: expected two distances, the nearer first, got {self.depths!r}")
         set_(self, "rotation", rotation)
@@ -142,12 +140,7 @@ class Camera:
             turns = turn @ turns
         return replace(self, rotation=turns @ self.rotation)
 
-    def framed(
-        self,
-        scene: Scene,
-        aspect: float,
-        margins: Margins = (0.04, 0.04, 0.04, 0.04),
-    ) -> Camera:
+    def framed(self, scene: Scene, aspect: float, margins: Margins = (0.04, 0.04, 0.04, 0.04)) -> Camera:
         r"""The camera moved to where all of the scene is in the picture, and as large as it can be.
 
         Parameters
@@ -208,8 +201,7 @@ class Camera:
         depth = float((self.eye - middle) @ self.rotation[2])
         if depth <= 0:
             raise RenderError(
-                "orthographic picture (a scale bar makes it one): the middle of the scene is behind the camera; move "
-                "its eye"
+                "orthographic picture (as with a scale bar): the scene is behind the camera; move its eye"
             )
         height = float(2 * depth * np.tan(np.radians(self.field_of_view) / 2))
         return replace(self, orthographic=True, height=height)

@@ -18,6 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from taichi_kernels.shader_cache import cache_with_room
@@ -172,10 +173,7 @@ class OSMesa:
         if not self._make_current(self._context, ctypes.byref(self._pixels), _GL_UNSIGNED_BYTE, 4, 4):
             raise OSError("OSMesaMakeCurrent failed")
 
-        def restore() -> None:
-            self._make_current(None, None, _GL_UNSIGNED_BYTE, 0, 0)
-
-        return restore
+        return partial(self._make_current, None, None, _GL_UNSIGNED_BYTE, 0, 0)
 
     def destroy(self) -> None:
         self._destroy(self._context)
@@ -205,11 +203,7 @@ class WindowSystem:
 
     def bind(self) -> Callable[[], None]:
         self._context.__enter__()
-
-        def restore() -> None:
-            self._context.__exit__(None, None, None)
-
-        return restore
+        return partial(self._context.__exit__, None, None, None)
 
     def destroy(self) -> None:
         self._context.release()
@@ -310,10 +304,8 @@ def offscreen() -> Iterator[Context]:
     global _context
     with _lock:
         if _context is not None and _context.process != os.getpid():
-            raise DeviceError(
-                "OpenGL does not survive a fork: this process was forked from one that had drawn a picture; start "
-                'workers with multiprocessing.get_context("spawn"), or draw in one process only'
-            )
+            forked = "OpenGL does not survive a fork, and this process was forked from one that had drawn a picture"
+            raise DeviceError(f'{forked}; start workers with multiprocessing.get_context("spawn")')
         if _context is None:
             backend = _make_backend()
             try:
@@ -335,24 +327,20 @@ def offscreen() -> Iterator[Context]:
 
 def _make_backend() -> Backend:
     """A context by the library that PyOpenGL is bound to, or asked to be, or else by the first one that makes one."""
-    platform = sys.modules.get("OpenGL.platform")
+    platform, names = sys.modules.get("OpenGL.platform"), " or ".join(BACKENDS)
     if platform is not None:
         class_name = type(getattr(platform, "PLATFORM", None)).__name__
         bound = next((name for name in BACKENDS if class_name.lower() == f"{_PLATFORMS.get(name, name)}platform"), None)
         if bound is None:
             raise DeviceError(
-                f"PyOpenGL is already imported in this process and bound to a window system ({class_name}): pictures "
-                f"without a window need {_VARIABLE} {_names()} in the environment before that import, or a process "
-                "of their own"
+                f"PyOpenGL is already imported in this process and bound to a window system ({class_name}): set "
+                f"{_VARIABLE} to {names} before that import, or draw in another process"
             )
         wanted = [bound]
     else:
         asked = os.environ.get(_VARIABLE, "").lower()
         if asked and asked not in BACKENDS:
-            raise DeviceError(
-                f"{_VARIABLE}={asked} asks PyOpenGL for a window system: unset it, or set it to {_names()}, to draw "
-                "pictures without a window"
-            )
+            raise DeviceError(f"{_VARIABLE}={asked} asks PyOpenGL for a window system: unset it, or set it to {names}")
         wanted = [asked] if asked else list(BACKENDS)
     reasons = []
     for name in wanted:
@@ -364,10 +352,6 @@ def _make_backend() -> Backend:
     raise DeviceError(f"no OpenGL without a window: {', '.join(reasons)}; {_ADVICE}")
 
 
-def _names() -> str:
-    return " or ".join(BACKENDS)
-
-
 def _import_gl(platform: str) -> Any:
     """Import `OpenGL.GL` bound to the platform, leaving the environment as it was."""
     before = os.environ.get(_VARIABLE)
@@ -376,7 +360,7 @@ def _import_gl(platform: str) -> Any:
         return importlib.import_module("OpenGL.GL")
     except (ImportError, AttributeError, TypeError) as error:  # what PyOpenGL raises for libraries that it cannot load
         raise DeviceError(
-            f"PyOpenGL does not load for {platform} ({error}); check that pyopengl >= 3.1.7 is installed. {_ADVICE}"
+            f"PyOpenGL >= 3.1.7 does not load for {platform} ({error}); install it, or {_ADVICE}"
         ) from error
     finally:
         if before is None:

@@ -375,14 +375,7 @@ def draw_legend(
     return stamp(pixels, letters, ink)
 
 
-def _draw_bar(
-    letters: Image,
-    stamps: list[_Stamp],
-    bar: ColourBar,
-    x: int,
-    y: int,
-    height: int,
-) -> None:
+def _draw_bar(letters: Image, stamps: list[_Stamp], bar: ColourBar, x: int, y: int, height: int) -> None:
     """Colours of a bar with its upper left corner at (x, y), its outline and ticks, and what is written below."""
     from PIL import Image, ImageDraw
 

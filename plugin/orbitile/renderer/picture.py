@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError, OrbitileError, RenderError
-from ..files.writing import written_atomically
+from ..files.writing import checked_target, written_atomically
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED, Wavefunction
 from ..scenes.scene import (
@@ -47,16 +47,10 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     FileError
         When the name does not end in .png, or the folder is missing or read-only.
     """
-    try:
-        target = Path(path)
-    except TypeError as error:
-        raise FileError(f"path of a picture: expected a file name, got {path!r}") from error
+    checked_target(path)
+    target = Path(path).expanduser()
     if target.suffix.lower() != ".png":
         raise FileError(f"{target}: pictures are written as PNG; give a name that ends in .png")
-    if target.is_dir():
-        raise FileError(f"{target}: this is a folder; give the name of a file")
-    if not target.parent.is_dir():
-        raise FileError(f"{target}: there is no folder {target.parent}; create it first")
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise FileError(f"{target}: no permission to write in the folder {target.parent}")
     return target

@@ -51,10 +51,8 @@ def parse_colour(colour: Colour, what: str = "colour") -> RGB:
             if not all(0 <= channel <= 1 for channel in (red, green, blue)):
                 raise ValueError
     except (TypeError, ValueError) as error:
-        raise RenderError(
-            f'{what}: expected a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1, '
-            f"got {colour!r}"
-        ) from error
+        expected = 'a name ("white"), a hexadecimal string ("#3d57fb") or three numbers between 0 and 1'
+        raise RenderError(f"{what}: expected {expected}, got {colour!r}") from error
     return red, green, blue
 
 
@@ -70,14 +68,8 @@ def colours_of_fields(surfaces: Sequence[Surface], colours: ColourPair | Sequenc
     are_pairs = len(given) > 0 and all(not isinstance(pair, str) and len(pair) == 2 for pair in given)
     pairs = given if are_pairs else [given]
     if any(len(pair) != 2 for pair in pairs):
-        raise RenderError(
-            f"colours: expected two, for the positive and the negative part, or such pairs for several fields, got "
-            f"{colours!r}"
-        )
-    parsed = [
-        (parse_colour(positive, "positive colour"), parse_colour(negative, "negative colour"))
-        for positive, negative in pairs
-    ]
+        raise RenderError(f"colours: expected (positive, negative part), or such pairs of the fields, got {colours!r}")
+    parsed = [(parse_colour(one, "positive colour"), parse_colour(other, "negative colour")) for one, other in pairs]
     quantities = list(dict.fromkeys(surface.quantity for surface in surfaces if surface.colouring is None))
     order = {quantity: n % len(parsed) for n, quantity in enumerate(quantities)}
     return [parsed[order.get(surface.quantity, 0)] for surface in surfaces]
@@ -433,9 +425,8 @@ def scene_of(
         isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
     ):
         raise RenderError(f"opacity: expected a number from 0 to 1, got {opacity!r}")
-    usual = [
-        OPACITY if surface.colouring is None else VALUE_OPACITY if surface.isovalue else 1.0 for surface in drawn
-    ]  # a plane hides nothing
+    by_value = [VALUE_OPACITY if surface.isovalue else 1.0 for surface in drawn]  # a plane hides nothing
+    usual = [OPACITY if surface.colouring is None else other for surface, other in zip(drawn, by_value, strict=True)]
     scene = make_scene(drawn, wavefunction, pairs, usual if opacity is None else [float(opacity)] * len(drawn))
     if not len(scene.extent()[0]):
         raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
@@ -456,7 +447,6 @@ def checked_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ..
     for surface in drawn:
         if not isinstance(surface, Surface):
             raise RenderError(
-                f"surfaces of a scene: expected Surface objects (see `orbitile.isosurface`), got "
-                f"{type(surface).__name__}"
+                f"surfaces of a scene: expected Surface objects (`isosurface`), got {type(surface).__name__}"
             )
     return drawn

@@ -8,12 +8,12 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
 from ..integrals.method_names import check_name
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
-from .diis import Response
 
 _ONE_PLACE = 0.01
 """Atoms closer than this in bohr are at one place: basis functions on them are the same, and no engine can tell."""
@@ -97,6 +97,20 @@ class NotConverged(OrbitileError):
 
 
 @dataclass(frozen=True, eq=False)
+class Response:
+    """Changes of Fock matrices with those of density matrices, over Loewdin's functions; the latest last.
+
+    Attributes
+    ----------
+    fock, densities : ndarray, shape (n, n_spins, n_basis, n_basis)
+        32 MB at most.
+    """
+
+    fock: Reals
+    densities: Reals
+
+
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A self-consistent field.
 
@@ -156,7 +170,7 @@ def sound(geometry: Geometry, before: Geometry | Wavefunction | None = None) -> 
         Otherwise: other geometries may be sound.
     """
     if before is not None and not np.array_equal(geometry.atomic_numbers, before.atomic_numbers):
-        raise NotConverged("its atoms are others than those before, or in another order")
+        raise NotConverged("its atoms differ from those before, or are in another order")
     from scipy.spatial import cKDTree
 
     close = cKDTree(geometry.positions).query_pairs(_ONE_PLACE)

@@ -35,10 +35,8 @@ _SPELLINGS = {
     "pbeh": "pbe0",
     "pbepbe": "pbe",
     "bhhlyp": "bhandhlyp",
-    "bhandhlyp": "bhandhlyp",
     "m062x": "m06-2x",
     "m06l": "m06-l",
-    "m05-2x": "m05-2x",
     "m052x": "m05-2x",
     "m06hf": "m06-hf",
     "camb3lyp": "cam-b3lyp",
@@ -48,15 +46,12 @@ _SPELLINGS = {
     "b-lyp": "blyp",
     "b-p": "bp86",
     "b3-lyp": "b3lyp",
-    "tpss0": "tpss0",
     "slater": "lda,",
     "hfs": "lda,",
     "xalpha": "lda,",
-    "svwn": "svwn",
     "lsda": "svwn",
     "s-vwn": "svwn",
     "lda": "svwn",
-    "wb97x-d3": "wb97x-d3",
     "lcwpbe": "lc-wpbe",
 }
 """Methods as programs spell them, by their names in libxc."""
@@ -173,24 +168,12 @@ def calculation_of_geometries(
     return replace(otherwise, **{name: value for name, value in {**stated, **given}.items() if name in known}), ()
 
 
-def _charge(wavefunction: Wavefunction) -> int:
-    if wavefunction.n_electrons > 0:
-        return round(wavefunction.charge)
-    return round(wavefunction.stated.charge or 0)
-
-
 def electrons_of(wavefunction: Wavefunction) -> tuple[int, int]:
-    """Charge and unpaired electrons of a wavefunction."""
-    charge = _charge(wavefunction)
-    return charge, _unpaired(wavefunction, charge)
-
-
-def _unpaired(wavefunction: Wavefunction, charge: int) -> int:
-    """Unpaired electrons; where the file does not tell, or a charge does not go with that, as few as there can be."""
+    """Charge and unpaired electrons; as few as there can be, where a file does not tell or tells what cannot be."""
+    told = wavefunction if wavefunction.n_electrons > 0 else wavefunction.stated
+    charge, unpaired = round(told.charge or 0), (told.multiplicity or 1) - 1
     n_electrons = int(wavefunction.atomic_numbers.sum()) - charge
-    multiplicity = wavefunction.multiplicity if wavefunction.n_electrons > 0 else wavefunction.stated.multiplicity
-    unpaired = (multiplicity or 1) - 1
-    return unpaired if (n_electrons - unpaired) % 2 == 0 else n_electrons % 2
+    return charge, unpaired if (n_electrons - unpaired) % 2 == 0 else n_electrons % 2
 
 
 def _kind(wavefunction: Wavefunction) -> str:

@@ -5,6 +5,16 @@ surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
 
+**Direct inversion in the iterative subspace** (P. Pulay, Chem. Phys. Lett. 1980, 73, 393; J. Comput. Chem. 1982, 3,
+556) takes the combination of Fock matrices with the smallest error, here the commutator FD - DF. With the changes
+:math:`\Delta F_i, \Delta e_i` from other Fock matrices to the last one, the combination is :math:`F - \sum_i c_i \Delta
+F_i`, with c the least squares of :math:`e - \sum_i c_i \Delta e_i`.
+
+How Fock matrices change with density matrices depends little on where the atoms are, over functions that move smoothly
+with them, those of P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). So what was learnt of it at one geometry is of use at
+the next: changes :math:`\Delta F, \Delta D` of the frames before are taken for changes here, with the errors
+:math:`\Delta e = \Delta F\, D + F\, \Delta D - \ldots` to first order.
+
 **Minimisation.** The energy is a function of rotations :math:`C \to C \exp \begin{pmatrix} 0 & -\kappa^T \\ \kappa & 0
 \end{pmatrix}` of occupied into virtual orbitals, with the derivatives :math:`\partial E / \partial \kappa_{ai} = 2 n
 F_{ai}`, n being the electrons of an orbital. It is minimised by L-BFGS with :math:`2 n (\varepsilon_a - \varepsilon_i)`
@@ -27,25 +37,109 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import expm
-from scipy.spatial.distance import pdist
 
 from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.watch import checkpoint
-from ..integrals.coulomb import TOLERANCE, coulomb_values
+from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange_correlation import of_densities
 from ..integrals.functionals import Functional
 from ..integrals.grids import grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
-from ..integrals.hermite_map import to_hermite, to_matrix
 from ..integrals.one_electron import kinetic, overlap
-from ..integrals.pairs import pairs_of
+from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import quadrature_of
 from ..model.wavefunction import Basis
-from .calculation import NotConverged
-from .diis import Diis, Response, commutators
+from .calculation import NotConverged, Response
+
+_COMBINED = 8
+"""Fock matrices of this geometry that are combined."""
+
+_LEARNT = 40
+"""Changes that are passed on to the next geometry: some ten frames."""
+
+_BYTES = 1 << 25
+"""Memory that they take at most."""
+
+_NOISE = 1e-4
+"""Relative size of what differs between changes, below which it is left alone: it would come from noise."""
+
+
+class Diis:
+    """The combination for the Fock matrices of one geometry, one after the other; all are over orthonormal functions.
+
+    Parameters
+    ----------
+    symmetric : ndarray, shape (n_basis, n)
+        The orthonormal functions in terms of Loewdin's.
+    response
+        What was learnt at the geometries before.
+    """
+
+    def __init__(self, symmetric: Reals, response: Response | None = None) -> None:
+        self._symmetric, self._response = symmetric, response
+        self._matrices: list[Reals] = []
+        self._densities: list[Reals] = []
+        learnt = np.zeros((2, 0, 1, len(symmetric), len(symmetric)))
+        if response is not None:
+            learnt = np.array([response.fock, response.densities])
+        self._learnt = symmetric.T @ learnt @ symmetric
+
+    def add(self, matrices: Reals, densities: Reals) -> None:
+        """Take Fock matrices of density matrices, shape (n_spins, n, n)."""
+        self._matrices.append(matrices)
+        self._densities.append(densities)
+        if len(self._matrices) > _COMBINED:
+            del self._matrices[0], self._densities[0]
+
+    def best(self) -> Reals:
+        """The combination of what was taken."""
+        last, densities = self._matrices[-1], self._densities[-1]
+        error = commutators(last, densities)
+        changes = [last - other for other in self._matrices[:-1]]
+        errors = [error - commutators(*pair) for pair in zip(self._matrices[:-1], self._densities[:-1], strict=True)]
+        fock, density = self._learnt
+        all_changes = np.array([*changes, *fock])
+        if not len(all_changes):
+            return last
+        learnt = commutators(fock, densities) + commutators(last, density)
+        factors = _least_squares(np.array([*errors, *learnt]).reshape(len(all_changes), -1), error.ravel())
+        return last - np.tensordot(factors, all_changes, 1)
+
+    def restart(self, matrices: Reals, densities: Reals) -> None:
+        """Forget what was taken, and take others."""
+        self._matrices, self._densities = [matrices], [densities]
+
+    def shift(self, change: Reals) -> None:
+        """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
+        self._matrices = [matrices + change for matrices in self._matrices]
+
+    def response(self) -> Response:
+        """What was learnt here and before."""
+        rotated = self._symmetric @ np.array([self._matrices, self._densities]) @ self._symmetric.T
+        changes = np.diff(rotated, axis=1)
+        if self._response is not None:
+            changes = np.concatenate([[self._response.fock, self._response.densities], changes], axis=1)
+        first = max(0, changes.shape[1] - min(_LEARNT, _BYTES // rotated[:, 0].nbytes))
+        return Response(*changes[:, first:])
+
+
+def commutators(matrices: Reals, densities: Reals) -> Reals:
+    """F D - D F, the derivatives of the energy with respect to rotations of the orbitals but for a factor."""
+    products = matrices @ densities
+    return products - np.swapaxes(products, -1, -2)
+
+
+def _least_squares(rows: Reals, wanted: Reals) -> Reals:
+    """Factors of rows whose sum is close to what is wanted."""
+    length = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(float).tiny)
+    rows = rows / length[:, None]
+    return np.linalg.lstsq(rows @ rows.T, rows @ wanted, rcond=_NOISE**2)[0] / length
+
+
+# ---- minimisation
 
 Rotation = list[Reals]
 """Of each spin, shape (n_virtual, n_occupied)."""
@@ -60,7 +154,7 @@ _KEPT = 12
 """Steps of which changes of the gradient are remembered."""
 
 _SHORTENED, _TIMES = 0.3, 6
-"""What a step that goes up is shortened to at most, and how often."""
+"""Largest factor by which a step that goes up is shortened, and how often that is tried."""
 
 
 class Descent:
@@ -173,14 +267,16 @@ def _rotated(angles: Reals) -> Reals:
     return expm(exponent)
 
 
+# ---- the loop
+
 _MOST = (50, 250)
-"""Fock matrices with DIIS, and by minimisation of the energy."""
+"""Most Fock matrices with DIIS, and by minimisation of the energy."""
 
 _PATIENCE = 15
 """Iterations without a smaller gradient after which DIIS is left: what oscillates does not stop by itself."""
 
 DEPENDENT = 1e-7
-"""Eigenvalues of the overlap below it are of functions that depend on others; they are left out."""
+"""Eigenvalue of the overlap below which functions count as linearly dependent, and are left out."""
 
 
 class Operator(Protocol):
@@ -422,8 +518,10 @@ class _Attempt:
         return bool(left < criteria.energy and self.gradient < criteria.gradient)
 
 
+# ---- energy and Fock matrices
+
 _COARSE = 1
-"""Level of the grid as long as orbitals are far from those that are looked for."""
+"""Level of the grid until orbitals are close to convergence."""
 
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
@@ -524,9 +622,3 @@ class Hamiltonian:
         limit = min(_LEFT_OUT, TOLERANCE[target.precision])
         bound = self._pairs.bound
         return coulomb_values(self._pairs.list, kets, coefficients, target, tolerance=limit, bra_bound=bound)
-
-
-def nuclear_repulsion(charges: Reals, positions: Reals) -> float:
-    """Energy of point charges among themselves in hartree; positions in bohr, (n, 3)."""
-    products = np.outer(charges, charges)[np.triu_indices(len(charges), 1)]
-    return float((products[products != 0] / pdist(positions)[products != 0]).sum())

@@ -233,7 +233,7 @@ def _from_basis_set_exchange(name: str, number: int) -> tuple[tuple[Contraction,
             "basis sets by name come from the package basis-set-exchange, or pyscf: "
             f"{install_command('basis-set-exchange')}"
         ) from error
-    known = {_plain(one): one for one in exchange.get_all_basis_names()}
+    known = {_plain(title): title for title in exchange.get_all_basis_names()}
     plain = _plain(name)
     if plain not in known:
         close = get_close_matches(plain, known, 1)
@@ -266,7 +266,7 @@ def _plain(name: str) -> str:
 
 def _ordered(contractions: list[Contraction]) -> tuple[Contraction, ...]:
     """Contractions by angular momentum, each normalised and from its highest exponent to the lowest."""
-    return tuple(_normalised(*one) for one in sorted(contractions, key=lambda one: one[0]))
+    return tuple(_normalised(*contraction) for contraction in sorted(contractions, key=lambda shell: shell[0]))
 
 
 def _normalised(l: int, exponents: Reals, coefficients: Reals) -> Contraction:

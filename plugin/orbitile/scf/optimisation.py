@@ -20,11 +20,11 @@ from ..model.trajectory import Trajectory
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from ..readers import load_geometries
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
 from .from_file import calculation_of_file
-from .rows import engine_of_series
+from .series import engine_of_series
 
 LARGEST_FORCE = 4e-4
 """Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""
@@ -125,7 +125,7 @@ def optimise(
             f"{target.name}: no minimum after {steps} steps, where the largest force is {force_in_ev(largest)}; they "
             "are kept, and the same with more steps goes on from there"
         )
-    return Trajectory(open_series(target))
+    return Trajectory(SeriesFrames(target))
 
 
 def _one_geometry(source: str | PathLike[str], frame: int | None, topology: str | PathLike[str] | None) -> Geometry:
@@ -145,7 +145,7 @@ def _steps_in(target: Path, start: Geometry, settings: str) -> Iterator[Trajecto
     if not target.exists():
         yield ()
         return
-    with closing(open_series(target)) as series:
+    with closing(SeriesFrames(target)) as series:
         if series.settings != settings or not len(series):
             yield ()
             return

@@ -16,7 +16,7 @@ from ..base.errors import OrbitileError
 from ..base.packages import install_command
 from ..model.geometry import Geometry
 from ..model.units import angstrom
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 from ..scf.calculation import Calculation
 from ..workers import Worker
 from .background import BackgroundJob
@@ -86,8 +86,7 @@ def computed_series(geometries: MoleculeFrames, target: Path, calculation: Calcu
     OrbitileError
         As `orbitile.compute_series` does.
     """
-    from ..scf.rows import Means
-    from ..scf.series import continue_series
+    from ..scf.series import Means, continue_series
 
     left_out: list[str] = []
     continue_series(geometries, target, Means(calculation), left_out.append)
@@ -130,7 +129,7 @@ class RunningCalculation(BackgroundJob):
         if not self.target.exists():
             return 0
         with contextlib.suppress(OrbitileError):  # it is being made, and cannot be read yet
-            series = open_series(self.target)
+            series = SeriesFrames(self.target)
             try:
                 return len(series)
             finally:

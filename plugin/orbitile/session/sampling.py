@@ -20,7 +20,7 @@ from ..base.watch import Cancel, Progress, checkpoint, patiently, stage, tell, w
 from ..evaluation.boxes import enclosing_lattice
 from ..evaluation.devices import one_device
 from ..evaluation.preparation import SURFACES, is_ready, take_step
-from ..evaluation.requests import field_of
+from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.surfaces import extract_surface
 from ..fields import Field, References
 from ..fields.localised import localised_orbital
@@ -33,9 +33,8 @@ from ..model.wavefunction import Wavefunction
 from ..pictures.request import Request, Sample, surface_within
 from ..pictures.surface import isovalue_of, sampling
 from ..readers import load
-from ..readers._references import FileReferences
-from ..readers._series import SeriesFrames
 from ..readers.cclib_frames import LogFrames
+from ..readers.series import SeriesFrames
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import suitable_isovalue
 from ..trajectories.paths import AlignedFrames, FollowedFrames, LocalisedFrames, interpolate, localisation_for

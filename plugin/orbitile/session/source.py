@@ -52,7 +52,7 @@ from ..readers import (
     series_in,
 )
 from ..readers.promolecule import write_promolecule
-from ..readers.series import open_series
+from ..readers.series import SeriesFrames
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
@@ -172,7 +172,7 @@ def _feed(digest: Any, stream: BinaryIO, start: int, end: int | None) -> None:
 
 
 def _series(path: Path, extent: int | None) -> str:
-    digest, series = hashlib.sha256(), open_series(path)
+    digest, series = hashlib.sha256(), SeriesFrames(path)
     try:
         n_frames = len(series) if extent is None else min(extent, len(series))
         series.feed(digest.update, n_frames)

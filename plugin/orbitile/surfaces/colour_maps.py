@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..model.surface import Colouring
 
 RGB = tuple[float, float, float]
@@ -86,7 +87,7 @@ def round_ends(low: float, high: float) -> tuple[float, float]:
     return float(f"{first * step:.12g}"), float(f"{max(last, first + 1) * step:.12g}")
 
 
-def ticks(low: float, high: float, most: int = 5) -> NDArray[np.float64]:
+def ticks(low: float, high: float, most: int = 5) -> Reals:
     """Round numbers at equal steps within a range, `most` at most: both its ends among them where that is possible."""
     power = 10.0 ** np.floor(np.log10(high - low) - 2)
     slack = 1e-6 * (high - low)
@@ -95,7 +96,7 @@ def ticks(low: float, high: float, most: int = 5) -> NDArray[np.float64]:
         step = m * power * 10**n
         first, last = np.ceil(low / step - 1e-6), np.floor(high / step + 1e-6)
         if 1 < last - first + 1 <= most:
-            marks: NDArray[np.float64] = np.arange(first, last + 1) * step
+            marks: Reals = np.arange(first, last + 1) * step
             if m in (1.0, 2.0, 2.5, 5.0):
                 usual.append(marks)
             if abs(marks[0] - low) < slack and abs(marks[-1] - high) < slack:
@@ -103,7 +104,7 @@ def ticks(low: float, high: float, most: int = 5) -> NDArray[np.float64]:
     return next(iter(at_ends + usual), np.array([low, high]))
 
 
-def tick_labels(values: NDArray[np.float64]) -> list[str]:
+def tick_labels(values: Reals) -> list[str]:
     """Numbers with as many digits as tell them apart, and proper minus signs; powers of ten where they are tiny."""
     most = float(np.abs(values).max(initial=0))
     if most and not 1e-4 <= most < 1e5:
@@ -131,6 +132,6 @@ def colours_along(colour_map: str, shares: NDArray[np.floating]) -> NDArray[np.f
     return np.stack(channels, axis=1).astype(np.float32)
 
 
-def linear_light(display: NDArray[np.floating]) -> NDArray[np.float64]:
+def linear_light(display: NDArray[np.floating]) -> Reals:
     """Amounts of light, from 0 to 1, of colours for the display (sRGB, IEC 61966-2-1) from 0 to 1."""
     return np.where(display > 0.04045, ((display + 0.055) / 1.055) ** 2.4, display / 12.92)

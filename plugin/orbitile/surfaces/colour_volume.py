@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.lattice import Lattice
 from ..model.surface import Surface
@@ -61,7 +62,7 @@ def colour_volume(surface: Surface) -> Volume:
     return Volume(spread.astype(np.float32), lattice, colouring.quantity, colouring.unit)
 
 
-def _lattice(vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> Lattice:
+def _lattice(vertices: Reals, faces: NDArray[np.int32]) -> Lattice:
     edges = np.linalg.norm(vertices[faces[:, 0]] - vertices[faces[:, 1]], axis=1)
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     step = max(_STEP * float(edges.mean()), 1e-3)
@@ -73,7 +74,7 @@ def _lattice(vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> Lattice
         step *= 1.1
 
 
-def _corners(vertices: NDArray[np.float64], lattice: Lattice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _corners(vertices: Reals, lattice: Lattice) -> tuple[NDArray[np.int64], Reals]:
     """Of the cell around each vertex: flat indices of its eight corners, and their weights; shape (n, 8)."""
     place = (vertices - lattice.origin) / lattice.axes[0, 0]
     cell = np.floor(place).astype(np.int64)
@@ -86,7 +87,7 @@ def _corners(vertices: NDArray[np.float64], lattice: Lattice) -> tuple[NDArray[n
     return np.stack(corners, axis=1), np.stack(weights, axis=1)
 
 
-def _carried_on(values: NDArray[np.float64], known: NDArray[np.bool_], otherwise: float) -> NDArray[np.float64]:
+def _carried_on(values: Reals, known: NDArray[np.bool_], otherwise: float) -> Reals:
     """Values with their unknown neighbours filled in by means, `_MARGIN` points far."""
     values = np.where(known, values, 0.0)
     known = known.copy()

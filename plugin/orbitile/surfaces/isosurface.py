@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import base64
 import importlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ..base.arrays import Reals
 from ..base.errors import IsovalueError, LatticeError
 from ..base.memory import require_memory
 from ..base.watch import checkpoint
@@ -38,7 +39,7 @@ from .isovalue import (
 )
 
 _SMALL = 1 << 28
-"""Bytes below which nobody asks how much memory there is."""
+"""Bytes below which memory is not checked."""
 
 
 def working_bytes(dtype: np.dtype[np.floating]) -> int:
@@ -141,15 +142,10 @@ def isosurface_in_session(
     name = quantity or "this volume"
     check_shape(lattice, name)
     isovalue = positive_isovalue(isovalue, name)
-    cases = cube_cases()
     mesh = marching_cubes(
         values,
         single_precision_level(isovalue),
-        cases.faces,
-        cases.tests,
-        cases.interior,
-        cases.tiling,
-        cases.corners,
+        *cube_cases(),
         np.linalg.inv(lattice.axes),
         bool(np.linalg.det(lattice.axes) < 0),
         target,
@@ -253,8 +249,8 @@ def lobe(surface: Surface, phase: int) -> Surface:
 
 
 def _one_phase(
-    values: NDArray[np.float32], isovalue: float, axes: NDArray[np.float64]
-) -> tuple[NDArray[np.float32], NDArray[np.integer], NDArray[np.float64]] | None:
+    values: NDArray[np.float32], isovalue: float, axes: Reals
+) -> tuple[NDArray[np.float32], NDArray[np.integer], Reals] | None:
     """Surface around where `values > isovalue`: vertices in index coordinates, faces, normals; None if none."""
     measure = importlib.import_module("skimage.measure")  # imported here because it takes half a second
     crossed = _crossed_cells(values > isovalue)
@@ -321,7 +317,7 @@ def _merge_at_lattice_points(
     return used, (np.cumsum(used) - 1)[faces]
 
 
-def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -> NDArray[np.float64]:
+def _index_gradient(values: NDArray[np.float32], indices: NDArray[np.float32]) -> Reals:
     """Gradient with respect to the index at points on lattice edges: central differences, interpolated.
 
     The normals of scikit-image come from one-sided differences: they are off by degrees where the lattice is coarse,
@@ -361,8 +357,7 @@ INTERIOR = 64
 """Flag of a pattern for which the inside of the cell may have to be tested."""
 
 
-@dataclass(frozen=True, eq=False)
-class CubeCases:
+class CubeCases(NamedTuple):
     """Tables of the cases.
 
     Attributes
@@ -421,7 +416,7 @@ def cube_cases() -> CubeCases:
     tables = CubeCases(
         np.array(_FACES, np.int32).reshape(-1), tests, interior, tiling.reshape(-1), np.array(corners, np.int32)
     )
-    for array in (tables.faces, tables.tests, tables.interior, tables.tiling, tables.corners):
+    for array in tables:
         array.setflags(write=False)
     return tables
 

@@ -1,15 +1,28 @@
-"""Isovalues: which ones a volume has, the one that encloses a share, and surfaces that the box cuts."""
+r"""Isovalues: which ones a volume has, the one that encloses a share, and surfaces that the box cuts.
+
+The isovalue that encloses a share s of an orbital is the number c with
+
+.. math::  \int_{|\psi| < c} \psi^2 = (1 - s) N
+
+for a norm N that is known beforehand: an orbital is normalised. What is outside the surface is small
+everywhere, so that nuclei, where orbitals have cusps, matter little.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.arrays import Reals
 from ..base.errors import IsovalueError, LatticeError, NoSurface
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..model.volume import Volume
-from .enclosure import enclosure
 
 
 def on_faces(surface: Surface, lattice: Lattice) -> bool:
@@ -37,7 +50,7 @@ def reaches_faces(volume: Volume, isovalue: float) -> bool:
 
 
 CUT = "the surface is cut at the faces of the box: it goes on beyond"
-"""What a user is told where it does."""
+"""What users are told of a surface that goes on beyond the box."""
 
 
 SHARE = 0.9
@@ -77,9 +90,9 @@ def enclosing_isovalue(volume: Volume, share: float = SHARE) -> float:
     norm = float(np.square(volume.values, dtype=np.float64).sum()) * volume.lattice.cell_volume
     if norm == 0:
         raise IsovalueError(f"{name_of(volume)} is zero on the whole lattice: no surface encloses a share of it")
-    found = enclosure(volume.values, volume.lattice.cell_volume, share, norm)
-    assert found is not None  # all of the norm is on the lattice
-    return found.isovalue
+    surface = enclosure(volume.values, volume.lattice.cell_volume, share, norm)
+    assert surface is not None  # all of the norm is on the lattice
+    return surface.isovalue
 
 
 def suitable_isovalue(volume: Volume, share: float = SHARE) -> float:
@@ -215,3 +228,233 @@ def name_of(volume: Volume) -> str:
 
 def _unit(unit: str) -> str:
     return f" {unit}" if unit else ""
+
+
+# ---- from values on a lattice, or along rays
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """A surface that encloses a share of an orbital, and how well a lattice shows it.
+
+    Attributes
+    ----------
+    isovalue : float
+    variation : float
+        Change of the orbital from one point of the lattice to the next at the surface, as a share of the isovalue.
+    missing : float
+        Estimate of the norm outside the lattice.
+    """
+
+    isovalue: float
+    variation: float
+    missing: float
+
+
+def enclosure(values: NDArray[np.floating], cell: float, share: float, norm: float) -> Enclosure | None:
+    r"""The surface outside which the rest of a known norm is, :math:`\int_{|\psi| < c} \psi^2 = (1 - s) N`.
+
+    What is outside the surface is small everywhere, so that the lattice need not resolve the cusps at nuclei. Each
+    point stands for the parallelepiped about it, in which values are taken to be normally distributed, with the mean
+    and the variance that the derivatives give: so the integral is a smooth function of the isovalue.
+
+    Parameters
+    ----------
+    values : ndarray, shape (nx, ny, nz)
+        Of an orbital on a lattice, in bohr^-3/2.
+    cell : float
+        Volume that one point stands for, in bohr^3.
+    share : float
+        Between 0 and 1.
+    norm : float
+        Integral of the square of the orbital over all space.
+
+    Returns
+    -------
+    Enclosure or None
+        None where the lattice holds less than the rest of the norm: it has missed the orbital.
+    """
+    magnitudes = np.abs(values)
+    missing = _beyond(magnitudes) * cell
+    wanted = max((1 - share) * norm - missing, 0.1 * (1 - share) * norm) / cell
+    first = _first_level(magnitudes, wanted)
+    if first is None:
+        return None
+    low, high = first / _BELOW, first * _ABOVE
+    far = magnitudes < low
+    outside = float(np.square(magnitudes[far], dtype=np.float64).sum())
+    far |= magnitudes > high
+    near = np.flatnonzero(~far[2:-2, 2:-2, 2:-2]) if min(values.shape) > _STENCIL else np.zeros(0, np.intp)
+    if not len(near):
+        return Enclosure(first, np.inf, missing)
+    centre, sigma, plain = _distribution(values, near)
+    # Averages over cells add up to the integral as values at points do, but not over a part of space: the average of
+    # psi^2 is psi^2 + h^2/24 laplacian(psi^2), and the second term becomes an integral over the border of the part,
+    # which is a sum over the cells there. Below this border points count as such, above it as cells.
+    steep = sigma > _STEEP * first  # at a nucleus
+    outside += float((plain[steep & (plain < first)] ** 2).sum())
+    centre, sigma, plain = centre[~steep], sigma[~steep], plain[~steep]
+    border = first / _BORDER
+    pointwise = plain < border
+    outside += float((plain[pointwise] ** 2).sum()) + border * float((sigma * _normal(border, centre, sigma)).sum())
+    centre, sigma = centre[~pointwise], sigma[~pointwise]
+    level = first
+    for _ in range(_NEWTON):
+        rate = float((_normal(level, centre, sigma) / sigma).sum()) * level**2
+        step = (wanted - outside - float(_below(level, centre, sigma).sum())) / rate if rate > 0 else 0.0
+        level = float(np.clip(level + step, level / 1.2, level * 1.2))
+        if abs(step) < 1e-4 * level:
+            break
+    level = float(np.clip(level, border, high))
+    weight = _normal(level, centre, sigma)
+    variation = np.sqrt(12) * float((weight * sigma).sum() / weight.sum()) / level if weight.sum() > 0 else np.inf
+    return Enclosure(level, variation, missing)
+
+
+_STENCIL = 4
+"""Points beside those for which cells are looked into, along each axis, together."""
+
+_BELOW, _BORDER, _ABOVE = 3.5, 1.9, 2.2
+"""Factors within which the magnitude at a point has to be of the isovalue for its cell to be looked into, and between
+which cells and points are told apart."""
+
+_STEEP = 0.8
+"""Standard deviation in a cell, in units of the isovalue, above which it counts as a point."""
+
+_NEWTON = 8
+
+
+def _first_level(magnitudes: NDArray[np.floating], wanted: float) -> float | None:
+    """Level below which the squares add up to a number, point by point, or None where all are less."""
+    step = 1 if magnitudes.size < _FEW_POINTS else _OF_MANY
+    ordered = np.sort(magnitudes.reshape(-1)[::step])  # ascending, so that the small squares are summed first
+    outside = np.cumsum(np.square(ordered, dtype=np.float64)) * step
+    if not outside[-1] > wanted:
+        return None
+    return float(ordered[np.searchsorted(outside, wanted)])
+
+
+_FEW_POINTS, _OF_MANY = 1 << 15, 3
+"""Number of points beyond which only one in so many is sorted for a first guess."""
+
+
+def _beyond(magnitudes: NDArray[np.floating]) -> float:
+    """What the squares beyond the faces would add up to if they went on falling as they do between the last planes."""
+    total = 0.0
+    for axis in range(3):
+        if magnitudes.shape[axis] < 3:
+            continue
+        for outer, inner in ((0, 1), (-1, -2)):
+            planes = (np.take(magnitudes, index, axis=axis) for index in (outer, inner))
+            last, before = (float(np.square(plane, dtype=np.float64).sum()) for plane in planes)
+            if last > 0:
+                ratio = min(last / before if before > 0 else 1.0, 0.95)
+                total += last * ratio / (1 - ratio)
+    return total
+
+
+def _distribution(values: NDArray[np.floating], inner: NDArray[np.intp]) -> tuple[Reals, Reals, Reals]:
+    """Mean magnitude and standard deviation in the cells of points, and the magnitude at the points themselves.
+
+    The points are numbered without the two outermost planes on each side.
+    """
+    _, ny, nz = values.shape
+    i, rest = np.divmod(inner, (ny - 4) * (nz - 4))
+    j, k = np.divmod(rest, nz - 4)
+    at = ((i + 2) * ny + j + 2) * nz + k + 2
+    flat = np.ascontiguousarray(values).reshape(-1)
+    here = flat[at]
+    square, laplacian = np.zeros_like(here), -7.5 * here
+    for stride in (ny * nz, nz, 1):
+        up, down, farther_up, farther_down = (flat[at + n * stride] for n in (1, -1, 2, -2))
+        square += (8 * (up - down) - (farther_up - farther_down)) ** 2
+        laplacian += (16 * (up + down) - (farther_up + farther_down)) / 12
+    mean = (here + laplacian / 24) * np.sign(here)
+    magnitude = np.abs(here)
+    sigma = np.sqrt(square / (12 * 144)) + 1e-6 * magnitude
+    return mean.astype(np.float64), sigma.astype(np.float64), magnitude.astype(np.float64)
+
+
+def _normal(level: float, centre: Reals, sigma: Reals) -> Reals:
+    """Normal distribution of values in cells at a level, times the standard deviation."""
+    return np.exp(-0.5 * ((level - centre) / sigma) ** 2) / np.sqrt(2 * np.pi)
+
+
+def _below(level: float, centre: Reals, sigma: Reals) -> Reals:
+    """Mean of the squares of normally distributed values as far as they are below a level."""
+    from scipy.special import ndtr
+
+    shape = _normal(level, centre, sigma)
+    return (centre**2 + sigma**2) * ndtr((level - centre) / sigma) - sigma * (centre + level) * shape
+
+
+def enclosure_along_rays(zones: Sequence[tuple[Reals, Reals]], share: float) -> float:
+    """The isovalue of a normalised orbital about one atom, along rays that stand for equal parts of the sphere.
+
+    Parameters
+    ----------
+    zones : sequence of pairs
+        Radii in bohr, shape (n_radii,), in a geometric series, six or more, from where the zone before ends; and values
+        there in bohr^-3/2, shape (n_radii, n_rays).
+    share : float
+        Between 0 and 1.
+    """
+    parts = [_cells_along_rays(radii, values) for radii, values in zones]
+    begin, end, first, last, cells = (np.concatenate(column) for column in zip(*parts, strict=True))
+    high = np.maximum(begin, end)
+    wanted = 1 - share
+    order = np.argsort(high)
+    reached = min(int(np.searchsorted(np.cumsum(cells[order]), wanted)), len(order) - 1)
+    level = float(high[order[reached]])
+    low, top = level / _NEARBY, level * _NEARBY
+    outside = float(cells[high <= low].sum())
+    near = (np.minimum(begin, end) < top) & (high > low)
+    begin, end, first, last, cells = (column[near] for column in (begin, end, first, last, cells))
+    rise = np.where(np.abs(end - begin) > 1e-9 * level, end - begin, 1e-9 * level)
+    cube, whole = first**3, last**3 - first**3
+    flat = np.abs(whole) < 1e-6 * (cube + last**3)
+    for _ in range(_BISECTIONS):
+        level = (low + top) / 2
+        at = np.clip((level - begin) / rise, 0, 1)
+        part = np.where(flat, at, ((first + (last - first) * at) ** 3 - cube) / np.where(flat, 1.0, whole))
+        held = outside + float((cells * np.where(rise > 0, part, 1 - part)).sum())
+        low, top = (level, top) if held < wanted else (low, level)
+    return level
+
+
+def _cells_along_rays(radii: Reals, values: Reals) -> tuple[Reals, ...]:
+    """Parts of rays: magnitudes at both ends, those times r^1.5, and the integral of the square over each.
+
+    In between both psi and psi r^1.5, whose square is what ln r is integrated over, are taken for straight lines.
+    """
+    matrix, place = _refinement(len(radii))
+    ratio = radii[1] / radii[0]
+    magnitudes = np.abs(matrix @ values)
+    root = (radii[0] * ratio ** place[:, None]) ** 1.5
+    scaled = magnitudes * root
+    first, last = scaled[:-1], scaled[1:]
+    cells = (4 * np.pi / 3 / values.shape[1] * np.log(ratio) / _FINER) * (first**2 + first * last + last**2)
+    return tuple(array.reshape(-1) for array in (magnitudes[:-1], magnitudes[1:], first, last, cells))
+
+
+@lru_cache
+def _refinement(n: int) -> tuple[Reals, Reals]:
+    """Takes values at n equidistant nodes to values at more of them, by polynomials through `_NODES`; their places."""
+    place = np.linspace(0, n - 1, (n - 1) * _FINER + 1)
+    matrix = np.zeros((len(place), n))
+    for row, x in zip(matrix, place, strict=True):
+        first = min(max(int(x) - _NODES // 2 + 1, 0), n - _NODES)
+        nodes = np.arange(first, first + _NODES)
+        for i in nodes:
+            others = nodes[nodes != i]
+            row[i] = np.prod((x - others) / (i - others))
+    return matrix, place
+
+
+_NEARBY = 1.3
+"""Factor within which the isovalue is, once whole cells have been counted."""
+
+_NODES, _FINER = 6, 3
+"""Points of a ray that a polynomial passes through, and cells between two points of a ray."""
+
+_BISECTIONS = 14

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..gaussians.alignment import rotation_onto, turned_functions
 from ..gaussians.localised.localisation import shares_on_atoms
 from ..gaussians.overlap import inverse_root, overlap_matrix, own_overlap
+from ..gaussians.rotation import rotation_onto, turned_functions
 from ..model.wavefunction import Orbitals, Spin, Wavefunction, same_basis
 
 if TYPE_CHECKING:

@@ -32,7 +32,9 @@ import numpy as np
 from ..base.arrays import Reals
 from ..base.errors import Cancelled, FileChanged, FileError, OrbitileError
 from ..fields.localised import localised_orbital
-from ..gaussians.alignment import (
+from ..gaussians.localised.localisation import Scheme, Which, count_of, localisation_near, localised
+from ..gaussians.overlap import inverse_root, own_overlap
+from ..gaussians.rotation import (
     aligned,
     aligned_positions,
     centre,
@@ -42,9 +44,6 @@ from ..gaussians.alignment import (
     rotation_onto,
     turned_functions,
 )
-from ..gaussians.localised.localisation import Which, count_of, localisation_near, localised
-from ..gaussians.localised.schemes import Scheme
-from ..gaussians.overlap import inverse_root, own_overlap
 from ..model.cell import molecules_only
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Orbitals, Spin, Wavefunction

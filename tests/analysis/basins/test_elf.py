@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.basins.elf import core_spheres, elf_basins
+from orbitile.analysis.elf_basins import core_spheres, elf_basins
 
 from ...molecules import computed
 

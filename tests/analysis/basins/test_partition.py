@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 
-from orbitile.analysis.basins.ascent import Spheres, attractors_of
-from orbitile.analysis.basins.integration import directions_of, rays_of
-from orbitile.analysis.basins.partition import EMPTY, MIXED, SHARED, Partition, cells_of, maxima, partition
+from orbitile.analysis.qtaim import (
+    EMPTY,
+    MIXED,
+    SHARED,
+    Partition,
+    attractors_of,
+    cells_of,
+    directions_of,
+    maxima,
+    partition,
+    rays_of,
+)
+from orbitile.analysis.topology import Spheres
 from orbitile.model.lattice import Lattice
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.basins.integration import AtomicBasins
-from orbitile.analysis.basins.partition import lattice_about
-from orbitile.analysis.basins.qtaim import qtaim_basins, qtaim_charges
+from orbitile.analysis.charges import atomic_charges
+from orbitile.analysis.qtaim import AtomicBasins, lattice_about, qtaim_basins
 from orbitile.analysis.reports import analysis_named
 from orbitile.base.errors import Cancelled
 
@@ -35,6 +34,10 @@ def closes(wavefunction, accuracy="normal", electrons=1e-3, laplacian=1e-3):
     return found
 
 
+def charges_of(wavefunction):
+    return atomic_charges(wavefunction, "qtaim", device="cpu").charges
+
+
 def test_a_lone_atom_has_all_electrons():
     found = closes(computed("He 0 0 0", "6-31g"), "quick", 1e-6, 1e-5)
     assert found.atom.tolist() == [0]
@@ -52,7 +55,7 @@ def test_hydrogen_atoms_have_one_electron_each_and_share_one():
 @pytest.mark.slow
 def test_water_closes_and_its_hydrogen_atoms_are_equal(water):
     found = closes(water)
-    charges = qtaim_charges(water, "cpu")
+    charges = charges_of(water)
     assert charges[1] == pytest.approx(charges[2], abs=5e-4)
     assert charges.sum() == pytest.approx(0, abs=1e-3)
     shared = found.delocalisation
@@ -107,10 +110,9 @@ def test_benzene_closes_and_its_atoms_are_equal():
 
 
 def test_atoms_with_a_large_laplacian_are_named(monkeypatch):
-    found = AtomicBasins(
-        np.array([0, 1]), np.zeros((2, 3)), np.ones(2), np.ones(2), np.array([2e-3, 0]), np.zeros(2), np.eye(2), []
-    )
-    monkeypatch.setattr("orbitile.analysis.basins.qtaim.qtaim_basins", lambda *_: found)
+    ones, zeros, laplacian = np.ones(2), np.zeros(2), np.array([2e-3, 0])
+    found = AtomicBasins(np.array([0, 1]), np.zeros((2, 3)), ones, ones, laplacian, zeros, np.eye(2), [], zeros)
+    monkeypatch.setattr("orbitile.analysis.qtaim.qtaim_basins", lambda *_: found)
     report = ob.basins(computed("H 0 0 0; H 0 0 0.74"), device="cpu")
     remark = next(one for one in report.remarks if "fine" in one)
     assert "H1 " in remark
@@ -212,7 +214,7 @@ def test_turning_a_molecule_changes_nothing(water):
         " ".join([symbol, *map(str, turned @ np.array([float(x), float(y), float(z)]))]) for symbol, x, y, z in atoms
     )
     other = computed(moved, "6-31g*")
-    assert qtaim_charges(other, "cpu") == pytest.approx(qtaim_charges(water, "cpu"), abs=1e-3)
+    assert charges_of(other) == pytest.approx(charges_of(water), abs=1e-3)
 
 
 def test_a_large_molecule_says_first_that_it_takes_long():

@@ -8,8 +8,13 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis import reports
-from orbitile.analysis.charges.cells import cm5_corrections, hirshfeld_populations, sampled_density
-from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
+from orbitile.analysis.charges import (
+    atomic_charges,
+    charges_by_schemes,
+    cm5_corrections,
+    hirshfeld_populations,
+    sampled_density,
+)
 from orbitile.analysis.reports import charges as charges_report
 from orbitile.gaussians.promolecule import promolecule
 from orbitile.model.elements import SYMBOLS

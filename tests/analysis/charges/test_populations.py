@@ -7,8 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 import orbitile as ob
-from orbitile.analysis.charges.overlap_populations import bond_orders, bonds_of, mulliken_orbitals
-from orbitile.analysis.charges.schemes import atomic_charges, charges_by_schemes
+from orbitile.analysis.charges import atomic_charges, bond_orders, bonds_of, charges_by_schemes, mulliken_orbitals
 
 from .samples import FORMATE, METHYL, WATER, by_atoms, density_matrices, gto, solved
 
@@ -65,7 +64,7 @@ def test_bond_orders(case):
 def test_pieces_of_the_matrices_do_not_matter(monkeypatch):
     _, wavefunction = solved(*CASES["radical"])
     whole = bond_orders(mulliken_orbitals(wavefunction)).orders
-    monkeypatch.setattr("orbitile.analysis.charges.overlap_populations._ELEMENTS", 7 * wavefunction.n_basis)
+    monkeypatch.setattr("orbitile.analysis.charges._MATRIX_ELEMENTS", 7 * wavefunction.n_basis)
     assert bond_orders(mulliken_orbitals(wavefunction)).orders == pytest.approx(whole, abs=1e-12)
 
 

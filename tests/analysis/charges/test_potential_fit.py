@@ -8,17 +8,14 @@ import pytest
 from scipy.optimize import minimize
 
 import orbitile as ob
-from orbitile.analysis.charges import potential_fit
-from orbitile.analysis.charges.potential_fit import (
+from orbitile.analysis.charges import (
     POINTS_AN_AREA,
-    chelpg_charges,
     chelpg_points,
     equal_atoms,
     equivalent_atoms,
     in_methyl_or_methylene,
-    merz_kollman_charges,
     merz_kollman_points,
-    resp_charges,
+    potential_charges,
 )
 from orbitile.base.errors import OrbitileError
 from orbitile.model.units import angstrom
@@ -85,7 +82,7 @@ def test_chelpg(case):
     field, wavefunction = solved(*case)
     points = lattice(field.mol)
     expected, rms = fitted(field, *points)
-    found = chelpg_charges(wavefunction, device="cpu")
+    found = potential_charges(wavefunction, "chelpg", device="cpu")
     assert found.n_points == len(points[0])
     assert found.charges == pytest.approx(expected, abs=1e-6)
     assert found.rms_error == pytest.approx(rms, rel=1e-5)
@@ -96,7 +93,7 @@ def test_chelpg(case):
 def test_merz_kollman(case):
     field, wavefunction = solved(*case)
     points = merz_kollman_points(wavefunction.atomic_numbers, wavefunction.positions)
-    found = merz_kollman_charges(wavefunction, device="cpu")
+    found = potential_charges(wavefunction, "mk", device="cpu")
     assert found.charges == pytest.approx(fitted(field, *points)[0], abs=1e-6)
 
 
@@ -136,14 +133,14 @@ def test_resp(case):
     if n_atoms == 9:
         groups = np.array([1, 1, 0, 1, 1, 1, 1, 1, 0], bool)
         charges = restrained(field, points, [0, 1, 2, 3, 3, 3, 4, 4, 5], groups, charges, 0.001)
-    found = resp_charges(wavefunction, device="cpu")
+    found = potential_charges(wavefunction, "resp", device="cpu")
     assert found.charges == pytest.approx(charges, abs=5e-5)
     assert found.charges.sum() == pytest.approx(field.mol.charge, abs=1e-12)
 
 
 @pytest.mark.slow
 def test_alike_atoms_have_equal_charges():
-    charges = resp_charges(solved(*CASES["alcohol"])[1], device="cpu").charges
+    charges = potential_charges(solved(*CASES["alcohol"])[1], "resp", device="cpu").charges
     assert charges[3:6] == pytest.approx(np.full(3, charges[3]), abs=1e-12)
     assert charges[6] == pytest.approx(charges[7], abs=1e-12)
     assert charges[0] != pytest.approx(charges[1], abs=0.01)
@@ -153,10 +150,10 @@ def test_dipole_moments():
     """With its constraint the charges have that of the molecule; one atom cannot."""
     field, wavefunction = solved(*CASES["water"])
     exact = field.dip_moment(unit="AU", verbose=0)
-    held = chelpg_charges(wavefunction, dipole=True, device="cpu").charges
+    held = potential_charges(wavefunction, "chelpg", dipole=True, device="cpu").charges
     assert held @ wavefunction.positions == pytest.approx(exact, abs=1e-7)
     assert held.sum() == pytest.approx(0, abs=1e-10)
-    free = chelpg_charges(wavefunction, device="cpu").charges
+    free = potential_charges(wavefunction, "chelpg", device="cpu").charges
     assert np.abs(free @ wavefunction.positions - exact).max() > 1e-3
 
 
@@ -164,18 +161,18 @@ def test_dipoles_that_no_charges_have():
     """Functions of a ghost draw electrons out of the plane of the nuclei."""
     _, wavefunction = solved("O 0 0 0; H 0 .76 -.48; H 0 -.76 -.48; ghost-H .9 0 0", "6-31g")
     with pytest.raises(OrbitileError, match="cannot have the dipole moment"):
-        merz_kollman_charges(wavefunction, dipole=True, device="cpu")
+        potential_charges(wavefunction, "mk", dipole=True, device="cpu")
 
 
 @pytest.mark.parametrize("atoms", ["Ne 0 0 0", "He 0.3 0.1 0.2"])
 def test_one_atom(atoms):
-    for charges in (chelpg_charges, merz_kollman_charges, resp_charges):
-        assert charges(solved(atoms)[1], device="cpu").charges == pytest.approx([0], abs=1e-12)
+    for scheme in ("chelpg", "mk", "resp"):
+        assert potential_charges(solved(atoms)[1], scheme, device="cpu").charges == pytest.approx([0], abs=1e-12)
 
 
 def test_ghosts_have_no_charge():
     _, wavefunction = solved("H 0 0 0; F 0 0 .92; ghost-H 0 0 2.5")
-    found = resp_charges(wavefunction, device="cpu")
+    found = potential_charges(wavefunction, "resp", device="cpu")
     assert found.charges[2] == 0
     assert found.charges[0] == pytest.approx(-found.charges[1], abs=1e-12)
     assert found.charges[0] > 0.2
@@ -185,13 +182,13 @@ def test_only_ghosts():
     _, wavefunction = solved("He 0 0 0")
     ghost = replace(wavefunction, atomic_numbers=np.array([0]), core_charges=np.array([0.0]))
     with pytest.raises(OrbitileError, match="no ghost"):
-        chelpg_charges(ghost, device="cpu")
+        potential_charges(ghost, "chelpg", device="cpu")
 
 
 def test_hyperbolas_that_do_not_settle(monkeypatch):
-    monkeypatch.setattr(potential_fit, "_MOST_ROUNDS", 1)
+    monkeypatch.setattr("orbitile.analysis.charges._MOST_ROUNDS", 1)
     with pytest.raises(OrbitileError, match="did not settle"):
-        resp_charges(solved(*CASES["water"])[1], device="cpu")
+        potential_charges(solved(*CASES["water"])[1], "resp", device="cpu")
 
 
 # Points and equivalent atoms --------------------------------------------------------------------------------------
@@ -227,14 +224,12 @@ def test_weights_are_areas_and_volumes():
     assert chelpg_points(numbers, positions)[1].sum() * 0.3**3 == pytest.approx(both(2.8) - both(1.45), rel=3e-3)
 
 
-@pytest.mark.parametrize(
-    ("charges", "limit"), [(merz_kollman_charges, 2e-3), pytest.param(chelpg_charges, 8e-3, marks=pytest.mark.slow)]
-)
-def test_equal_atoms_have_equal_charges_however_they_lie(charges, limit):
+@pytest.mark.parametrize(("scheme", "limit"), [("mk", 2e-3), pytest.param("chelpg", 8e-3, marks=pytest.mark.slow)])
+def test_equal_atoms_have_equal_charges_however_they_lie(scheme, limit):
     """The anion of cyclopentadiene."""
     angles = 2 * np.pi * np.arange(5) / 5 + 0.3
     ring = "; ".join(f"{s} {r * np.cos(t)} {r * np.sin(t)} 0" for t in angles for s, r in (("C", 1.21), ("H", 2.29)))
-    found = charges(solved(ring, "sto-3g", -1)[1], device="cpu")
+    found = potential_charges(solved(ring, "sto-3g", -1)[1], scheme, device="cpu")
     carbons, hydrogens = found.charges[::2], found.charges[1::2]
     assert np.ptp(carbons) < limit
     assert np.ptp(hydrogens) < limit / 2

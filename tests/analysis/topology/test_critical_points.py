@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.topology.critical_points import topology_of
-from orbitile.analysis.topology.derivatives import density_derivatives
-from orbitile.analysis.topology.search import Balls, Found, critical_points_near, nothing_found, on_grid, promising
+from orbitile.analysis.density_derivatives import density_derivatives
+from orbitile.analysis.topology import (
+    Found,
+    Spheres,
+    critical_points_near,
+    nothing_found,
+    on_grid,
+    promising,
+    topology_of,
+)
 from orbitile.base.errors import Cancelled, OrbitileError
 from orbitile.base.watch import watched
 from orbitile.model.units import angstrom
@@ -137,7 +144,7 @@ def test_a_hydrogen_bond_and_no_point_that_a_fine_grid_finds_beside():
     bond = found.atoms.index((2, 3))
     assert 0.01 < found.density[bond] < 0.04
     assert found.laplacian[bond] > 0
-    field, nothing = density_derivatives(wavefunction), Balls(np.zeros((0, 3)), np.zeros(0))
+    field, nothing = density_derivatives(wavefunction), Spheres(np.zeros((0, 3)), np.zeros(0))
     known = Found(found.positions, found.density, found.eigenvalues, np.zeros((len(found.positions), 3, 3)))
     grid = on_grid(wavefunction.positions, 0.3, 0.1, 10**6)
     assert len(grid) > 2000
@@ -227,7 +234,7 @@ class Fold:
 
 def test_points_that_are_about_to_vanish_are_found_as_degenerate():
     seeds = np.random.default_rng(5).uniform(-0.5, 0.5, size=(50, 3))
-    search = seeds, None, 1e-6, Balls(np.zeros((0, 3)), np.zeros(0)), nothing_found()
+    search = seeds, None, 1e-6, Spheres(np.zeros((0, 3)), np.zeros(0)), nothing_found()
     two = critical_points_near(Fold(0.01), *search)
     assert sorted(two.n_negative) == [2, 3]
     assert not two.degenerate.any()

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orbitile.analysis.topology.derivatives import density_derivatives
+from orbitile.analysis.density_derivatives import density_derivatives
 from orbitile.fields.density import density_of
-from orbitile.gaussians.expansion import value_at
 from orbitile.scf.engines.pyscf import wavefunction_of
 from tests.analysis.topology.reference import density_by_pyscf
+from tests.gaussians.sums import value_at
 from tests.molecules import gto, scf
 
 

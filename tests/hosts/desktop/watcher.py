@@ -196,7 +196,7 @@ def session():
 def at_rest():
     """Whether nothing is under way."""
     window = panel()
-    return window is None or window.at_rest()
+    return window is None or window.browser.at_rest()
 
 
 def bar():

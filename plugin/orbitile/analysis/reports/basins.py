@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.arguments import Argument, one_of
-from ...base.arrays import Reals
 from ...base.errors import OrbitileError
 from ...fields.density import occupied
-from ...model.elements import SYMBOLS
 from ...model.report import (
     AtomValues,
     Closure,
@@ -21,13 +19,16 @@ from ...model.report import (
     Report,
     Table,
     atom_columns,
+    atom_names,
+    column,
+    places_of,
 )
 from ...model.wavefunction import Wavefunction
 from . import takes_long
 
 if TYPE_CHECKING:
-    from ..basins.elf import ElfBasins
-    from ..basins.integration import AtomicBasins
+    from ..elf_basins import ElfBasins
+    from ..qtaim import AtomicBasins
 
 
 TITLE = "Basins"
@@ -41,10 +42,10 @@ PARAMETERS = (
 EXAMPLES = ("orb_basins", "orb_basins of=elf", "orb_basins accuracy=quick")
 
 _ELECTRONS, _LAPLACIAN = 1e-3, 1e-3
-"""Errors of the electrons of a molecule in e, and of the Laplacian of an atom in hartree, that may be."""
+"""Tolerated errors of the electrons of a molecule in e, and of the Laplacian of an atom in hartree."""
 
 _SHARED, _INDICES = 0.005, 0.01
-"""Electrons that a pair shares from which on it is listed; error of their sum that may be."""
+"""Least number of shared electrons for which a pair is listed; tolerated error of their sum, in e."""
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
@@ -71,12 +72,12 @@ def estimated_seconds(wavefunction: Wavefunction, of: str, accuracy: str) -> flo
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Basins of a field; parameters as stated, see `orbitile.analysis.basins`."""
+    """Basins of a field; parameters as stated, see `orbitile.analysis.qtaim`."""
     if parameters["of"] == "elf":
-        from ..basins.elf import elf_basins
+        from ..elf_basins import elf_basins
 
         return _of_elf(wavefunction, elf_basins(wavefunction, parameters["accuracy"], device))
-    from ..basins.qtaim import qtaim_basins
+    from ..qtaim import qtaim_basins
 
     return _of_density(wavefunction, qtaim_basins(wavefunction, parameters["accuracy"], device))
 
@@ -89,21 +90,18 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
     charges = wavefunction.core_charges - population
     columns = [
         *atom_columns(wavefunction.atomic_numbers),
-        _column("charge", charges, "e", "charge that electrons see less the population"),
-        *(
-            [_column("error", found.of_atoms(found.error, n_atoms), "e", "what charge and population may be off by", 5)]
-            if len(found.error)
-            else []
-        ),
-        _column("population", population, "e", "electrons in the basin"),
-        _column("volume", volume, "bohr^3", "of the basin where the density is above 0.001 e bohr^-3", 2),
-        _column("laplacian", laplacian, "hartree", "-1/4 of the integral of the Laplacian: 0 but for errors", 5),
+        column("charge", charges, "e", about="charge of the nucleus, or core, less the population"),
+        column("error", found.of_atoms(found.error, n_atoms), "e", 5, "estimated error of charge and population"),
+        column("population", population, "e", about="electrons in the basin"),
+        column("volume", volume, "bohr^3", 2, "of the basin where the density is above 0.001 e bohr^-3"),
+        column("laplacian", laplacian, "hartree", 5, "-1/4 of the integral of the Laplacian: 0 but for errors"),
     ]
     shared, polarised = found.delocalisation, bool(np.any(found.spin))
     if polarised:
-        columns.append(_column("spin", spin, "e", "alpha less beta electrons"))
+        columns.append(column("spin", spin, "e", about="alpha less beta electrons"))
     if len(shared):
-        columns.append(_column("localised", found.of_atoms(np.diag(shared), n_atoms), "e", "electrons that stay in it"))
+        localised = found.of_atoms(np.diag(shared), n_atoms)
+        columns.append(column("localised", localised, "e", about="electrons that stay in the basin"))
     electrons, elsewhere = float(found.population.sum()), float(found.population[~at_nuclei].sum())
     total = float(charges.sum()) - elsewhere
     closures = [
@@ -115,7 +113,7 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
         closures.append(Closure("spins", abs(float(found.spin.sum())), wavefunction.n_unpaired, "e", _ELECTRONS))
     atoms = tuple((atom,) for atom in range(n_atoms))
     tables = [Table("atoms", "Atoms in molecules", tuple(columns), tuple(closures), atoms)]
-    drawings: list[Drawing] = [AtomValues("charge", _plain(charges), "e")]
+    drawings: list[Drawing] = [AtomValues("charge", tuple(charges.tolist()), "e")]
     if len(shared) and at_nuclei.sum() > 1:
         tables.append(_pairs(wavefunction, found))
     if not at_nuclei.all():
@@ -132,10 +130,10 @@ def _pairs(wavefunction: Wavefunction, found: AtomicBasins) -> Table:
     some = np.flatnonzero((found.atom[first] >= 0) & (found.atom[second] >= 0) & (shared > _SHARED))
     some = some[np.argsort(-shared[some], kind="stable")]
     pairs = [(int(found.atom[first[n]]), int(found.atom[second[n]])) for n in some]
-    names = _names(wavefunction)
+    names = atom_names(wavefunction.atomic_numbers)
     columns = (
-        Column("atoms", tuple(f"{names[one]}-{names[other]}" for one, other in pairs)),
-        _column("delocalisation", shared[some], "e", "electrons that the two share: about the order of a bond"),
+        column("atoms", (f"{names[a]}-{names[b]}" for a, b in pairs)),
+        column("delocalisation", shared[some], "e", about="electrons that the two share: about the order of a bond"),
     )
     everything = float(np.diag(found.delocalisation).sum() + found.delocalisation[first, second].sum())
     closure = Closure("electrons that stay, and are shared", everything, wavefunction.n_electrons, "e", _INDICES)
@@ -146,22 +144,22 @@ def _elsewhere(found: AtomicBasins) -> Table:
     """Maxima that are at no nucleus."""
     some = np.flatnonzero(found.atom < 0)
     columns = (
-        Column("maximum", tuple(range(1, len(some) + 1))),
-        _column("population", found.population[some], "e", "electrons in the basin"),
-        _column("volume", found.volume[some], "bohr^3", "where the density is above 0.001 e bohr^-3", 2),
-        _column("laplacian", found.laplacian[some], "hartree", "as of atoms", 5),
+        column("maximum", range(1, len(some) + 1)),
+        column("population", found.population[some], "e", about="electrons in the basin"),
+        column("volume", found.volume[some], "bohr^3", 2, "where the density is above 0.001 e bohr^-3"),
+        column("laplacian", found.laplacian[some], "hartree", 5, "as of atoms"),
     )
-    return Table("maxima", "Maxima at no nucleus", columns, places=_places(found.position[some]))
+    return Table("maxima", "Maxima at no nucleus", columns, places=places_of(found.position[some]))
 
 
 def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
     cores = wavefunction.core_charges[~wavefunction.is_ghost] < wavefunction.atomic_numbers[~wavefunction.is_ghost]
-    names = _names(wavefunction)
+    names = atom_names(wavefunction.atomic_numbers)
     without = ", ".join(names[atom] for atom in found.without_maximum)
     wrong = [names[atom] for atom in found.atom[np.abs(found.laplacian) > _LAPLACIAN] if atom >= 0]
     return [
         f"The Laplacian of {', '.join(wrong)} is above {_LAPLACIAN:g} hartree, so the border of these basins is not "
-        "found well, and populations may be wrong even where their sum is right: take accuracy=fine (--accuracy fine)."
+        "found well, and populations may be wrong even where their sum is right: use accuracy=fine (--accuracy fine)."
         if wrong
         else "",
         "Some cores are potentials: these atoms have only valence electrons here, without a maximum of the density at "
@@ -180,10 +178,6 @@ def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
     ]
 
 
-def _names(wavefunction: Wavefunction) -> list[str]:
-    return [f"{SYMBOLS[int(number)]}{atom}" for atom, number in enumerate(wavefunction.atomic_numbers, 1)]
-
-
 def _whole(wavefunction: Wavefunction) -> bool:
     occupations = occupied(wavefunction, "total")[1]
     return bool(np.abs(occupations - np.rint(occupations)).max() < 1e-4)
@@ -192,16 +186,13 @@ def _whole(wavefunction: Wavefunction) -> bool:
 def _of_elf(wavefunction: Wavefunction, found: ElfBasins) -> Report:
     columns = (
         Column("basin", found.names, about="C of a core, V of the valence, and the atoms that it belongs to"),
-        _column("population", found.population, "e", "electrons in the basin"),
-        _column("volume", found.volume, "bohr^3", "where the density is above 0.001 e bohr^-3", 2),
-        _column("elf", found.value, "", "the function at the maximum; 1 for cores", 3),
+        column("population", found.population, "e", about="electrons in the basin"),
+        column("volume", found.volume, "bohr^3", 2, "where the density is above 0.001 e bohr^-3"),
+        column("elf", found.value, "", 3, "the function at the maximum; 1 for cores"),
     )
-    closure = Closure(
-        "populations of all basins", float(found.population.sum()), wavefunction.n_electrons, "e", _ELECTRONS
-    )
-    table = Table(
-        "basins", "Cores, bonds and lone pairs", columns, (closure,), found.atoms, places=_places(found.position)
-    )
+    electrons, places = float(found.population.sum()), places_of(found.position)
+    closure = Closure("populations of all basins", electrons, wavefunction.n_electrons, "e", _ELECTRONS)
+    table = Table("basins", "Cores, bonds and lone pairs", columns, (closure,), found.atoms, places=places)
     valence = np.array([name.startswith("V") for name in found.names])
     labels = tuple(name for name in found.names if name.startswith("V"))
     points = Points("elf", found.position[valence], labels)
@@ -212,15 +203,3 @@ def _of_elf(wavefunction: Wavefunction, found: ElfBasins) -> Report:
         drawings=(points,) if valence.any() else (),
         surfaces=(Isosurface("elf", 0.8),),
     )
-
-
-def _column(name: str, values: Reals, unit: str, about: str, decimals: int = 4) -> Column:
-    return Column(name, _plain(values), unit, decimals, about)
-
-
-def _plain(values: Reals) -> tuple[float, ...]:
-    return tuple(float(value) for value in values)
-
-
-def _places(positions: Reals) -> tuple[tuple[float, float, float], ...]:
-    return tuple((float(x), float(y), float(z)) for x, y, z in positions)

@@ -11,14 +11,14 @@ from ...base.arguments import NUMBER, Argument
 from ...model.cell import cell_of
 from ...model.elements import SYMBOLS
 from ...model.orbitals import COMPLEX
-from ...model.report import AtomValues, Closure, Column, Drawing, Points, Report, Table, atom_columns
+from ...model.report import AtomValues, Closure, Drawing, Points, Report, Table, atom_columns, column, places_of
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
 from . import takes_long
 from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
-    from ..charges.overlap_populations import Bonds
+    from ..charges import Bonds
 
 TITLE = "Bonds"
 HELP = "bond orders by Mayer and Wiberg, valences and free valences"
@@ -45,8 +45,8 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Bond orders; parameters as stated, see `orbitile.analysis.charges.overlap_populations`."""
-    from ..charges.overlap_populations import bonds_of
+    """Bond orders; parameters as stated, see `orbitile.analysis.charges`."""
+    from ..charges import bonds_of
 
     bonds = bonds_of(wavefunction)
     mayer = bonds.orders["mayer"].orders
@@ -71,27 +71,24 @@ def _between(wavefunction: Wavefunction, pairs: NDArray[np.intp]) -> NDArray[np.
 
 def _bond_table(wavefunction: Wavefunction, bonds: Bonds, listed: NDArray[np.intp]) -> Table:
     """A row for each bond, and the electrons of each scheme that all pairs share and the atoms keep."""
-    ends = [
-        (Column(f"atom_{n}", tuple((listed[:, k] + 1).tolist())), Column(f"element_{n}", tuple(elements)))
-        for k, n in enumerate((1, 2))
-        for elements in [[SYMBOLS[z] for z in wavefunction.atomic_numbers[listed[:, k]].tolist()]]
-    ]
+    first, second = listed.T
     between = _between(wavefunction, listed)
-    apart = np.linalg.norm(between, axis=1)
-    orders = [
-        Column(scheme, tuple(found.orders[listed[:, 0], listed[:, 1]].tolist()))
-        for scheme, found in bonds.orders.items()
-    ]
+    columns = (
+        column("atom_1", first + 1),
+        column("element_1", (SYMBOLS[z] for z in wavefunction.atomic_numbers[first])),
+        column("atom_2", second + 1),
+        column("element_2", (SYMBOLS[z] for z in wavefunction.atomic_numbers[second])),
+        column("distance", np.linalg.norm(between, axis=1) / angstrom, "Angstrom"),
+        *(column(scheme, found.orders[first, second]) for scheme, found in bonds.orders.items()),
+    )
     # what natural orbitals add up to is not known beforehand
     closures = [
         Closure(f"electrons that are shared and kept, {scheme}", one.electrons, bonds.n_electrons, "e", _TOLERANCE)
         for scheme, one in bonds.orders.items()
         if bonds.is_determinant
     ]
-    columns = (*ends[0], *ends[1], Column("distance", tuple((apart / angstrom).tolist()), "Angstrom"), *orders)
-    pairs = tuple((i, j) for i, j in listed.tolist())
-    places = tuple((x, y, z) for x, y, z in (wavefunction.positions[listed[:, 0]] + between / 2).tolist())
-    return Table("bonds", "Bond orders", columns, tuple(closures), pairs, places=places)
+    places = places_of(wavefunction.positions[first] + between / 2)
+    return Table("bonds", "Bond orders", columns, tuple(closures), tuple(map(tuple, listed.tolist())), places=places)
 
 
 def _atom_table(wavefunction: Wavefunction, bonds: Bonds) -> Table:
@@ -101,10 +98,10 @@ def _atom_table(wavefunction: Wavefunction, bonds: Bonds) -> Table:
     valences = np.round(bonds.valences, 10) + 0.0
     columns = (
         *atom_columns(wavefunction.atomic_numbers),
-        Column("electrons", tuple(bonds.populations.tolist()), "e", about="by Mulliken"),
-        Column("kept", tuple(mayer.localised.tolist()), "e", about="electrons that the atom does not share"),
-        Column("valence", tuple(valences.tolist())),
-        Column("free_valence", tuple(free.tolist()), about="what is left of it beside the bond orders"),
+        column("electrons", bonds.populations, "e", about="by Mulliken"),
+        column("kept", mayer.localised, "e", about="electrons that the atom does not share"),
+        column("valence", valences),
+        column("free_valence", free, about="valence less the bond orders"),
     )
     closure = Closure("sum of the electrons", float(bonds.populations.sum()), bonds.n_electrons, "e", _TOLERANCE)
     atoms = tuple((atom,) for atom in range(wavefunction.n_atoms))

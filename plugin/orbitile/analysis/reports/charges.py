@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ...base.arguments import FLAG, Argument, one_of
 from ...base.arrays import Reals
 from ...base.errors import OrbitileError
-from ...model.report import AtomValues, Closure, Column, Report, Table, atom_columns
+from ...model.report import AtomValues, Closure, Report, Table, atom_columns, column
 from ...model.wavefunction import Wavefunction
 from . import takes_long
 
 if TYPE_CHECKING:
-    from ..charges.schemes import AtomicCharges
+    from ..charges import AtomicCharges
 
 
 TITLE = "Charges of atoms"
@@ -74,9 +74,8 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges.schemes`."""
-    from ..charges.overlap_populations import spins_unavailable
-    from ..charges.schemes import atomic_charges, charges_by_schemes
+    """Charges of the atoms; parameters as stated, see `orbitile.analysis.charges`."""
+    from ..charges import atomic_charges, charges_by_schemes, spins_unavailable
 
     scheme, dipole = parameters["scheme"], parameters["dipole"]
     if dipole and scheme not in (*_HELD, _ALL):
@@ -97,7 +96,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     charges = _table("atoms", wavefunction, "charge", {name: one.charges for name, one in named}, wavefunction.charge)
     (only, *others) = found
     if not others and len(only.errors):
-        error = Column("error", tuple(only.errors.tolist()), "e", about="what the charge may be off by")
+        error = column("error", only.errors, "e", about="estimated error of the charge")
         charges = replace(charges, columns=(*charges.columns, error))
     spins = {name: one.spins for name, one in named if len(one.spins)}
     tables = [charges, *([_table("spins", wavefunction, "spin", spins, _n_unpaired(wavefunction))] if spins else [])]
@@ -120,7 +119,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 def _table(name: str, wavefunction: Wavefunction, what: str, values: Mapping[str, Reals], total: float) -> Table:
     """A column for each scheme, under its name, or under what they are where that is empty."""
     tolerance = max(_TOLERANCE, _AN_ATOM * wavefunction.n_atoms)
-    columns = [Column(scheme or what, tuple(of_atoms.tolist()), "e", about=what) for scheme, of_atoms in values.items()]
+    columns = [column(scheme or what, of_atoms, "e", about=what) for scheme, of_atoms in values.items()]
     closures = tuple(
         Closure(f"sum of {f'{scheme} ' if scheme else ''}{what}s", float(of_atoms.sum()), total, "e", tolerance)
         for scheme, of_atoms in values.items()
@@ -132,19 +131,13 @@ def _table(name: str, wavefunction: Wavefunction, what: str, values: Mapping[str
 
 def _fit_table(found: Sequence[AtomicCharges]) -> Table:
     """How well charges from the potential give it."""
-    fits = [(one.scheme, one.fit) for one in found if one.fit]
+    fits = [one.fit for one in found if one.fit]
     columns = (
-        Column("scheme", tuple(scheme for scheme, _ in fits)),
-        Column("points", tuple(fit.n_points for _, fit in fits)),
-        Column("rms_error", tuple(fit.rms_error for _, fit in fits), "hartree/e", 5, "root mean square at the points"),
-        Column("relative_error", tuple(fit.relative_error for _, fit in fits), about="over that of the potential"),
-        Column(
-            "spread",
-            tuple(fit.spread for _, fit in fits),
-            "e",
-            4,
-            "largest difference of atoms that symmetry makes equal",
-        ),
+        column("scheme", (one.scheme for one in found if one.fit)),
+        column("points", (fit.n_points for fit in fits)),
+        column("rms_error", (fit.rms_error for fit in fits), "hartree/e", 5, "root mean square at the points"),
+        column("relative_error", (fit.relative_error for fit in fits), about="over that of the potential"),
+        column("spread", (fit.spread for fit in fits), "e", 4, "largest difference of atoms that symmetry makes equal"),
     )
     return Table("fit", "What is left of the potential", columns)
 

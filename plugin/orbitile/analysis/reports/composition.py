@@ -9,7 +9,7 @@ import numpy as np
 from ...base.arguments import FRAGMENTS, SHARE, TEXT, Argument, one_of
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ...model.elements import SYMBOLS
-from ...model.report import AtomValues, Closure, Column, Isosurface, Report, Table
+from ...model.report import AtomValues, Closure, Isosurface, Report, Table, atom_names, column
 from ...model.units import electronvolt
 from ...model.wavefunction import Wavefunction
 
@@ -44,7 +44,7 @@ _TOLERANCE = {"mulliken": 1e-3, "loewdin": 1e-3, "iao": 1e-3, "hirshfeld": 5e-3,
 """What a sum of shares may be off: the digits of files, and the quadrature."""
 
 _NEGATIVE = -0.005
-"""A share below this is told of: smaller ones are of no account."""
+"""Share below which negative shares are reported."""
 
 _BEYOND = 0.01
 """What is beyond all atoms before there is a column of it."""
@@ -85,7 +85,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
 def _closures(found: Composition, scheme: str) -> tuple[Closure, ...]:
     sums = found.atoms.sum(axis=0)
-    what = "sum of the shares in an orbital, the one that is farthest off"
+    what = "sum of the shares in an orbital, the one with the largest error"
     if scheme == "iao":  # which do not span unoccupied orbitals
         what = what.replace("an orbital", "an occupied orbital")
         filled = [one.wavefunction.orbitals(one.spin).occupations[one.index] > 0.5 for one in found.orbitals]
@@ -100,25 +100,25 @@ def _summary(wavefunction: Wavefunction, found: Composition, closures: tuple[Clo
     """An orbital a row: what it is, its angular momenta, and its foremost atoms."""
     levels = [orbital.wavefunction.orbitals(orbital.spin) for orbital in found.orbitals]
     indices = [orbital.index for orbital in found.orbitals]
-    names = _names(found)
+    names = found.names
     unknown = float("nan") if wavefunction.natural else 1.0  # natural orbitals have no energies, whatever a file says
-    energies = tuple(float(of.energies[n] / electronvolt) * unknown for of, n in zip(levels, indices, strict=True))
+    energies = (of.energies[n] / electronvolt * unknown for of, n in zip(levels, indices, strict=True))
     momenta = found.momenta.sum(axis=0)
     beyond = bool(abs(found.atoms.sum(axis=0) - 1).max() > _BEYOND)
-    foremost = []
+    foremost, atoms = [], atom_names(wavefunction.atomic_numbers)
     for of_atoms in found.atoms.T:
         first = of_atoms.argsort()[::-1][:_NAMED]
-        foremost.append(", ".join(f"{_atom(wavefunction, n)} {of_atoms[n]:.0%}" for n in first if of_atoms[n] >= 0.005))
+        foremost.append(", ".join(f"{atoms[n]} {of_atoms[n]:.0%}" for n in first if of_atoms[n] >= 0.005))
     columns = (
-        Column("orbital", names),
-        Column("energy", energies, "eV", 3),
-        Column("occupation", tuple(float(of.occupations[n]) for of, n in zip(levels, indices, strict=True)), "", 3),
+        column("orbital", names),
+        column("energy", energies, "eV", 3),
+        column("occupation", (of.occupations[n] for of, n in zip(levels, indices, strict=True)), "", 3),
         *(
-            Column(letter, tuple(shares.tolist()), "", 3, f"share of {letter} functions", False)
+            column(letter, shares, "", 3, f"share of {letter} functions", False)
             for letter, shares in zip(ANGULAR_MOMENTUM_LETTERS, momenta, strict=False)
         ),
-        *((Column("elsewhere", tuple((1 - found.atoms.sum(axis=0)).tolist()), "", 3, _ELSEWHERE, False),) * beyond),
-        Column("foremost", tuple(foremost), "", about="atoms with the largest shares"),
+        *((column("elsewhere", 1 - found.atoms.sum(axis=0), "", 3, _ELSEWHERE, False),) * beyond),
+        column("foremost", foremost, "", about="atoms with the largest shares"),
     )
     return Table("orbitals", "Orbitals", columns, closures, fields=names)
 
@@ -127,12 +127,11 @@ def _fragments(wavefunction: Wavefunction, found: Composition, fragments: Any, c
     from ..composition import groups_of_atoms
 
     groups, labels = groups_of_atoms(wavefunction.n_atoms, fragments)
-    names = _names(found)
-    shares = (found.atoms[labels == n].sum(axis=0) for n in range(len(groups)))
-    columns = (
-        Column(group, tuple(of.tolist()), "", 3, exponents=False) for group, of in zip(groups, shares, strict=True)
-    )
-    return Table("fragments", "Shares of the fragments", (Column("orbital", names), *columns), closures, fields=names)
+    columns = [
+        column(group, found.atoms[labels == n].sum(axis=0), "", 3, exponents=False) for n, group in enumerate(groups)
+    ]
+    orbitals = column("orbital", found.names)
+    return Table("fragments", "Shares of the fragments", (orbitals, *columns), closures, fields=found.names)
 
 
 def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closures: tuple[Closure, ...]) -> Table:
@@ -143,28 +142,19 @@ def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closure
         for atom in (-of_atoms).argsort(kind="stable")
         if abs(of_atoms[atom]) >= least
     ]
-    names = _names(found)
-    in_rows = tuple(names[n] for n, _ in rows)
-    columns = [
-        Column("orbital", in_rows),
-        Column("atom", tuple(atom + 1 for _, atom in rows)),
-        Column("element", tuple(_atom(wavefunction, atom, number=False) for _, atom in rows)),
-        Column("share", tuple(float(found.atoms[atom, n]) for n, atom in rows)),
-    ]
-    for momentum in range(found.momenta.shape[1]):
-        values = tuple(float(found.momenta[atom, momentum, n]) for n, atom in rows)
-        columns.append(Column(ANGULAR_MOMENTUM_LETTERS[momentum], values, exponents=False))
+    names = tuple(found.names[n] for n, _ in rows)
+    columns = (
+        column("orbital", names),
+        column("atom", (atom + 1 for _, atom in rows)),
+        column("element", (SYMBOLS[wavefunction.atomic_numbers[atom]] for _, atom in rows)),
+        column("share", (found.atoms[atom, n] for n, atom in rows)),
+        *(
+            column(ANGULAR_MOMENTUM_LETTERS[l], (found.momenta[atom, l, n] for n, atom in rows), exponents=False)
+            for l in range(found.momenta.shape[1])
+        ),
+    )
     title = f"Shares of the atoms, from {least:g} on" if least else "Shares of the atoms"
-    return Table("atoms", title, tuple(columns), closures, tuple((atom,) for _, atom in rows), in_rows)
-
-
-def _names(found: Composition) -> tuple[str, ...]:
-    return tuple(orbital.name for orbital in found.orbitals)
-
-
-def _atom(wavefunction: Wavefunction, atom: int, number: bool = True) -> str:
-    symbol = SYMBOLS[int(wavefunction.atomic_numbers[atom])]
-    return f"{symbol}{atom + 1}" if number else symbol
+    return Table("atoms", title, columns, closures, tuple((atom,) for _, atom in rows), names)
 
 
 def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> list[str]:
@@ -173,8 +163,8 @@ def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> lis
         atom, n = np.unravel_index(int(found.atoms.argmin()), found.atoms.shape)
         remarks.append(
             f"Mulliken's scheme gives shares below zero, the least {found.atoms[atom, n]:.3f} of "
-            f"{_atom(wavefunction, int(atom))} in {found.orbitals[int(n)].name}: it halves what functions of two atoms "
-            "have in common, whatever their sizes; no other scheme gives shares below zero"
+            f"{atom_names(wavefunction.atomic_numbers)[atom]} in {found.names[n]}: it halves what functions of two "
+            "atoms have in common, whatever their sizes; no other scheme gives shares below zero"
         )
     if scheme == "loewdin" and any(shell.angular_momentum > 1 and not shell.pure for shell in wavefunction.shells):
         remarks.append(

@@ -10,8 +10,7 @@ import numpy as np
 from ...base.arguments import COUNT, FRAGMENTS, POSITIVE_NUMBER, Argument, one_of
 from ...base.arrays import Reals
 from ...base.errors import OrbitileError
-from ...model.elements import SYMBOLS
-from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table
+from ...model.report import AtomValues, Closure, Curve, Isosurface, Paths, Plot, Report, Table, atom_names, column
 from ...model.units import electronvolt, wavenumber
 from ...model.wavefunction import Excitation, Wavefunction
 from . import takes_long
@@ -94,7 +93,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     fragments, scheme = parameters["fragments"], parameters["scheme"] or usual_scheme(wavefunction)
     names, group_of_atom = groups_of_atoms(wavefunction.n_atoms, fragments)
     if not fragments:
-        names, group_of_atom = _atom_names(wavefunction), np.arange(wavefunction.n_atoms)
+        names, group_of_atom = atom_names(wavefunction.atomic_numbers), np.arange(wavefunction.n_atoms)
     transfers, chosen_transfer = [], np.zeros((0, 0))
     for n, one in enumerate(states, 1):
         omega = np.round(charge_transfer_numbers(wavefunction, one, group_of_atom, scheme), _DIGITS)
@@ -124,17 +123,12 @@ def _strongest(states: tuple[Excitation, ...]) -> int:
     return 1 + max(range(len(states)), key=lambda n: (np.nan_to_num(states[n].strength, nan=-1.0), -n))
 
 
-def _atom_names(wavefunction: Wavefunction) -> tuple[str, ...]:
-    return tuple(f"{SYMBOLS[number]}{n}" for n, number in enumerate(wavefunction.atomic_numbers.tolist(), 1))
-
-
 def _states(wavefunction: Wavefunction, densities: list[Densities], transfers: list[tuple[float, float]]) -> Table:
     from ...fields.transition import natural_transition_orbitals
     from ..excitations import contributions, deexcitations, participation
 
     states = wavefunction.excitations
     numbers = range(1, len(states) + 1)
-    energies = [one.energy for one in states]
     shares = [[share for share, *_ in natural_transition_orbitals(wavefunction, one)] for one in states]
     leading = []
     for one in states:
@@ -142,25 +136,19 @@ def _states(wavefunction: Wavefunction, densities: list[Densities], transfers: l
         named = [first, *(other for other in others if abs(other.share) >= _LEADING)][:_NAMED]
         leading.append(", ".join(f"{part.source} -> {part.target} {100 * part.share:.0f} %" for part in named))
     columns = (
-        Column("state", tuple(numbers)),
-        Column("label", tuple(one.label for one in states), about="spin and symmetry, as in the file"),
-        Column("energy", tuple(energy / electronvolt for energy in energies), "eV", 3),
-        Column("wavelength", tuple(_NANOMETRES / (energy / wavenumber) for energy in energies), "nm", 1),
-        Column("strength", tuple(one.strength for one in states), about="oscillator strength, as in the file"),
-        Column("orbitals", tuple(leading), about="leading excitations, with the squares of their amplitudes"),
-        Column("pairs", tuple(map(participation, shares)), decimals=2, about="of natural transition orbitals needed"),
-        Column("leading_pair", tuple(pair[0] for pair in shares), decimals=3, about="share of the leading pair"),
-        Column(
-            "distance",
-            tuple(round(one.distance, 6) for one in densities),
-            "bohr",
-            3,
-            "from the hole to the electron (D)",
-        ),
-        Column("overlap", tuple(one.overlap for one in densities), decimals=3, about="of hole and electron (S)"),
-        Column("transfer", tuple(total - staying for total, staying in transfers), decimals=3, about=_TRANSFER),
-        Column("back", tuple(deexcitations(wavefunction, one) for one in states), about="squares of de-excitations"),
-        Column("printed", tuple(one.printed for one in states), about="sum of the squares that the file has"),
+        column("state", numbers),
+        column("label", (state.label for state in states), about="spin and symmetry, as in the file"),
+        column("energy", (state.energy / electronvolt for state in states), "eV", 3),
+        column("wavelength", (_NANOMETRES / (state.energy / wavenumber) for state in states), "nm", 1),
+        column("strength", (state.strength for state in states), about="oscillator strength, as in the file"),
+        column("orbitals", leading, about="leading excitations, with the squares of their amplitudes"),
+        column("pairs", map(participation, shares), "", 2, "number of natural transition orbital pairs needed"),
+        column("leading_pair", (pair[0] for pair in shares), "", 3, "share of the leading pair"),
+        column("distance", (round(one.distance, 6) for one in densities), "bohr", 3, "from hole to electron (D)"),
+        column("overlap", (one.overlap for one in densities), "", 3, "of hole and electron (S)"),
+        column("transfer", (total - staying for total, staying in transfers), "", 3, _TRANSFER),
+        column("back", (deexcitations(wavefunction, state) for state in states), about="squares of de-excitations"),
+        column("printed", (state.printed for state in states), about="sum of the squares that the file has"),
     )
     worst = [
         ("sum of the squares of the amplitudes in the file", [one.printed for one in states]),
@@ -196,27 +184,21 @@ def _pairs(wavefunction: Wavefunction) -> Table:
             for part in ("hole", "electron"):
                 rows.append((state, n, part, share, "both" if wavefunction.beta is None else spin))
                 fields.append(f"nto:{state}:{part}:{n}")
-    columns = tuple(zip(*rows, strict=True))
-    return Table(
-        "pairs",
-        f"Natural transition orbitals from {100 * _PAIR:.0f} % on",
-        tuple(
-            Column(name, column, decimals=3)
-            for name, column in zip(("state", "pair", "part", "share", "spin"), columns, strict=True)
-        ),
-        fields=tuple(fields),
-    )
+    names = ("state", "pair", "part", "share", "spin")
+    columns = tuple(column(name, values, decimals=3) for name, *values in zip(names, *rows, strict=True))
+    title = f"Natural transition orbitals from {100 * _PAIR:.0f} % on"
+    return Table("pairs", title, columns, fields=tuple(fields))
 
 
 def _shares(state: int, omega: Reals, names: tuple[str, ...], atoms: list[tuple[int, ...]]) -> Table:
     hole, electron = omega.sum(axis=1), omega.sum(axis=0)
     gain = np.round(electron - hole, _DIGITS)
     columns = (
-        Column("fragment", names),
-        Column("hole", tuple(hole.tolist()), "e", about="share of the electron that leaves"),
-        Column("electron", tuple(electron.tolist()), "e", about="share of the electron that arrives"),
-        Column("gain", tuple(gain.tolist()), "e", about="electrons gained"),
-        Column("stays", tuple(np.diag(omega).tolist()), about="share of the excitation within it"),
+        column("fragment", names),
+        column("hole", hole, "e", about="share of the electron that leaves"),
+        column("electron", electron, "e", about="share of the electron that arrives"),
+        column("gain", gain, "e", about="electrons gained"),
+        column("stays", np.diag(omega), about="share of the excitation within the fragment"),
     )
     closure = Closure("electrons gained by all", float(gain.sum()), 0.0, "e", _TOLERANCE)
     return Table("fragments", f"Hole and electron of state {state}", columns, (closure,), tuple(atoms))
@@ -226,13 +208,12 @@ def _transfers(state: int, omega: Reals, names: tuple[str, ...]) -> Table:
     """Charge transfer numbers as a list, the largest first; small ones are left out where there are many."""
     n = len(names)
     order = np.argsort(-omega, axis=None, kind="stable")
-    listed = [
-        (int(place) // n, int(place) % n) for place in order if n * n <= _MANY or omega.flat[int(place)] >= _LITTLE
-    ] or [(int(order[0]) // n, int(order[0]) % n)]
+    n_listed = n * n if n * n <= _MANY else max(1, int((omega >= _LITTLE).sum()))
+    listed = [divmod(place, n) for place in order[:n_listed].tolist()]
     columns = (
-        Column("from", tuple(names[a] for a, _ in listed)),
-        Column("to", tuple(names[b] for _, b in listed)),
-        Column("share", tuple(float(omega[pair]) for pair in listed), about="charge transfer number"),
+        column("from", (names[a] for a, _ in listed)),
+        column("to", (names[b] for _, b in listed)),
+        column("share", (omega[pair] for pair in listed), about="charge transfer number"),
     )
     closure = Closure("sum of all charge transfer numbers", float(omega.sum()), 1.0, "", _TOLERANCE)
     few = "" if len(listed) == n * n else f", from {100 * _LITTLE:.0f} % on"

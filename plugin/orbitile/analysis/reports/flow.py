@@ -9,7 +9,19 @@ import numpy as np
 from ...base.arguments import SHARE, Argument, atom_list, one_of
 from ...base.arrays import Reals
 from ...model.geometry import formula
-from ...model.report import AtomValues, Closure, Column, Curve, Isosurface, Paths, Plot, Report, Table, atom_columns
+from ...model.report import (
+    AtomValues,
+    Closure,
+    Curve,
+    Isosurface,
+    Paths,
+    Plot,
+    Report,
+    Table,
+    atom_columns,
+    atom_names,
+    column,
+)
 from ...model.trajectory import Trajectory
 from . import takes_long
 
@@ -115,26 +127,21 @@ def _orbitals(found: Flow, orbitals: list[Orbital], fields: tuple[str, ...]) -> 
     change = [spin.change[:, n] for spin, n in orbitals]
     moved = [spin.electrons[-1, :, n] - spin.electrons[0, :, n] for spin, n in orbitals]
     columns = (
-        Column("orbital", fields, about="name of its field"),
-        Column("at_start", tuple(spin.names[0][n] for spin, n in orbitals)),
-        Column("at_end", tuple(spin.names[-1][n] for spin, n in orbitals)),
-        Column("change", tuple(float(one[-1]) for one in change), "e", 3, "of its electrons on the atoms, in the end"),
-        Column("largest", tuple(float(one.max()) for one in change), "e", 3, "change in any frame"),
-        Column("way", tuple(float(spin.distance[-1, n]) for spin, n in orbitals), "bohr", 3, "of its centre"),
-        Column("from", tuple(_told(found, -one) for one in moved), about="atoms that lose electrons of it, in e"),
-        Column("to", tuple(_told(found, one) for one in moved), about="atoms that gain electrons of it, in e"),
-        Column("confidence", tuple(float(spin.confidence[:, n].min()) for spin, n in orbitals), decimals=3),
+        column("orbital", fields, about="name of its field"),
+        column("at_start", (spin.names[0][n] for spin, n in orbitals)),
+        column("at_end", (spin.names[-1][n] for spin, n in orbitals)),
+        column("change", (one[-1] for one in change), "e", 3, "of its electrons on the atoms, in the last frame"),
+        column("largest", (one.max() for one in change), "e", 3, "change in any frame"),
+        column("way", (spin.distance[-1, n] for spin, n in orbitals), "bohr", 3, "of its centre"),
+        column("from", (_told(found, -one) for one in moved), about="atoms that lose electrons of it, in e"),
+        column("to", (_told(found, one) for one in moved), about="atoms that gain electrons of it, in e"),
+        column("confidence", (spin.confidence[:, n].min() for spin, n in orbitals), decimals=3),
     )
     of_orbitals = sum(spin.electrons.sum(axis=(1, 2)) for spin in found.spins)
     worst = int(np.argmax(np.abs(of_orbitals - found.electrons)))
+    on_atoms, expected = float(of_orbitals[worst]), float(found.electrons[worst])
     closures = (
-        Closure(
-            "electrons of all orbitals on the atoms",
-            float(of_orbitals[worst]),
-            float(found.electrons[worst]),
-            "e",
-            1e-6,
-        ),
+        Closure("electrons of all orbitals on the atoms", on_atoms, expected, "e", 1e-6),
         Closure("lowest confidence", min(float(spin.confidence.min()) for spin in found.spins), 1.0, "", 1 - _DOUBTFUL),
     )
     atoms = tuple(
@@ -146,10 +153,9 @@ def _orbitals(found: Flow, orbitals: list[Orbital], fields: tuple[str, ...]) -> 
 
 def _told(found: Flow, gain: Reals) -> str:
     """Atoms that gain, with the electrons: C1 0.64 H3 0.10."""
-    from ...gaussians.localised.names import atom_name
-
+    names = atom_names(found.first.atomic_numbers)
     order = np.argsort(-gain, kind="stable")[:_ATOMS]
-    return " ".join(f"{atom_name(found.first, int(atom))} {gain[atom]:.2f}" for atom in order if gain[atom] > _GAIN)
+    return " ".join(f"{names[atom]} {gain[atom]:.2f}" for atom in order if gain[atom] > _GAIN)
 
 
 def _atoms(found: Flow) -> Table:
@@ -158,9 +164,9 @@ def _atoms(found: Flow) -> Table:
     n = len(first)
     columns = (
         *atom_columns(found.first.atomic_numbers),
-        Column("charge_at_start", tuple(first.tolist()), "e"),
-        Column("charge_at_end", tuple(last.tolist()), "e"),
-        Column("gained", tuple((last - first).tolist()), "e", about="charge, so that electrons count as negative"),
+        column("charge_at_start", first, "e"),
+        column("charge_at_end", last, "e"),
+        column("gained", last - first, "e", about="charge, so that electrons count as negative"),
     )
     closure = Closure("charge gained by all", float((last - first).sum()), 0.0, "e", 1e-6)
     return Table("atoms", "Charges of the atoms by these orbitals", columns, (closure,), tuple((a,) for a in range(n)))
@@ -191,11 +197,9 @@ def _by_reason(problems: dict[int, str]) -> dict[str, str]:
 
 
 def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, ...]:
-    from ...gaussians.localised.names import atom_name
-
-    remarks = []
+    remarks, atom = [], atom_names(found.first.atomic_numbers)
     for pairs, what in zip(found.bonds, ("made", "broken"), strict=True):
-        names = ["-".join(atom_name(found.first, atom) for atom in pair) for pair in sorted(pairs)]
+        names = [f"{atom[a]}-{atom[b]}" for a, b in sorted(pairs)]
         if names:
             remarks.append(f"{what}, by the distance of the atoms: {', '.join(names)}")
     if not active:
@@ -204,7 +208,7 @@ def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, .
         those = f"frame {left_out} was" if left_out.isdigit() else f"frames {left_out} were"
         remarks.append(f"{those} left out: {reason}")
     for index, atoms in found.exchanged:
-        named = ", ".join(atom_name(found.first, atom) for atom in atoms)
+        named = ", ".join(atom[n] for n in atoms)
         remarks.append(
             f"in frame {index + 1} {named} seem to have exchanged their numbers, and orbitals follow numbers"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.arguments import ATOMS, POSITIVE_NUMBER, Argument, atom_list, one_of
 from ...base.errors import OrbitileError
@@ -13,7 +12,7 @@ from ...base.watch import stage
 from ...gaussians.promolecule import promolecule
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
-from ...model.report import AtomValues, Closure, Column, Curve, Drawing, Isosurface, Plot, Report, Table
+from ...model.report import AtomValues, Closure, Curve, Drawing, Isosurface, Plot, Report, Table, column
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
 from . import takes_long
@@ -46,7 +45,7 @@ _COLOURS = 0.04
 _RANGE = 0.06
 """Signed densities that the diagram shows, in e bohr^-3."""
 _SHOWN = 50_000
-"""Points of the diagram, at most: any of those sampled, each as likely as the other."""
+"""Points of the diagram at most, chosen at random from those sampled."""
 
 _PAIRS = 100
 """Pairs of atoms that are listed, those with the largest index."""
@@ -77,7 +76,7 @@ def report(subject: Wavefunction | Geometry, *, device: str | None = None, **par
     wavefunction = promolecule(subject) if isinstance(subject, Geometry) else subject
     model, remarks = parameters["model"], []
     if wavefunction.promolecule:
-        remarks.append("the density is that of free atoms, added up: there is no wavefunction")
+        remarks.append("the density is that of a promolecule (superposed free atoms), as there is no wavefunction")
         model = "igm" if model == "igmh" else model
     atoms = _fragment(wavefunction, parameters["atoms"], model)
     listed = atom_list(atoms)
@@ -96,7 +95,7 @@ def report(subject: Wavefunction | Geometry, *, device: str | None = None, **par
         between = f"between atoms {listed} and the rest"
     else:
         between = "everywhere"
-        remarks.append("name the atoms of a fragment for what it and the rest do to each other")
+        remarks.append("name the atoms of a fragment to analyse its interactions with the rest")
     if sampled.spacing > _COARSE:
         remarks.append(f"sampled every {sampled.spacing:.2f} bohr, which is coarse: name the atoms of a fragment")
     behind = f":{listed}" if listed else ""
@@ -141,11 +140,11 @@ def _indices(wavefunction: Wavefunction, atoms: tuple[int, ...], model: str, dev
 def _regions(regions: tuple[Region, ...], isovalue: float) -> Table:
     """Kinds of interaction, each with its region."""
     columns = (
-        Column("kind", tuple(region.name for region in regions)),
-        Column("volume", tuple(region.volume for region in regions), "bohr^3", 3),
-        Column("electrons", tuple(region.electrons for region in regions), "e", 5, "integral of the density"),
-        Column("lowest", tuple(region.lowest for region in regions), "e bohr^-3", 4, "least sign(λ₂)ρ"),
-        Column("highest", tuple(region.highest for region in regions), "e bohr^-3", 4, "largest sign(λ₂)ρ"),
+        column("kind", (region.name for region in regions)),
+        column("volume", (region.volume for region in regions), "bohr^3", 3),
+        column("electrons", (region.electrons for region in regions), "e", 5, "integral of the density"),
+        column("lowest", (region.lowest for region in regions), "e bohr^-3", 4, "least sign(λ₂)ρ"),
+        column("highest", (region.highest for region in regions), "e bohr^-3", 4, "largest sign(λ₂)ρ"),
     )
     title = f"Where the reduced density gradient is below {isovalue:g}; strong is beyond 0.01 e bohr^-3"
     return Table("regions", title, columns)
@@ -168,13 +167,13 @@ def _of_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> list[T
         "pairs",
         f"Pairs of atoms, {len(largest)} of {indices.pairs.size}",
         (
-            Column("atom", tuple((first + 1).tolist())),
-            Column("element", _symbols(numbers[first])),
-            Column("other_atom", tuple((second + 1).tolist())),
-            Column("other_element", _symbols(numbers[second])),
-            Column("distance", tuple(apart.tolist()), "Angstrom", 2),
-            Column("index", tuple(values.tolist()), "e bohr^-1", 4, "integral of δg of the pair"),
-            Column("share", tuple((100 * values / max(total, 1e-300)).tolist()), "%", 1, "of all pairs"),
+            column("atom", first + 1),
+            column("element", (SYMBOLS[number] for number in numbers[first])),
+            column("other_atom", second + 1),
+            column("other_element", (SYMBOLS[number] for number in numbers[second])),
+            column("distance", apart, "Angstrom", 2),
+            column("index", values, "e bohr^-1", 4, "integral of δg of the pair"),
+            column("share", 100 * values / max(total, 1e-300), "%", 1, "of all pairs"),
         ),
         tuple(closures),
         tuple(zip(first.tolist(), second.tolist(), strict=True)),
@@ -185,21 +184,17 @@ def _of_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> list[T
     sides = np.repeat([1, 2], [len(indices.one), len(indices.other)])
     atoms = Table(
         "atoms",
-        "Atoms, each with all of the other fragment",
+        "Atoms, each with all atoms of the other fragment",
         (
-            Column("atom", tuple((here[order] + 1).tolist())),
-            Column("element", _symbols(numbers[here[order]])),
-            Column("fragment", tuple(sides[order].tolist())),
-            Column("index", tuple(of_atoms[order].tolist()), "e bohr^-1"),
-            Column("share", tuple((100 * of_atoms[order] / max(total, 1e-300)).tolist()), "%", 1, "of its fragment"),
+            column("atom", here[order] + 1),
+            column("element", (SYMBOLS[number] for number in numbers[here[order]])),
+            column("fragment", sides[order]),
+            column("index", of_atoms[order], "e bohr^-1"),
+            column("share", 100 * of_atoms[order] / max(total, 1e-300), "%", 1, "of its fragment"),
         ),
         atoms=tuple((atom,) for atom in here[order].tolist()),
     )
     return [pairs, atoms]
-
-
-def _symbols(numbers: NDArray[np.int64]) -> tuple[str, ...]:
-    return tuple(SYMBOLS[number] for number in numbers.tolist())
 
 
 def _at_atoms(wavefunction: Wavefunction, indices: InteractionIndices) -> tuple[float, ...]:

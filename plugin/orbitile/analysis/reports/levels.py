@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ...base.errors import OrbitileError
 from ...fields.orbital import orbital_name
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ...model.elements import SYMBOLS
-from ...model.report import Closure, Column, Curve, Plot, Report, Table
+from ...model.report import Closure, Column, Curve, Plot, Report, Table, column
 from ...model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ _ABSURD = 3.0
 """Overlap population of an orbital that no bond has."""
 
 _UNOCCUPIED = (
-    "some unoccupied orbitals have overlap populations beyond those of any bond: they are of functions that nearly "
-    "depend on each other, and their overlap populations mean nothing"
+    "some unoccupied orbitals have overlap populations beyond those of any bond: their basis functions are nearly "
+    "linearly dependent, and their overlap populations mean nothing"
 )
 
 _TOLERANCE = 1e-3
@@ -166,22 +166,22 @@ def _levels(
 ) -> Table:
     """A level a row."""
 
-    def column(name: str, values: Any, unit: str = "", decimals: int = 3, about: str = "") -> Column:
-        every = tuple(float(value) for one in states for value in values(one)[_shown(one)])
-        return Column(name, every, unit, decimals, about, exponents=False)
+    def numbers(name: str, values: Iterable[Reals], unit: str = "", about: str = "") -> Column:
+        every = np.concatenate([of[_shown(one)] for one, of in zip(states, values, strict=True)])
+        return column(name, every, unit, 3, about, exponents=False)
 
     names = tuple(name for one in states for name in _names(wavefunction, one))
-    columns = [
-        Column("orbital", names),
-        column("energy", lambda one: one.levels.energies, "eV"),
-        column("occupation", lambda one: one.levels.occupations),
-        *(column(group, lambda one, n=n: one.shares[n], about=f"share of {group}") for n, group in enumerate(groups)),
+    columns = (
+        column("orbital", names),
+        numbers("energy", (one.levels.energies for one in states), "eV"),
+        numbers("occupation", (one.levels.occupations for one in states)),
+        *(numbers(group, (one.shares[n] for one in states), "", f"share of {group}") for n, group in enumerate(groups)),
         *(
-            column(f"overlap_{bond}", lambda one, n=n: one.overlaps[n], about="overlap population for one electron")
+            numbers(f"overlap_{bond}", (one.overlaps[n] for one in states), "", "overlap population for one electron")
             for n, bond in enumerate(bonds)
         ),
-    ]
-    return Table("levels", "Levels", tuple(columns), _closures(states), fields=names)
+    )
+    return Table("levels", "Levels", columns, _closures(states), fields=names)
 
 
 def _closures(states: Sequence[DensityOfStates]) -> tuple[Closure, ...]:
@@ -192,7 +192,7 @@ def _closures(states: Sequence[DensityOfStates]) -> tuple[Closure, ...]:
         what = f"integral of the density of states{of_spin}, orbitals within the range"
         closures.append(Closure(what, one.integral, one.expected, "", _TOLERANCE * max(1.0, one.expected)))
         worst = int(abs(one.parts.sum(axis=0) - one.whole).argmax())
-        what = f"sum of the partial densities of states{of_spin} where it is farthest off"
+        what = f"sum of the partial densities of states{of_spin} where the error is largest"
         found, expected = float(one.parts[:, worst].sum()), float(one.whole[worst])
         closures.append(Closure(what, found, expected, "eV^-1", _TOLERANCE * float(one.whole.max())))
     return tuple(closures)
@@ -206,10 +206,10 @@ def _gaps(wavefunction: Wavefunction, states: Sequence[DensityOfStates]) -> Tabl
         "frontier",
         "HOMO, LUMO and the gap between them",
         (
-            Column("spin", tuple("both" if of_both else one.spin for one in levels)),
-            Column("homo", tuple(one.homo for one in levels), "eV", 3),
-            Column("lumo", tuple(one.lumo for one in levels), "eV", 3),
-            Column("gap", tuple(one.lumo - one.homo for one in levels), "eV", 3),
+            column("spin", ("both" if of_both else one.spin for one in levels)),
+            column("homo", (one.homo for one in levels), "eV", 3),
+            column("lumo", (one.lumo for one in levels), "eV", 3),
+            column("gap", (one.lumo - one.homo for one in levels), "eV", 3),
         ),
     )
 
@@ -226,7 +226,7 @@ def _overlaps(wavefunction: Wavefunction, states: Sequence[DensityOfStates], bon
     known = overlap_populations_of_density(wavefunction, tuple(bonds.values()))
     closures = tuple(
         Closure(
-            f"{bond}, sum over orbitals beside that of the density matrix", float(found), float(expected), "e", 1e-6
+            f"{bond}, sum over orbitals against that from the density matrix", float(found), float(expected), "e", 1e-6
         )
         for bond, found, expected in zip(bonds, total, known, strict=True)
     )
@@ -234,11 +234,11 @@ def _overlaps(wavefunction: Wavefunction, states: Sequence[DensityOfStates], bon
         "overlap_populations",
         "Overlap populations of all electrons",
         (
-            Column("between", tuple(bonds)),
-            Column("pairs", tuple(len(pairs) for pairs in bonds.values())),
-            Column("population", tuple(total.tolist()), "e"),
-            Column("bonding", tuple(bonding.tolist()), "e", about="of orbitals where it is positive"),
-            Column("antibonding", tuple(antibonding.tolist()), "e", about="of orbitals where it is negative"),
+            column("between", bonds),
+            column("pairs", map(len, bonds.values())),
+            column("population", total, "e"),
+            column("bonding", bonding, "e", about="of orbitals where it is positive"),
+            column("antibonding", antibonding, "e", about="of orbitals where it is negative"),
         ),
         closures,
     )
@@ -338,14 +338,8 @@ def _remarks(states: Sequence[DensityOfStates]) -> tuple[str, ...]:
             f"Mulliken's scheme gives shares below zero, down to {least:.2f}, mostly in orbitals of diffuse functions: "
             "scheme loewdin gives none"
         )
-    missing = [
-        f"there is no {what.upper()}{f' of {one.levels.spin} electrons' if len(states) > 1 else ''} in this file"
-        for one in states
-        for what in _absent(one)
-    ]
-    return (*remarks, *missing)
-
-
-def _absent(states: DensityOfStates) -> list[str]:
-    """Which ends of the gap there are not."""
-    return [what for what in ("homo", "lumo") if getattr(states.levels, what) != getattr(states.levels, what)]
+    for one in states:
+        of_spin = f" of {one.levels.spin} electrons" if len(states) > 1 else ""
+        missing = [what for what, energy in (("HOMO", one.levels.homo), ("LUMO", one.levels.lumo)) if np.isnan(energy)]
+        remarks += [f"there is no {what}{of_spin} in this file" for what in missing]
+    return tuple(remarks)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...base.arguments import Argument, one_of
 from ...base.errors import OrbitileError
-from ...gaussians.localised.schemes import INTRINSIC, SCHEMES
+from ...gaussians.localised.localisation import INTRINSIC, SCHEMES
 from ...model.geometry import formula
-from ...model.report import Closure, Column, Report, Table
+from ...model.report import Closure, Report, Table, atom_names, column, places_of
 from ...model.units import electronvolt
 from ...model.wavefunction import Spin, Wavefunction
 
@@ -67,26 +67,26 @@ _VIRTUALS = "unoccupied orbitals of a large basis have many maxima of the functi
 
 def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin: Spin, occupied: bool) -> Table:
     from ...fields.localised import localised_name
-    from ...gaussians.localised.names import atom_name, main_atoms
-    from ...gaussians.overlap import own_overlap
-    from ...gaussians.positions import centres_and_spreads
+    from ...gaussians.localised.names import main_atoms
+    from ...gaussians.overlap import centres_and_spreads, own_overlap
 
     orbitals, shares = found.wavefunction.orbitals(spin), found.shares[spin]
     rows = np.flatnonzero((orbitals.occupations > 0) == occupied)
     some = orbitals.coefficients[:, rows]
     centres, spreads = centres_and_spreads(wavefunction, some)
     atoms = [main_atoms(shares[:, row]) for row in rows]
-    listed = tuple(
-        " ".join(f"{atom_name(wavefunction, atom)} {100 * shares[atom, row]:.0f}%" for atom in those[:4])
+    names = atom_names(wavefunction.atomic_numbers)
+    listed = (
+        " ".join(f"{names[atom]} {100 * shares[atom, row]:.0f}%" for atom in those[:4])
         for row, those in zip(rows, atoms, strict=True)
     )
     columns = (
-        Column("number", tuple((rows + 1).tolist())),
-        Column("name", tuple(orbitals.irreps[row] for row in rows)),
-        Column("energy", tuple((orbitals.energies[rows] / electronvolt).tolist()), "eV", 3),
-        Column("occupation", tuple(orbitals.occupations[rows].tolist()), "", 0),
-        Column("shares", listed, about="share of the orbital on each of the atoms that hold most of it"),
-        Column("spread", tuple(spreads.tolist()), "bohr", 3, "root of the variance of the position"),
+        column("number", rows + 1),
+        column("name", (orbitals.irreps[row] for row in rows)),
+        column("energy", orbitals.energies[rows] / electronvolt, "eV", 3),
+        column("occupation", orbitals.occupations[rows], "", 0),
+        column("shares", listed, about="share of the orbital on each of the atoms that hold most of it"),
+        column("spread", spreads, "bohr", 3, "root of the variance of the position"),
     )
     gram = some.T @ (own_overlap(wavefunction) @ some)
     error = float(np.abs(gram - np.eye(len(rows))).max(initial=0.0))
@@ -102,17 +102,17 @@ def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin
         tuple(closures),
         tuple(tuple(sorted(those)) for those in atoms),
         tuple(localised_name(wavefunction, scheme, int(row), spin) for row in rows),
-        tuple((float(x), float(y), float(z)) for x, y, z in centres),
+        places_of(centres),
     )
 
 
 def _functionals(found: Localisation) -> Table:
     sets = found.sets
     columns = (
-        Column("spin", tuple(one.spin for one in sets)),
-        Column("occupation", tuple(one.occupation for one in sets)),
-        Column("orbitals", tuple(one.last - one.first for one in sets)),
-        Column("functional", tuple(one.value for one in sets), "", 8, "what localisation makes largest"),
-        Column("gradient", tuple(one.gradient for one in sets), "", 10, "norm of its gradient: 0 at a maximum"),
+        column("spin", (one.spin for one in sets)),
+        column("occupation", (one.occupation for one in sets)),
+        column("orbitals", (one.last - one.first for one in sets)),
+        column("functional", (one.value for one in sets), "", 8, "what localisation maximises"),
+        column("gradient", (one.gradient for one in sets), "", 10, "norm of its gradient: 0 at a maximum"),
     )
     return Table("sets", "Orbitals that were localised together", columns)

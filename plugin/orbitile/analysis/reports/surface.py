@@ -12,8 +12,9 @@ from ...base.arguments import FRAGMENTS, POSITIVE_NUMBER, TEXT, Argument
 from ...base.arrays import Reals
 from ...base.watch import stage
 from ...fields import Field
-from ...model.report import Closure, Column, Drawing, Isosurface, Points, Report, Table, atom_columns
-from ...model.units import angstrom, electronvolt, kilocalorie_per_mole
+from ...model.elements import SYMBOLS
+from ...model.report import Closure, Column, Drawing, Isosurface, Points, Report, Table, atom_columns, column
+from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
 from . import takes_long
 
@@ -91,8 +92,9 @@ class _OnSurface:
     @property
     def customary(self) -> tuple[str, float]:
         """The unit that chemists give it in, and what values are multiplied by."""
-        known = {"hartree/e": ("kcal/mol", 1 / kilocalorie_per_mole), "hartree": ("eV", 1 / electronvolt)}
-        return known.get(self.field.unit, (self.field.unit, 1.0))
+        from ..surface_statistics import customary_unit
+
+        return customary_unit(self.field.unit)
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
@@ -126,7 +128,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tuple(tables),
         drawings=tuple(drawing for one in found for drawing in _drawings(one)),
         surfaces=tuple(Isosurface(parameters["surface"], isovalue, name) for name in names),
-        remarks=(*remarks, *(_constant(one) for one in found if not one.extrema), *_remarks(fine)),
+        remarks=(*remarks, *map(_constant, (one for one in found if not one.extrema)), *_remarks(fine)),
     )
 
 
@@ -141,16 +143,14 @@ def _on_surface(
     """Statistics of a field on both surfaces, and its extrema on the finer one."""
     from ...evaluation.points import evaluate
     from ...evaluation.requests import field_of
-    from ..surface_statistics import extrema, sampled_by_sign, statistics_of, with_values
+    from ..surface_statistics import extrema, with_values
 
     field = field_of(wavefunction, name)
     values, less = (evaluate(wavefunction, field, of.points, device=device).astype(float) for of in (fine, coarse))
     places: list[Extremum] = []
     if np.ptp(values) > _CONSTANT * np.abs(values).max():
         places = extrema(with_values(fine, values, field), wavefunction, shown, field, device=device)
-    statistics = statistics_of(fine.weights, values, sampled_by_sign(fine, values))
-    coarser = statistics_of(coarse.weights, less, sampled_by_sign(coarse, less))
-    return _OnSurface(name, field, values, statistics, coarser, places)
+    return _OnSurface(name, field, values, fine.statistics(values), coarse.statistics(less), places)
 
 
 def _fields(wavefunction: Wavefunction, text: str) -> tuple[list[str], list[str]]:
@@ -167,24 +167,17 @@ def _fields(wavefunction: Wavefunction, text: str) -> tuple[list[str], list[str]
 
 
 def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
-    values = (fine.area, fine.volume)
     errors = (abs(fine.area - coarse.area), abs(fine.volume - coarse.volume))
-    lengths = (angstrom**2, angstrom**3)
     columns = (
-        Column("quantity", ("area", "volume")),
-        Column("value", values),
-        Column("error", errors, about="difference from that on a lattice 1.5 times as coarse"),
-        Column("unit", ("bohr^2", "bohr^3")),
-        Column("customary", tuple(value / unit for value, unit in zip(values, lengths, strict=True)), "", 3),
-        Column("customary_unit", ("Angstrom^2", "Angstrom^3")),
+        column("quantity", ("area", "volume")),
+        column("value", (fine.area, fine.volume)),
+        column("error", errors, about="difference from that on a lattice 1.5 times as coarse"),
+        column("unit", ("bohr^2", "bohr^3")),
+        column("customary", (fine.area / angstrom**2, fine.volume / angstrom**3), "", 3),
+        column("customary_unit", ("Angstrom^2", "Angstrom^3")),
     )
-    by_flux = Closure(
-        "volume by the flux of the position, with normals by the gradient",
-        fine.volume_by_flux,
-        fine.volume,
-        "bohr^3",
-        _CLOSES * abs(fine.volume),
-    )
+    what = "volume by the flux of the position, with normals by the gradient"
+    by_flux = Closure(what, fine.volume_by_flux, fine.volume, "bohr^3", _CLOSES * abs(fine.volume))
     closed = Closure("vector area of a closed surface", fine.vector_area, 0.0, "bohr^2", _CLOSES * fine.area)
     return Table("surface", "The surface", columns, (by_flux, closed))
 
@@ -193,27 +186,21 @@ def _statistics(one: _OnSurface) -> Table:
     """A quantity a row: of a field of one sign those that make sense for it."""
     unit, customary, factor = one.field.unit, *one.customary
     both = min(-one.statistics.least, one.statistics.most) > _ROUNDING * max(-one.statistics.least, one.statistics.most)
-    rows = [(name, attribute, power) for name, attribute, power, signed in _QUANTITIES if both or not signed]
-    values, coarser = ([float(getattr(of, row[1])) for row in rows] for of in (one.statistics, one.coarser))
-    powers = [power for _, _, power in rows]
+    names, attributes, powers, _ = zip(*(row for row in _QUANTITIES if both or not row[3]), strict=True)
+    values, coarser = ([float(getattr(of, name)) for name in attributes] for of in (one.statistics, one.coarser))
     units = {-2: ("bohr^2", "Angstrom^2"), 0: ("", ""), 1: (unit, customary), 2: (_squared(unit), _squared(customary))}
-    factors = [angstrom**-2 if power == -2 else factor**power for power in powers]
+    factors = {-2: angstrom**-2, **{power: factor**power for power in (0, 1, 2)}}
     columns = (
-        Column("quantity", tuple(name for name, _, _ in rows)),
-        Column("value", tuple(values), "", 6),
-        Column("error", tuple(abs(a - b) for a, b in zip(values, coarser, strict=True)), "", 6),
-        Column("unit", tuple(units[power][0] for power in powers)),
-        Column("customary", tuple(v * f for v, f in zip(values, factors, strict=True)), "", 3),
-        Column("customary_unit", tuple(units[power][1] for power in powers)),
+        column("quantity", names),
+        column("value", values, "", 6),
+        column("error", (abs(a - b) for a, b in zip(values, coarser, strict=True)), "", 6),
+        column("unit", (units[power][0] for power in powers)),
+        column("customary", (value * factors[power] for value, power in zip(values, powers, strict=True)), "", 3),
+        column("customary_unit", (units[power][1] for power in powers)),
     )
     s = one.statistics
-    parts = Closure(
-        "area where it is above and below zero, all of it",
-        s.positive_area + s.negative_area,
-        s.area,
-        "bohr^2",
-        _CLOSES * s.area,
-    )
+    by_sign = s.positive_area + s.negative_area
+    parts = Closure("areas where it is above and below zero", by_sign, s.area, "bohr^2", _CLOSES * s.area)
     return Table(_table_name(one.name), f"{one.field.quantity[:1].upper()}{one.field.quantity[1:]}", columns, (parts,))
 
 
@@ -246,23 +233,20 @@ def _table_name(field: str) -> str:
 
 def _extrema(wavefunction: Wavefunction, one: _OnSurface) -> Table:
     unit, factor = one.customary
-    atoms = tuple((extremum.atom,) for extremum in one.extrema)
-    elements = atom_columns(wavefunction.atomic_numbers[[atom for (atom,) in atoms]])[1]
+    atoms = [extremum.atom for extremum in one.extrema]
+    places = tuple(extremum.position for extremum in one.extrema)
     columns = (
-        Column("kind", tuple(extremum.kind for extremum in one.extrema)),
-        Column("value", tuple(extremum.value * factor for extremum in one.extrema), unit, 3),
-        Column("atom", tuple(extremum.atom + 1 for extremum in one.extrema), about="the nearest"),
-        elements,
+        column("kind", (extremum.kind for extremum in one.extrema)),
+        column("value", (extremum.value * factor for extremum in one.extrema), unit, 3),
+        column("atom", (atom + 1 for atom in atoms), about="the nearest atom"),
+        column("element", (SYMBOLS[wavefunction.atomic_numbers[atom]] for atom in atoms)),
         *(
-            Column(
-                axis, tuple(extremum.position[n] / angstrom for extremum in one.extrema), "Angstrom", 3, exponents=False
-            )
+            column(axis, (place[n] / angstrom for place in places), "Angstrom", 3, exponents=False)
             for n, axis in enumerate("xyz")
         ),
     )
-    places = tuple(extremum.position for extremum in one.extrema)
-    title = f"Extrema of the {one.field.quantity}"
-    return Table(f"extrema_{_table_name(one.name)}", title, columns, atoms=atoms, places=places)
+    name, title = f"extrema_{_table_name(one.name)}", f"Extrema of the {one.field.quantity}"
+    return Table(name, title, columns, atoms=tuple((atom,) for atom in atoms), places=places)
 
 
 def _atoms(wavefunction: Wavefunction, fine: MeasuredSurface, found: Sequence[_OnSurface], shares: Any) -> Table:
@@ -278,7 +262,7 @@ def _fragments(
 
     names, labels = groups_of_atoms(wavefunction.n_atoms, fragments)
     atoms = tuple(tuple((labels == n).nonzero()[0].tolist()) for n in range(len(names)))
-    return _by_groups("fragments", "By fragments", (Column("fragment", names),), fine, found, shares, atoms)
+    return _by_groups("fragments", "By fragments", (column("fragment", names),), fine, found, shares, atoms)
 
 
 def _by_groups(
@@ -299,19 +283,17 @@ def _by_groups(
         inside = np.asarray(by_atom[:, list(group)].sum(axis=1)).ravel()
         there = inside.nonzero()[0]
         parts.append((there, fine.weights[there] * inside[there], there[inside[there] > 0.5]))
-    areas = tuple(float(weights.sum()) / angstrom**2 for _, weights, _ in parts)
+    areas = [float(weights.sum()) / angstrom**2 for _, weights, _ in parts]
     whole = fine.area / angstrom**2
-    columns = [*heads, Column("area", areas, "Angstrom^2", 3), Column("share", tuple(area / whole for area in areas))]
+    columns = [*heads, column("area", areas, "Angstrom^2", 3), column("share", (area / whole for area in areas))]
     for one in found:
         unit, factor = one.customary
         means = [statistics_of(weights, one.values[there]).mean for there, weights, _ in parts]
         ends = [
             (min(of), max(of)) if len(of) else (np.nan, np.nan) for of in (one.values[mainly] for *_, mainly in parts)
         ]
-        found_here = {"mean": means, "least": [least for least, _ in ends], "most": [most for _, most in ends]}
-        for what, values in found_here.items():
-            name_of_column = f"{_table_name(one.name)}_{what}"
-            columns.append(Column(name_of_column, tuple(factor * float(value) for value in values), unit, 2))
+        for what, values in zip(("mean", "least", "most"), (means, *zip(*ends, strict=True)), strict=True):
+            columns.append(column(f"{_table_name(one.name)}_{what}", (factor * value for value in values), unit, 2))
     closure = Closure("sum of the areas", sum(areas), whole, "Angstrom^2", 1e-6 * whole)
     return Table(name, title, tuple(columns), (closure,), atoms)
 

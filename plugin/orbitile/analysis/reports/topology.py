@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.arguments import POSITIVE_NUMBER, Argument, one_of
-from ...model.elements import SYMBOLS
-from ...model.report import Closure, Column, Paths, Points, Report, Table
+from ...base.arrays import Reals
+from ...model.report import Closure, Column, Paths, Points, Report, Table, atom_names, column, places_of
 from ...model.wavefunction import Wavefunction
 from . import takes_long
 from .charges import unavailable as without_electrons
 
 if TYPE_CHECKING:
-    from ..topology.critical_points import Topology
+    from ..topology import Topology
 
 TITLE = "Topology of the density"
 HELP = "critical points of the density (QTAIM), their properties, and bond paths"
@@ -56,7 +56,7 @@ def unavailable(wavefunction: Wavefunction) -> str:
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """How long it will take, where that is long."""
-    from ..topology.critical_points import seconds_of_search
+    from ..topology import seconds_of_search
 
     return takes_long("the search for critical points takes", seconds_of_search(wavefunction))
 
@@ -66,7 +66,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     Matrix products on the processor do all of it, in double precision, whatever the device.
     """
-    from ..topology.critical_points import topology_of
+    from ..topology import topology_of
 
     found = topology_of(wavefunction, parameters["cutoff"])
     kinds = [
@@ -94,7 +94,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         drawings.append(Paths("bond_paths", found.bond_paths))
     return Report(
         "topology",
-        f"Topology of the density: {_counted(kinds)}",
+        f"Topology of the density: {', '.join(f'{kinds.count(kind)} {kind}' for kind in _COLOURS if kind in kinds)}",
         (table,),
         drawings=tuple(drawings),
         remarks=tuple(_remarks(wavefunction, found, kinds)),
@@ -107,12 +107,11 @@ def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
 
     def reals(name: str, values: Any, unit: str, about: str) -> Column:
         # what is zero by symmetry is not shown as rounding left it
-        kept = tuple(0.0 if abs(value) < _NOTHING else float(value) for value in values)
-        return Column(name, kept, unit, 5, about)
+        return column(name, (0.0 if abs(value) < _NOTHING else value for value in values), unit, 5, about)
 
     columns = (
-        Column("kind", tuple(kinds), about="ncp nucleus, nna maximum elsewhere, bcp bond, rcp ring, ccp cage"),
-        Column("atoms", tuple(names), about="those a bond path joins, or that are about a ring or a cage"),
+        column("kind", kinds, about="ncp nucleus, nna maximum elsewhere, bcp bond, rcp ring, ccp cage"),
+        column("atoms", names, about="those a bond path joins, or that surround a ring or a cage"),
         reals("density", found.density, density, "the electron density"),
         reals("laplacian", found.laplacian, second, "negative where density is concentrated"),
         reals("ellipticity", found.ellipticity, "", "of a bond: 0 for a round one"),
@@ -127,41 +126,31 @@ def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
     )
     closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, found.expected, tolerance=0)
     atoms = tuple(tuple(atom for atom in some if atom >= 0) for some in found.atoms)
-    places = tuple((float(x), float(y), float(z)) for x, y, z in found.positions)
+    places = places_of(found.positions)
     return Table("critical_points", "Critical points of the density", columns, (closure,), atoms, places=places)
 
 
-def _lengths(found: Topology) -> tuple[list[float], list[float]]:
+def _lengths(found: Topology) -> tuple[Reals, Reals]:
     """Lengths of bond paths, and less those of the straight lines; NaN where there is none."""
-    lengths, bends, paths = [], [], iter(found.bond_paths)
-    for kind in found.kinds:
-        length = bend = float("nan")
-        if kind == "bond":
-            path = next(paths)
-            length = float(np.sqrt((np.diff(path, axis=0) ** 2).sum(axis=1)).sum())
-            bend = length - float(np.sqrt(((path[-1] - path[0]) ** 2).sum()))
-        lengths.append(length)
-        bends.append(bend)
+    lengths, bends = np.full((2, len(found.kinds)), np.nan)
+    bonds = [n for n, kind in enumerate(found.kinds) if kind == "bond"]
+    for n, path in zip(bonds, found.bond_paths, strict=True):
+        lengths[n] = np.sqrt((np.diff(path, axis=0) ** 2).sum(axis=1)).sum()
+        bends[n] = lengths[n] - np.sqrt(((path[-1] - path[0]) ** 2).sum())
     return lengths, bends
 
 
 def _named(wavefunction: Wavefunction, atoms: tuple[int, ...]) -> str:
     """Atoms as C1-C2, maxima without a nucleus as nna1."""
-    numbers = wavefunction.atomic_numbers
-    return "-".join(f"{SYMBOLS[int(numbers[atom])]}{atom + 1}" if atom >= 0 else f"nna{-atom}" for atom in atoms)
+    names = atom_names(wavefunction.atomic_numbers)
+    return "-".join(names[atom] if atom >= 0 else f"nna{-atom}" for atom in atoms)
 
 
 def _listed(wavefunction: Wavefunction, atoms: Iterable[int]) -> str:
     """Atoms as C1, C2, and how many more there are."""
     names = [_named(wavefunction, (atom,)) for atom in atoms]
-    return (
-        ", ".join(names) if len(names) <= _LISTED else f"{', '.join(names[:_LISTED])} and {len(names) - _LISTED} more"
-    )
-
-
-def _counted(kinds: list[str]) -> str:
-    counts = [f"{kinds.count(kind)} {kind}" for kind in _COLOURS if kind in kinds]
-    return ", ".join(counts)
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
 def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> list[str]:

@@ -29,8 +29,8 @@ from taichi_kernels.target import Target
 from ...base.errors import OrbitileError
 from ...base.registry import modules_of
 from ...model.lattice import Lattice
-from ..bounds import ShellEnvelopes, shell_reach
 from ..expansion import GaussianExpansion
+from ..extent import ShellEnvelopes, shell_reach
 from ..packing import MergedPrimitives, PackedShells
 from ._sums import upright
 

@@ -8,23 +8,37 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base.arrays import Reals
 from ...base.errors import OrbitileError
 from ...base.threads import one_thread_of_blas
 from ...base.watch import patiently, stage
 from ...model.derived import Derived
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
-from ..overlap import own_overlap
-from ..positions import position_integrals
-from .functionals import Centres, Functional, Populations
-from .intrinsic_atomic_orbitals import in_intrinsic, intrinsic_atomic_orbitals, whole_occupations
-from .maximisation import Maximum, climbed, maximised, products_for
-from .minimal_basis import NotDescribed, n_functions
+from ..overlap import dense, own_overlap, position_integrals
+from .intrinsic_atomic_orbitals import (
+    NotDescribed,
+    in_intrinsic,
+    intrinsic_atomic_orbitals,
+    n_functions,
+    whole_occupations,
+)
+from .maximisation import Centres, Functional, Maximum, Populations, climbed, maximised, products_for
 from .names import OnAtoms, name_of
-from .schemes import INTRINSIC, SCHEMES, Scheme
 
-Reals = NDArray[np.float64]
+Scheme = Literal["ibo", "pm", "pm_iao", "boys"]
+
+SCHEMES: Mapping[Scheme, str] = {
+    "ibo": "Intrinsic bond orbitals",
+    "pm": "Pipek-Mezey orbitals by Löwdin populations",
+    "pm_iao": "Pipek-Mezey orbitals by intrinsic populations",
+    "boys": "Foster-Boys orbitals",
+}
+"""All schemes, each with the title of its orbitals."""
+
+INTRINSIC: tuple[Scheme, ...] = ("ibo", "pm_iao")
+"""Those on intrinsic atomic orbitals."""
+
 Which = Literal["occupied", "all"]
 
 _WHOLLY = 1e-5
@@ -86,19 +100,18 @@ class Localisation:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """A set with its orbitals, before it has its place."""
+class _Local:
+    """The orbitals of a set, of which shares and names follow from those over functions of the atoms."""
 
     coefficients: Reals
     energies: Reals
     on_atoms: OnAtoms
-    """What shares and names follow from."""
     occupation: int
     maximum: Maximum
 
 
 _LOCALISED = Derived[Localisation](most=6)
-_SETS = Derived[_Found](most=6)
+_SETS = Derived[_Local](most=6)
 """Sets by scheme, spin and occupation: the occupied ones are the same with and without the others."""
 
 
@@ -207,8 +220,7 @@ def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which
     if (scheme, which) in _LOCALISED.keys(wavefunction) or why_not(wavefunction, scheme):
         return 0.0
     operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
-    for spin in spins:
+    for spin in wavefunction.spins:
         occupied, total = count_of(wavefunction, scheme, spin)
         sites = total if scheme in INTRINSIC else wavefunction.n_basis
         for n in (occupied, total - occupied)[: 1 if which == "occupied" else 2]:
@@ -220,39 +232,41 @@ def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which
 def _made(
     wavefunction: Wavefunction, scheme: Scheme, which: Which, near: Mapping[Spin, Reals] | None = None
 ) -> Localisation:
-    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
     orbitals: dict[Spin, Orbitals] = {}
     shares: dict[str, Reals] = {}
     sets: list[LocalisedSet] = []
-    for n, spin in enumerate(spins):
-        with stage(n / len(spins), (n + 1) / len(spins)), one_thread_of_blas(wavefunction.n_basis):
-            found = list(_sets(wavefunction, spin, scheme, which, None if near is None else near[spin]))
-        ends = np.cumsum([0, *(one.coefficients.shape[1] for one in found)])
+    n_spins = len(wavefunction.spins)
+    for n, spin in enumerate(wavefunction.spins):
+        with stage(n / n_spins, (n + 1) / n_spins), one_thread_of_blas(wavefunction.n_basis):
+            parts = list(_sets(wavefunction, spin, scheme, which, None if near is None else near[spin]))
+        ends = np.cumsum([0, *(part.coefficients.shape[1] for part in parts)])
         orbitals[spin] = Orbitals(
-            np.hstack([np.empty((wavefunction.n_basis, 0)), *(one.coefficients for one in found)]),
-            np.repeat([one.occupation for one in found], np.diff(ends)),
-            np.concatenate([np.empty(0), *(one.energies for one in found)]),
-            tuple(name for one in found for name in _names(wavefunction, spin, one, scheme)),
+            np.hstack([np.empty((wavefunction.n_basis, 0)), *(part.coefficients for part in parts)]),
+            np.repeat([part.occupation for part in parts], np.diff(ends)),
+            np.concatenate([np.empty(0), *(part.energies for part in parts)]),
+            tuple(name for part in parts for name in _names(wavefunction, spin, part, scheme)),
         )
         shares[spin] = np.hstack(
-            [np.empty((wavefunction.n_atoms, 0)), *(one.on_atoms.shares(wavefunction.n_atoms) for one in found)]
+            [np.empty((wavefunction.n_atoms, 0)), *(part.on_atoms.shares(wavefunction.n_atoms) for part in parts)]
         )
         sets += [
-            LocalisedSet(spin, one.occupation, int(a), int(b), one.maximum.functional.value, one.maximum.gradient_norm)
-            for one, a, b in zip(found, ends[:-1], ends[1:], strict=True)
+            LocalisedSet(
+                spin, part.occupation, int(a), int(b), part.maximum.functional.value, part.maximum.gradient_norm
+            )
+            for part, a, b in zip(parts, ends[:-1], ends[1:], strict=True)
         ]
     made = replace(wavefunction, alpha=orbitals["alpha"], beta=orbitals.get("beta"), excitations=(), localised=scheme)
     return Localisation(made, tuple(sets), shares)
 
 
-def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which, near: Reals | None) -> Iterator[_Found]:
+def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which, near: Reals | None) -> Iterator[_Local]:
     """Localised orbitals of a spin, occupation by occupation."""
     starts = _starts(wavefunction, spin, scheme, which)
     ends = np.cumsum([0, *(coefficients.shape[1] for _, coefficients, _ in starts)])
     if near is not None and near.shape[1] != ends[-1]:
         raise OrbitileError(f"localised orbitals: expected {ends[-1]} {spin} orbitals near them, got {near.shape[1]}")
     for first, last, start in zip(ends[:-1], ends[1:], starts, strict=True):
-        make = partial(_found, wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
+        make = partial(_localised, wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
         yield make() if near is not None else _SETS.of(wavefunction, (scheme, spin, start[0]), make)
 
 
@@ -289,7 +303,7 @@ def _valence_virtual(wavefunction: Wavefunction, spin: Spin) -> tuple[Reals, Rea
     return virtual @ rotation, energies
 
 
-def _found(
+def _localised(
     wavefunction: Wavefunction,
     spin: Spin,
     scheme: Scheme,
@@ -297,7 +311,7 @@ def _found(
     start: Reals,
     energies: Reals,
     near: Reals | None,
-) -> _Found:
+) -> _Local:
     """Localised orbitals of the space of some eigenvectors of the Fock operator, of these energies, by energy."""
     on_atoms = _for_names(wavefunction, spin, scheme, occupation, start)
     functional = _functional(wavefunction, scheme, start, on_atoms)
@@ -310,14 +324,14 @@ def _found(
         rotation = rotation @ climbed(functional.rotated(rotation)).rotation
     if scheme != "boys":
         rotation = _parted(rotation, functional.rotated(rotation).expectations, energies)
-    found = np.einsum("ki,k,ki->i", rotation, energies, rotation)
-    order = np.argsort(np.where(np.isnan(found), np.inf, np.round(found, 7)), kind="stable")
+    values = np.einsum("ki,k,ki->i", rotation, energies, rotation)
+    order = np.argsort(np.where(np.isnan(values), np.inf, np.round(values, 7)), kind="stable")
     rotation = rotation[:, order]
     local = on_atoms.coefficients @ rotation
     rotation = rotation * np.sign(local[np.argmax(np.abs(local), axis=0), np.arange(local.shape[1])])
-    return _Found(
+    return _Local(
         start @ rotation,
-        found[order],
+        values[order],
         replace(on_atoms, coefficients=on_atoms.coefficients @ rotation),
         occupation,
         Maximum(rotation, functional.rotated(rotation)),
@@ -366,8 +380,7 @@ def _for_names(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, occupatio
 
 def _root(wavefunction: Wavefunction) -> Reals:
     """Root of the overlap of the basis functions, shape (n_basis, n_basis)."""
-    overlap = own_overlap(wavefunction)
-    values, axes = np.linalg.eigh(overlap if isinstance(overlap, np.ndarray) else overlap.toarray())
+    values, axes = np.linalg.eigh(dense(own_overlap(wavefunction)))
     return (axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T
 
 
@@ -378,19 +391,19 @@ def _functional(wavefunction: Wavefunction, scheme: Scheme, orbitals: Reals, for
         return Centres(positions - mean[:, None, None] * np.eye(orbitals.shape[1]))
     on_atoms = for_names if scheme in INTRINSIC else _of_loewdin(wavefunction, orbitals)
     counts = np.bincount(on_atoms.atoms, minlength=wavefunction.n_atoms)
-    return Populations(on_atoms.coefficients, counts[counts > 0], 4 if scheme == "ibo" else 2)
+    return Populations(on_atoms.coefficients, 4 if scheme == "ibo" else 2, counts[counts > 0])
 
 
-def _names(wavefunction: Wavefunction, spin: Spin, found: _Found, scheme: Scheme) -> list[str]:
+def _names(wavefunction: Wavefunction, spin: Spin, part: _Local, scheme: Scheme) -> list[str]:
     """What each orbital of a set is, see `orbitile.gaussians.localised.names`."""
-    n = found.coefficients.shape[1]
+    n = part.coefficients.shape[1]
     states = ["antibonding" if scheme in INTRINSIC else "empty"] * n
-    if found.occupation:
-        alone = found.occupation == 1 and wavefunction.beta is None
+    if part.occupation:
+        alone = part.occupation == 1 and wavefunction.beta is None
         paired = np.full(n, not alone)
         if wavefunction.beta is not None:
             other = wavefunction.alpha if spin == "beta" else wavefunction.beta
             there = other.coefficients[:, other.occupations > 0.5]
-            paired = np.sum((there.T @ (own_overlap(wavefunction) @ found.coefficients)) ** 2, axis=0) > _PAIRED
+            paired = np.sum((there.T @ (own_overlap(wavefunction) @ part.coefficients)) ** 2, axis=0) > _PAIRED
         states = ["occupied" if both else "unpaired" for both in paired]
-    return [name_of(wavefunction, found.on_atoms, index, state) for index, state in enumerate(states)]
+    return [name_of(wavefunction, part.on_atoms, index, state) for index, state in enumerate(states)]

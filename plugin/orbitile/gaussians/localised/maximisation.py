@@ -1,25 +1,167 @@
-"""The rotation among orbitals that makes a functional largest: Newton steps within a trust region, from several starts.
+r"""The rotation among orbitals that makes a measure of localisation largest: Newton steps within a trust region.
 
 Each step is found by conjugate gradients that end at the border of the region or along a direction of growth (T.
 Steihaug, SIAM J. Numer. Anal. 1983, 20, 626), so that saddle points repel; the rotation is Cayley's, which is
 orthogonal and agrees with the exponential to second order. Starts are the orbitals as they are, those that a pivoted QR
 decomposition picks (A. Damle, L. Lin and L. Ying, J. Chem. Theory Comput. 2015, 11, 1463), and, for few orbitals,
 random ones, the same each time; then the best is perturbed until nothing larger is found.
+
+The measures are sums of a power of the expectation values of some operators,
+:math:`F = \sum_{iA} \langle i|Q^A|i\rangle^p`.
+Under :math:`e^\kappa`, :math:`\kappa` antisymmetric, with :math:`V^A = Q^A\kappa`, :math:`q_i^A = Q^A_{ii}`,
+:math:`\delta_i^A = 2 V^A_{ii}` and :math:`X = \sum_A Q^A f'(q^A)`, columns weighted, the second order of F is
+
+.. math::  \langle X - X^T, \kappa\rangle + \tfrac12 \langle H\kappa, \kappa\rangle,\quad
+    H\kappa = A - A^T,\; A = \sum_A \bigl[Q^A f''(q^A)\delta^A + V^A f'(q^A)\bigr] - \tfrac12 (X + X^T)\kappa,
+
+which a few products of matrices evaluate (I.-M. Hoyvik, B. Jansik and P. Jorgensen, J. Chem. Theory Comput. 2012, 8,
+3137, for the trust region that this is made for).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arrays import Reals
 from ...base.watch import checkpoint, patiently
-from .functionals import Functional
 
-Reals = NDArray[np.float64]
+_LEAST_CURVATURE = 0.3
+"""Of a pair of orbitals, as a share of the mean of all nearest ones: what steps along flat directions are scaled by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Functional(ABC):
+    """A measure of localisation, at some orbitals.
+
+    Attributes
+    ----------
+    operators : ndarray, shape (..., n)
+        What stands for all Q. Its product with a matrix of shape (n, n), an *image*, stands for the products of all Q.
+    exponent : int
+    """
+
+    operators: Reals
+    exponent: int
+
+    @abstractmethod
+    def diagonals(self, image: Reals) -> Reals:
+        """Diagonals of the products that an image stands for, shape (number of Q, n)."""
+
+    @abstractmethod
+    def weighted(self, *images: tuple[Reals, Reals]) -> Reals:
+        """Sum of the products that images stand for, columns times weights of shape (number of Q, n)."""
+
+    @abstractmethod
+    def rotated(self, rotation: Reals) -> Functional:
+        """The measure at orbitals that are a rotation, shape (n, n), of these."""
+
+    @cached_property
+    def expectations(self) -> Reals:
+        """Expectation values q of the operators, shape (number of Q, n)."""
+        return self.diagonals(self.operators)
+
+    @property
+    def value(self) -> float:
+        """F itself."""
+        return float(np.sum(self.expectations**self.exponent))
+
+    @cached_property
+    def gradient(self) -> Reals:
+        """Antisymmetric matrix, shape (n, n)."""
+        return self._slope - self._slope.T
+
+    @cached_property
+    def _slope(self) -> Reals:
+        return self.weighted((self.operators, self._first))
+
+    @cached_property
+    def _first(self) -> Reals:
+        return self.exponent * self.expectations ** (self.exponent - 1)
+
+    def curved(self, rotation: Reals) -> Reals:
+        """The Hessian times an antisymmetric matrix, shape (n, n)."""
+        image = self.operators @ rotation
+        second = self.exponent * (self.exponent - 1) * self.expectations ** (self.exponent - 2)
+        change = 2 * self.diagonals(image)
+        half = self.weighted((self.operators, second * change), (image, self._first))
+        half -= 0.5 * (self._slope + self._slope.T) @ rotation
+        return half - half.T
+
+    @cached_property
+    def scale(self) -> Reals:
+        """About minus the curvature for each pair of orbitals, shape (n, n); positive."""
+        weights, q = self._first, self.expectations
+        cross = weights.T @ q
+        own = np.diag(cross)
+        curvature = 2 * np.abs(own[:, None] + own - cross - cross.T)
+        nearest = np.min(curvature + np.diag(np.full(len(own), np.inf)), axis=1)
+        mean = float(curvature.mean())
+        return curvature + max(_LEAST_CURVATURE * min(float(nearest.mean()), mean), 1e-3 * mean, 1e-6)
+
+
+@dataclass(frozen=True, eq=False)
+class Populations(Functional):
+    """Shares of the orbitals on the atoms.
+
+    With the exponent 2 after J. Pipek and P. G. Mezey, J. Chem. Phys. 1989, 90, 4916; with 4, over intrinsic atomic
+    orbitals, G. Knizia, J. Chem. Theory Comput. 2013, 9, 4834, p. 4837. `operators` are the coefficients of the
+    orbitals over orthonormal functions of the atoms, those of an atom side by side, shape (n_sites, n).
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (n_atoms,)
+        Functions of each atom, at least 1.
+    """
+
+    counts: NDArray[np.int64]
+
+    def diagonals(self, image: Reals) -> Reals:
+        """Sums over the functions of each atom."""
+        return np.add.reduceat(self.operators * image, np.cumsum(self.counts) - self.counts, axis=0)
+
+    def weighted(self, *images: tuple[Reals, Reals]) -> Reals:
+        """One product of matrices, whatever the number of atoms."""
+        columns = np.zeros_like(self.operators)
+        for image, weights in images:
+            columns += image * np.repeat(weights, self.counts, axis=0)
+        return self.operators.T @ columns
+
+    def rotated(self, rotation: Reals) -> Populations:
+        """Of the same functions of atoms."""
+        return replace(self, operators=self.operators @ rotation)
+
+
+@dataclass(frozen=True, eq=False)
+class Centres(Functional):
+    """Squares of the distances of the orbitals' centres from their mean, whose sum grows as their spreads fall.
+
+    S. F. Boys, Rev. Mod. Phys. 1960, 32, 296; J. M. Foster and S. F. Boys, ibid., 300. `operators` are the elements of
+    x, y and z between the orbitals, from the mean of their centres, in bohr, shape (3, n, n).
+    """
+
+    exponent: int = 2
+
+    def diagonals(self, image: Reals) -> Reals:
+        """Of all three."""
+        return np.einsum("xii->xi", image)
+
+    def weighted(self, *images: tuple[Reals, Reals]) -> Reals:
+        """Sum of all three."""
+        total = np.zeros(self.operators.shape[1:])
+        for image, weights in images:
+            total += np.einsum("xij,xj->ij", image, weights)
+        return total
+
+    def rotated(self, rotation: Reals) -> Centres:
+        """In the rotated orbitals."""
+        return replace(self, operators=rotation.T @ self.operators @ rotation)
+
 
 _ROUGH, _FINE = 1e-6, 1e-13
 """Growth that a step promises, relative to the value, below which it is the last one: of a trial, and of the result."""

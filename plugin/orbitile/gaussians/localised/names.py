@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arrays import Reals
 from ...model.elements import SYMBOLS
 from ...model.wavefunction import Shell, Wavefunction
 from ..rotation import rotation_of_shell
-
-Reals = NDArray[np.float64]
 
 _MOST = 0.75
 """Share of an orbital that the atoms hold at least that it is named by."""

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from ...base.errors import NoSurface, OrbitileError
 from ...base.watch import Progress, watched
-from ...evaluation.requests import field_of
+from ...evaluation.requests import FileReferences, field_of
 from ...fields import Field
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
@@ -21,7 +21,6 @@ from ...pictures.pages import bare_slide, slide_of
 from ...pictures.request import MOST_FACES, Request
 from ...pictures.surface import Sampling, drawn, isovalue_of, lattice_for, range_about
 from ...readers import load_trajectory
-from ...readers._references import FileReferences
 from ...scenes.web import Slide
 from ...trajectories.paths import align, follow
 from ...trajectories.tracking import pinned

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
+from ...analysis.presentation import FORMATS, draw_plot
 from ...analysis.reports import Analysis, analysis_named
+from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
 from ...base.errors import OrbitileError
+from ...fields import field_names
 from ...model.report import AtomValues, Paths, Report
 from ...pictures.words import of_error
 from ...session.window.analysing import Analysing
 from ...session.window.view import Finding
-from .analysis_form import ParameterForm
 from .help import ANALYSES, add_help, explain, help_button
-from .placing import Place, frame_of, kept_place, move, places_with, screen_of
-from .report_plot import ReportPlot
-from .report_view import ReportView
+from .placing import Place, ToolWindow, frame_of, kept_place, move, places_with, screen_of
+from .report_view import ReportPlot, ReportView
 from .saving import ask_target
-from .tints import stage_colour
-from .tool_window import ToolWindow
-from .widgets import row, take_keys
-
-if TYPE_CHECKING:
-    from .panel import Panel
+from .widgets import narrow_box, row, row_widget, stage_colour, take_keys
 
 Qt = QtCore.Qt
 
 _LOOK = 60
-"""Milliseconds between two looks at how far an analysis is."""
+"""Interval in milliseconds at which the progress of an analysis is shown."""
 _KEPT = "analysis"
-"""Part of the settings: where the window was left."""
-_TABLES, _PLOTS = "Tables (*.csv);;Tables (*.json)", "Plots (*.svg);;Plots (*.png)"
+"""Key in the settings under which the place of the window is kept."""
+_TABLES, _PLOTS = "Tables (*.csv);;Tables (*.json)", "Plots (*.svg);;Plots (*.png);;Plots (*.pdf)"
+_NOTHING_SELECTED = "No atom of this molecule is selected: click on atoms in PyMOL, then here."
 
 
 class AnalysisWindow(ToolWindow):
@@ -43,16 +41,18 @@ class AnalysisWindow(ToolWindow):
     ----------
     analysing : Analysing
         Does what the user wants.
-    panel : Panel
+    panel : ToolWindow
         Window that it belongs to.
+    list_of
+        Part of that window which it may cover where the screen is small.
     """
 
-    def __init__(self, analysing: Analysing, panel: Panel) -> None:
+    def __init__(self, analysing: Analysing, panel: ToolWindow, list_of: Any) -> None:
         main = panel.parentWidget()
         super().__init__("Analysis", main)
         self.setObjectName("orbitile_analysis")
         explain(self, ANALYSES)
-        self.analysing, self.panel = analysing, panel
+        self.analysing, self.panel, self._list_of = analysing, panel, list_of
         self.name = ""
         self.form: Any = None
         self._given: dict[str, dict[str, str]] = {}
@@ -61,8 +61,7 @@ class AnalysisWindow(ToolWindow):
         main.addDockWidget(Qt.RightDockWidgetArea, self)
         self._put(main)
         self.placed.connect(self._remember)
-        self._timer = QtCore.QTimer(self)
-        self._timer.timeout.connect(self._look)
+        self._timer = QtCore.QTimer(self, timeout=self._look)
         self._timer.start(_LOOK)
 
     # ---- how it looks
@@ -72,54 +71,45 @@ class AnalysisWindow(ToolWindow):
         font = self.title.font()
         font.setBold(True)
         self.title.setFont(font)
-        self.molecule_box = QtWidgets.QComboBox()
-        self.molecule_box.setToolTip("Molecule that is analysed")
-        self.molecule_box.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
-        self.molecule_box.activated.connect(lambda at: self._changed())
-        self.run_button = QtWidgets.QPushButton("Run")
-        self.run_button.setDefault(True)
-        self.run_button.clicked.connect(self.run)
-        self.cancel_button = QtWidgets.QPushButton("Cancel")
-        self.cancel_button.clicked.connect(self.analysing.cancel)
-        self.progress = QtWidgets.QProgressBar()
-        self.progress.setRange(0, 100)
-        self.follow_box = QtWidgets.QCheckBox("Follow")
-        self.follow_box.setToolTip("Analyse again whenever the molecule moves, or another frame is seen")
-        self.follow_box.toggled.connect(self._set_follows)
-        self.status = QtWidgets.QLabel()
-        self.status.setWordWrap(True)
-        self.status.setTextInteractionFlags(Qt.TextSelectableByMouse)
+        self.molecule_box = narrow_box("Molecule that is analysed")
+        self.molecule_box.activated.connect(lambda at: self._check_parameters())
+        self.run_button = QtWidgets.QPushButton("Run", default=True, clicked=self.run)
+        self.cancel_button = QtWidgets.QPushButton("Cancel", clicked=self.analysing.cancel)
+        self.progress = QtWidgets.QProgressBar(maximum=100)
+        self.follow_box = QtWidgets.QCheckBox(
+            "Follow",
+            toggled=self._set_follows,
+            toolTip="Repeat the analysis when the atoms move or another frame is shown",
+        )
+        self.status = QtWidgets.QLabel(wordWrap=True, textInteractionFlags=Qt.TextSelectableByMouse)
         self.form_place = QtWidgets.QVBoxLayout()
         self.view = ReportView()
         self.view.row_chosen.connect(self.analysing.choose_row)
         self.view.field_chosen.connect(self.analysing.show_field)
         self.view.currentChanged.connect(lambda at: self._enable())
-        self.copy_button = _button("Copy", "Copy this tab: a table with tabs between columns, a plot as a picture")
-        self.copy_button.clicked.connect(self._copy)
-        self.tables_button = _button("Tables…", "Save all tables as .csv, or as one .json")
-        self.tables_button.clicked.connect(partial(self._ask, "Save tables", _TABLES))
-        self.plot_button = _button("Plot…", "Save the plot of this tab as it is seen, as .svg or .png")
-        self.plot_button.clicked.connect(partial(self._ask, "Save plot", _PLOTS))
-        self.drawings_button = QtWidgets.QToolButton()
-        self.drawings_button.setText("Drawings")
-        self.drawings_button.setToolTip("What is drawn at the molecule: all or nothing by a click, else by the arrow")
-        self.drawings_button.setCheckable(True)
-        self.drawings_button.setPopupMode(QtWidgets.QToolButton.MenuButtonPopup)
+        button = QtWidgets.QPushButton
+        tip = "Copy this tab: a table with tabs between columns, a plot as a picture"
+        self.copy_button = button("Copy", clicked=self._copy, toolTip=tip)
+        tables, plot = partial(self._ask, "Save tables", _TABLES), partial(self._ask, "Save plot", _PLOTS)
+        self.tables_button = button("Tables…", clicked=tables, toolTip="Save all tables as .csv, or as one .json")
+        self.plot_button = button("Plot…", clicked=plot, toolTip="Save the plot of this tab as .svg, .png or .pdf")
+        self.drawings_button = QtWidgets.QToolButton(
+            text="Drawings",
+            checkable=True,
+            popupMode=QtWidgets.QToolButton.MenuButtonPopup,
+            toolTip="Drawings at the molecule: a click shows all or none, the arrow lists them",
+        )
         self.drawings_button.setMenu(QtWidgets.QMenu(self))
         self.drawings_button.menu().aboutToShow.connect(self._fill_drawings)
         self.drawings_button.clicked.connect(self._toggle_drawings)
-        self.surfaces_button = _button("Surfaces", "Show the surfaces that belong to what was found")
-        self.surfaces_button.clicked.connect(self.analysing.show_surfaces)
+        tip = "Show the surfaces that belong to the result"
+        self.surfaces_button = button("Surfaces", clicked=self.analysing.show_surfaces, toolTip=tip)
         inside = QtWidgets.QWidget(self)
         outer = QtWidgets.QVBoxLayout(inside)
         outer.setContentsMargins(8, 8, 8, 6)
-        heading = row(self.title, self.molecule_box, help_button(self, ANALYSES))
-        heading.setStretch(1, 1)
-        outer.addLayout(heading)
+        outer.addLayout(row(self.title, self.molecule_box, help_button(self, ANALYSES), stretch=1))
         outer.addLayout(self.form_place)
-        running = row(self.run_button, self.cancel_button, self.follow_box, self.progress)
-        running.setStretch(3, 1)
-        outer.addLayout(running)
+        outer.addLayout(row(self.run_button, self.cancel_button, self.follow_box, self.progress, stretch=3))
         outer.addWidget(self.status)
         outer.addWidget(self.view, 1)
         buttons = (self.copy_button, self.tables_button, self.plot_button, self.drawings_button, self.surfaces_button)
@@ -137,9 +127,8 @@ class AnalysisWindow(ToolWindow):
         screen, panel = screen_of(main, kept), self.panel
         there, place = frame_of(panel), kept_place(kept, screen)
         if place is None or (panel.isVisible() and place.covers(there)):
-            table = panel.splitter
-            corner = table.mapToGlobal(QtCore.QPoint(0, 0))
-            covered = Place(there.x, corner.y(), there.width, table.height())
+            corner = self._list_of.mapToGlobal(QtCore.QPoint(0, 0))
+            covered = Place(there.x, corner.y(), there.width, self._list_of.height())
             host, beside, place = places_with(frame_of(main), there, covered, screen)
             move(main, host)
             if panel.isFloating():
@@ -187,16 +176,16 @@ class AnalysisWindow(ToolWindow):
         self.name = name
         self.title.setText(self.module.TITLE)
         self.setWindowTitle(f"Analysis: {self.module.TITLE}")
-        self.form = ParameterForm(self.module.PARAMETERS, self._selected)
+        self.form = ParameterForm(self.module.PARAMETERS, self._selected_atoms)
         self.form.fill(self._given.get(name, {}))
-        self.form.changed.connect(self._changed)
+        self.form.changed.connect(self._check_parameters)
         self.form.entered.connect(self.run)
         self.form.setVisible(bool(self.module.PARAMETERS))
         self.form_place.addWidget(self.form)
         self._say("")
         self._enable()
 
-    def _selected(self) -> tuple[int, ...]:
+    def _selected_atoms(self) -> tuple[int, ...]:
         return self.analysing.session.host.selected(self.molecule_box.currentText())
 
     def _offer_molecules(self, chosen: str = "") -> None:
@@ -217,7 +206,7 @@ class AnalysisWindow(ToolWindow):
         self._say(warning, "warning")
         return warning
 
-    def _changed(self) -> None:
+    def _check_parameters(self) -> None:
         """Parameters, or the molecule, are others than those of what is shown."""
         if self.form.missing(self.module.PARAMETERS):
             self._say("")
@@ -230,7 +219,7 @@ class AnalysisWindow(ToolWindow):
         """Analyse."""
         missing = self.form.missing(self.module.PARAMETERS)
         if missing:
-            self._say(f"{missing.replace('_', ' ')} is needed", "failed")
+            self._say(f"Fill in {missing.replace('_', ' ')} first.", "failed")
             return
         problem = self.analysing.analyse(self.name, self.molecule_box.currentText(), self.form.given())
         if problem:
@@ -247,7 +236,7 @@ class AnalysisWindow(ToolWindow):
             return
         if finding.report is not None:
             self.view.show_report(finding.report)
-            self._say(_told_of(finding), "warning" if finding.is_stale else "")
+            self._say(_describe(finding), "warning" if finding.is_stale else "")
         elif finding.problem:
             self._say(finding.problem, "" if finding.problem == "Cancelled." else "failed")
         self._enable()
@@ -265,9 +254,8 @@ class AnalysisWindow(ToolWindow):
         if not (self.isVisible() and self.name):
             return
         if self.follow_box.isChecked() != self.analysing.follows:
-            self.follow_box.blockSignals(True)
-            self.follow_box.setChecked(self.analysing.follows)
-            self.follow_box.blockSignals(False)
+            with QtCore.QSignalBlocker(self.follow_box):
+                self.follow_box.setChecked(self.analysing.follows)
         running = self.analysing.finding is not None and self.analysing.finding.is_running
         self.progress.setVisible(running)
         self.progress.setValue(round(100 * self.analysing.share))
@@ -304,34 +292,32 @@ class AnalysisWindow(ToolWindow):
             self.save(path)
 
     def save(self, path: Path) -> None:
-        """Write all tables (.csv, .json), or the plot of this tab (.svg, .png)."""
-        plot = self.view.currentWidget()
-        if path.suffix.lower() in (".svg", ".png") and isinstance(plot, ReportPlot):
+        """Write all tables (.csv, .json), or the plot of this tab (.svg, .png, .pdf)."""
+        plot, problem = self.view.currentWidget(), ""
+        if path.suffix.lower() in FORMATS and isinstance(plot, ReportPlot):
             try:
-                plot.save(path)
+                draw_plot(plot.seen(), path)
             except (OrbitileError, OSError) as error:
-                self._say(of_error(error), "failed")
-            else:
-                self._say(f"Wrote {path}")
-            return
-        problem = self.analysing.save(path)
+                problem = of_error(error)
+        else:
+            problem = self.analysing.save(path)
         self._say(problem or f"Wrote {path}", "failed" if problem else "")
 
     def _fill_drawings(self) -> None:
         menu, report, shown = self.drawings_button.menu(), self._report(), self.analysing.drawings_shown()
         menu.clear()
         for drawing in () if report is None else report.drawings:
-            what = "values at atoms" if isinstance(drawing, AtomValues) else _how_many(drawing)
-            action = menu.addAction(f"{drawing.name.replace('_', ' ')}: {what}")
+            content = "values at atoms" if isinstance(drawing, AtomValues) else _how_many(drawing)
+            action = menu.addAction(f"{drawing.name.replace('_', ' ')}: {content}")
             action.setCheckable(True)
-            action.setChecked(any(one is drawing for one in shown))
+            action.setChecked(drawing in shown)
             action.toggled.connect(partial(self._set_drawing, drawing))
 
     def _set_drawing(self, drawing: Any, shown: bool) -> None:
-        report, now = self._report(), [one for one in self.analysing.drawings_shown() if one is not drawing]
+        report, now = self._report(), self.analysing.drawings_shown()
         if report is not None:
-            wanted = [*now, drawing] if shown else now
-            self.analysing.show_drawings([one for one in report.drawings if any(one is other for other in wanted)])
+            wanted = [other for other in report.drawings if (shown if other is drawing else other in now)]
+            self.analysing.show_drawings(wanted)
         self._enable()
 
     def _toggle_drawings(self) -> None:
@@ -346,20 +332,139 @@ class AnalysisWindow(ToolWindow):
         super().closeEvent(event)
 
 
-def _button(text: str, tip: str) -> Any:
-    button = QtWidgets.QPushButton(text)
-    button.setToolTip(tip)
-    return button
-
-
 def _how_many(drawing: Any) -> str:
     if isinstance(drawing, Paths):
         return f"{len(drawing.lines)} lines"
     return f"{len(drawing.positions)} points"
 
 
-def _told_of(finding: Finding) -> str:
+def _describe(finding: Finding) -> str:
     frame = "" if finding.order.frame is None else f", frame {finding.order.frame + 1}"
     title = finding.report.title if finding.report is not None else ""
     told = f"{title}: {finding.molecule}{frame}"
-    return f"{told}. The molecule has moved on: run it again, or have it followed." if finding.is_stale else told
+    return f"{told}. The molecule has changed since: press Run, or tick Follow." if finding.is_stale else told
+
+
+class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
+    """Widgets for parameters.
+
+    Parameters
+    ----------
+    parameters : sequence of Argument
+    selected : callable
+        Gives the atoms, from 0, that the user has selected in the molecule.
+
+    Attributes
+    ----------
+    changed : signal
+        The user has changed a parameter.
+    entered : signal
+        Return was pressed.
+    """
+
+    changed = QtCore.Signal()
+    entered = QtCore.Signal()
+
+    def __init__(
+        self, parameters: Sequence[Argument], selected: Callable[[], Sequence[int]], parent: Any = None
+    ) -> None:
+        super().__init__(parent)
+        self._selected_atoms = selected
+        self.inputs: dict[str, Any] = {}
+        self._grid = QtWidgets.QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setVerticalSpacing(4)
+        at = 0  # of the halves of rows, that of the next parameter
+        for parameter in parameters:
+            at = self._add(parameter, at)
+        for column in (1, 3):
+            self._grid.setColumnStretch(column, 1)
+
+    def _add(self, parameter: Argument, at: int) -> int:
+        """Put a parameter into half a row, one of atoms into a whole one; gives the half that is free then."""
+        widget, shown = self._input(parameter)
+        label = QtWidgets.QLabel(_sentence(parameter.name.replace("_", " ")))
+        for part in {widget, shown, label}:
+            part.setToolTip(_sentence(parameter.help))
+        is_wide = shown is not widget
+        at += at % 2 if is_wide else 0
+        self._grid.addWidget(label, at // 2, 2 * (at % 2))
+        self._grid.addWidget(shown, at // 2, 2 * (at % 2) + 1, 1, 3 if is_wide else 1)
+        self.inputs[parameter.name] = widget
+        return at + (2 if is_wide else 1)
+
+    def given(self) -> dict[str, str]:
+        """What is filled in, by name; what is left empty is left out."""
+        texts = {name: _text(widget) for name, widget in self.inputs.items()}
+        return {name: text for name, text in texts.items() if text}
+
+    def fill(self, given: dict[str, str]) -> None:
+        """Fill in what was given before."""
+        for name, text in given.items():
+            widget = self.inputs.get(name)
+            if isinstance(widget, QtWidgets.QComboBox):
+                widget.setCurrentText(text)
+            elif isinstance(widget, QtWidgets.QCheckBox):
+                widget.setChecked(text == "1")
+            elif widget is not None:
+                widget.setText(text)
+
+    def missing(self, parameters: Sequence[Argument]) -> str:
+        """The first parameter that has to be given and is not; empty for none."""
+        given = self.given()
+        return next((one.name for one in parameters if one.required and one.name not in given), "")
+
+    def _input(self, parameter: Argument) -> tuple[Any, Any]:
+        """The widget that holds a parameter, and the one that it stands in."""
+        kind = parameter.kind
+        if kind.choices:
+            box = QtWidgets.QComboBox()
+            box.addItems(list(kind.choices))
+            box.setCurrentText(str(parameter.default))
+            box.currentIndexChanged.connect(lambda at: self.changed.emit())
+            return box, box
+        if kind is FLAG:
+            check = QtWidgets.QCheckBox(checked=bool(parameter.default))
+            check.toggled.connect(lambda on: self.changed.emit())
+            return check, check
+        edit = QtWidgets.QLineEdit(placeholderText=_placeholder(parameter), clearButtonEnabled=True)
+        edit.textChanged.connect(lambda text: self.changed.emit())
+        edit.returnPressed.connect(self.entered)
+        if parameter.completes == "fields":
+            names = [name for name, _ in field_names()]
+            edit.setCompleter(QtWidgets.QCompleter(names, edit, caseSensitivity=Qt.CaseInsensitive))
+        if kind not in (ATOMS, FRAGMENTS):
+            return edit, edit
+        text = "From selection" if kind is ATOMS else "Add selection"
+        button = QtWidgets.QPushButton(text, toolTip="Take the atoms that are selected in PyMOL")
+        button.clicked.connect(lambda: self._take_selection(edit, several=kind is FRAGMENTS))
+        return edit, row_widget(edit, button)
+
+    def _take_selection(self, edit: Any, several: bool) -> None:
+        atoms = atom_list(self._selected_atoms())
+        if not atoms:
+            QtWidgets.QToolTip.showText(edit.mapToGlobal(edit.rect().bottomLeft()), _NOTHING_SELECTED, edit)
+            return
+        before = edit.text().strip().rstrip(";")
+        edit.setText(f"{before}; {atoms}" if several and before else atoms)
+
+
+def _text(widget: Any) -> str:
+    if isinstance(widget, QtWidgets.QComboBox):
+        return str(widget.currentText())
+    if isinstance(widget, QtWidgets.QCheckBox):
+        return "1" if widget.isChecked() else "0"
+    return str(widget.text()).strip()
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _placeholder(parameter: Argument) -> str:
+    otherwise = parameter.otherwise or ("" if parameter.default in ("", None) else str(parameter.default))
+    if parameter.kind is ATOMS:
+        return f"{otherwise or 'atoms'}: 1-6,9 or a selection such as elem C"
+    if parameter.kind is FRAGMENTS:
+        return f"{otherwise or 'fragments'}: 1-6; 7-12 or selections such as ring = resi 1; rest = resi 2"
+    return otherwise

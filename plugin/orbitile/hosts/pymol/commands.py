@@ -26,18 +26,17 @@ from .loading import add_formats
 from .viewer import PyMOLViewer, main_window
 
 _failures: list[str] = []
-"""Commands that have raised an error, the last one only."""
+"""The last command, if it has raised an error."""
 _SOON = 100
-"""Milliseconds after which it is looked whether a script that loads a molecule goes on."""
+"""Delay in milliseconds before a loaded molecule is shown in the window, in case a script goes on."""
 
 
 def state_of(cmd: Any) -> Session:
     """The session of the PyMOL that a `cmd` belongs to; it lives and dies with that instance."""
     owner = cmd._pymol
     session: Session | None = getattr(owner, "_orbitile", None)
-    if (
-        session is None or _host_of(session).cmd._pymol is not owner
-    ):  # an instance starts with a copy of the first one's
+    # an instance starts with a copy of the first one's session
+    if session is None or _host_of(session).cmd._pymol is not owner:
         session = owner._orbitile = Session(PyMOLViewer(cmd))
         if "orb_load" not in cmd.keyword:  # an instance of pymol2, whose first command comes from Python
             register(cmd)
@@ -98,9 +97,7 @@ def _in_pymol(command: Command) -> Callable[..., Any]:
 
     def run(cmd: Any, quiet: Any, *values: Any) -> str | None:
         try:
-            given = [
-                "" if value is None else value for value in values
-            ]  # PyMOL's word for what is left out: "orb_mo , lumo"
+            given = ["" if value is None else value for value in values]  # None is left out, as in "orb_mo , lumo"
             answer = command.run(state_of(cmd), given)
         except OrbitileError as error:
             _failures[:] = [command.name]
@@ -176,7 +173,7 @@ def _take_up_later(cmd: Any) -> None:
         name, host.loaded_last = host.loaded_last, ""
         if name in host.molecules() and (panel is None or panel.isVisible()):
             with suppress(OrbitileError):  # there is no Qt
-                open_panel(cmd).take_up(name)
+                open_panel(cmd).browser.molecules.take_up(name)
 
     QtCore.QTimer.singleShot(_SOON, take_up)
 
@@ -258,7 +255,7 @@ def _follow_objects(cmd: Any) -> None:
     Its two commands are followed by a look at what there is; whatever else stood in their place, of another plugin,
     is called as before. A window also looks by itself twice a second; a script has no loop.
     """
-    for name, made in (("delete", _followed), ("set_name", _followed_name)):
+    for name, made in (("delete", _follow_delete), ("set_name", _follow_set_name)):
         if not hasattr(getattr(global_cmd, name), "_orbitile"):
             setattr(global_cmd, name, made(getattr(global_cmd, name)))
         if cmd is not global_cmd:
@@ -267,7 +264,7 @@ def _follow_objects(cmd: Any) -> None:
             cmd.keyword[name][0] = made(cmd.keyword[name][0])
 
 
-def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
+def _follow_delete(delete: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(delete)
     def followed(name: Any, *, _self: Any = global_cmd) -> Any:
         result = delete(name, _self=_self)
@@ -278,7 +275,7 @@ def _followed(delete: Callable[..., Any]) -> Callable[..., Any]:
     return followed
 
 
-def _followed_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
+def _follow_set_name(set_name: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(set_name)
     def followed(old_name: Any, new_name: Any, _self: Any = global_cmd) -> Any:
         result = set_name(old_name, new_name, _self=_self)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import importlib
 import os
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
 
 from .._requirements import absent
-from .plugin import command
 
 _OFFLINE = ("Failed to establish a new connection", "Could not fetch URL", "NewConnectionError", "name resolution")
-"""Parts of what pip says where it reaches no index."""
+"""Parts of the messages by which pip says that it reaches no index."""
 
 _WIDTH = 620
 _open_dialogs: list[Any] = []
@@ -29,25 +28,23 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
 
     Parameters
     ----------
+    command
+        Program and arguments that install it.
     then
         Called when all is there.
     """
 
-    def __init__(self, then: Callable[[], None]) -> None:
-        super().__init__()
-        self.setWindowTitle("Orbitile: packages to install")
+    def __init__(self, command: Sequence[str], then: Callable[[], None]) -> None:
+        super().__init__(windowTitle="Orbitile: packages to install")
         self._then = then
-        self._command = command()
+        self._command = command
         self._process: Any = None
-        self.question = QtWidgets.QLabel(self._text())
-        self.question.setWordWrap(True)
-        self.question.setTextInteractionFlags(QtCore.Qt.TextSelectableByMouse)
-        self.output = QtWidgets.QPlainTextEdit()
-        self.output.setReadOnly(True)
-        self.output.hide()
-        self.answer = QtWidgets.QLabel()
-        self.answer.setWordWrap(True)
-        self.answer.hide()
+        selectable = QtCore.Qt.TextSelectableByMouse
+        self.question = QtWidgets.QLabel(self._text(), wordWrap=True, textInteractionFlags=selectable)
+        self.output = QtWidgets.QPlainTextEdit(readOnly=True)
+        self.answer = QtWidgets.QLabel(wordWrap=True)
+        for widget in (self.output, self.answer):
+            widget.hide()
         self.buttons = QtWidgets.QDialogButtonBox()
         self.install_button = self.buttons.addButton("Install", QtWidgets.QDialogButtonBox.ActionRole)
         self.close_button = self.buttons.addButton("Not now", QtWidgets.QDialogButtonBox.RejectRole)
@@ -68,14 +65,16 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
 
     def _text(self) -> str:
         folder = sysconfig.get_path("purelib")
-        where = folder if os.access(folder, os.W_OK) else f"your own folder of packages, since {folder} is not yours"
+        where = (
+            folder if os.access(folder, os.W_OK) else f"your own folder of packages, since you cannot write to {folder}"
+        )
         quoted = " ".join(f'"{word}"' if set(word) & set("<>= ") else word for word in self._command)
         return (
-            f"Orbitile computes with packages that PyMOL's Python lacks: {', '.join(absent())}.\n\n"
+            f"Orbitile needs packages that PyMOL's Python lacks: {', '.join(absent())}.\n\n"
             f"\u201cInstall\u201d runs\n\n{quoted}\n\n"
             f"which downloads them, and what they need, from the Python Package Index (pypi.org; with all of them some "
             f"150 MB) into {where}. Packages that are there are replaced only where they are too old.\n\n"
-            "Nothing is downloaded or installed before."
+            "Nothing is downloaded or installed before you press Install."
         )
 
     def install(self) -> None:
@@ -86,11 +85,8 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
         self.output.clear()
         self.output.show()
         self._fit()
-        self._process = QtCore.QProcess(self)
+        self._process = QtCore.QProcess(self, readyRead=self._read, finished=self._finish, errorOccurred=self._fail)
         self._process.setProcessChannelMode(QtCore.QProcess.MergedChannels)
-        self._process.readyRead.connect(self._read)
-        self._process.finished.connect(self._finish)
-        self._process.errorOccurred.connect(self._fail)
         program, *arguments = self._command
         self._process.setWorkingDirectory(os.path.dirname(program))  # from where nobody's modules are imported
         self._process.start(program, [*arguments, "--disable-pip-version-check", "--no-input"])
@@ -100,7 +96,7 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
 
     def _fail(self, error: object) -> None:
         if error == QtCore.QProcess.FailedToStart:
-            self._tell(f"{self._command[0]} cannot be started; run the command above in a terminal.")
+            self._tell(f"{self._command[0]} cannot be started. Run the command above in a terminal.")
 
     def _finish(self, status: int, how: object) -> None:
         self._read()
@@ -124,7 +120,10 @@ class Completing(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
         last = next(
             (line for line in lines if line.lower().startswith("error")), lines[-1] if lines else "it said nothing"
         )
-        return f"pip did not install them: {last.strip()[:300]}"
+        return (
+            f"pip did not install them: {last.strip()[:300]}\n\n"
+            "Press Install to try again, or run the command above in a terminal."
+        )
 
     def _tell(self, text: str) -> None:
         self.answer.setText(text)

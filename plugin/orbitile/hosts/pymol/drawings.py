@@ -1,7 +1,9 @@
-"""What analyses draw at the molecules of a PyMOL: objects of points and paths, and marks on atoms."""
+"""What analyses draw at the molecules of a PyMOL: points, paths, and values at atoms as labels and colours."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,21 +11,38 @@ from typing import Any
 import numpy as np
 from pymol import cgo, editing
 
+from ...base.errors import OrbitileError
 from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.surface import Colouring
 from ...model.units import angstrom
 from ...session.shown import numbered
-from .atom_values import MarkedAtoms, limit_of, read_labels
+from ...surfaces.colour_maps import colours_along, rounded_up
 from .molecules import delete
 
 SAVED = "orbitile_drawings"
 """Part of a saved session: which objects are drawings, and what marked atoms had before."""
 
 _HEAD = 0.35
-"""Angstrom that the head of an arrow is long."""
+"""Length of the head of an arrow in Angstrom."""
 
 Key = tuple[str, str]
 """A molecule, and the name of an analysis."""
+
+_MAP = "signed"
+_LABELS = 8
+"""Bit that stands for labels among what an atom is shown as."""
+
+_NEARER = 3.0
+_READ = {"float_labels": 1, "label_outline_color": "back", "label_position": [0.0, 0.0, _NEARER]}
+"""Settings by which labels are read before atoms and surfaces, 3 Angstrom nearer to the user, on any colour."""
+
+_LETTER = 0.62
+"""Width of a letter of a label, in units of its height."""
+_STEPS, _MOST_SPREAD = 5, 400
+"""Largest shift of a label in halves of its height; largest number of labels that are moved apart."""
+
+Marks = tuple[int, str, float]
+"""Number of the colour, label and partial charge of an atom."""
 
 
 class Drawings:
@@ -32,7 +51,7 @@ class Drawings:
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
     group
         Puts objects into the group of a molecule.
     put_scale
@@ -83,34 +102,33 @@ class Drawings:
         """Take away what an analysis has drawn at a molecule, which may be gone."""
         if self._marked.get(molecule, ("",))[0] == name:
             self._unmark(molecule)
-        for one in self._objects.pop((molecule, name), ()):
-            if one in self._cmd.get_names_of_type("object:group"):
-                self._cmd.group(one, action="empty")  # what the user has put into it stays
-            delete(self._cmd, one)
+        for drawn in self._objects.pop((molecule, name), ()):
+            if drawn in self._cmd.get_names_of_type("object:group"):
+                self._cmd.group(drawn, action="empty")  # what the user has put into it stays
+            delete(self._cmd, drawn)
 
     def _unmark(self, molecule: str) -> None:
         name, marked = self._marked.pop(molecule)
         if molecule in self._cmd.get_names("objects"):
             marked.take_away(self._cmd, molecule)
-        scales = [one for one in self._objects.get((molecule, name), ()) if one.endswith("_scale")]
-        for scale in scales:
+        for scale in [drawn for drawn in self._objects.get((molecule, name), ()) if drawn.endswith("_scale")]:
             self._put_scale(scale, molecule, None)
             self._objects[molecule, name].remove(scale)
 
     def names(self) -> set[str]:
         """Objects that are drawings, groups of them included."""
-        return {one for those in self._objects.values() for one in those}
+        return set[str]().union(*self._objects.values())
 
     def rename(self, old: str, new: str) -> None:
         """The drawings of a molecule follow its new name; scales keep theirs, since PyMOL crashes at a second one."""
         for molecule, name in [key for key in self._objects if key[0] == old]:
             renamed, there = [], set(self._cmd.get_names("objects"))
-            for one in self._objects.pop((molecule, name)):
-                wanted = self._free(new + one.removeprefix(old)) if one.startswith(old) else one
-                if one in there and wanted != one and not one.endswith("_scale"):
-                    editing.set_name(one, wanted, _self=self._cmd)
-                    one = wanted
-                renamed.append(one)
+            for drawn in self._objects.pop((molecule, name)):
+                wanted = self._free(new + drawn.removeprefix(old)) if drawn.startswith(old) else drawn
+                if drawn in there and wanted != drawn and not drawn.endswith("_scale"):
+                    editing.set_name(drawn, wanted, _self=self._cmd)
+                    drawn = wanted
+                renamed.append(drawn)
             self._objects[new, name] = renamed
         if old in self._marked:
             self._marked[new] = self._marked.pop(old)
@@ -124,11 +142,9 @@ class Drawings:
     def drop_gone(self) -> None:
         """Take away the drawings of molecules that are gone."""
         there = self._cmd.get_names("objects")
-        for molecule, name in [key for key in {*self._objects, *self._marks()} if key[0] not in there]:
+        marks = [(molecule, name) for molecule, (name, _) in self._marked.items()]
+        for molecule, name in [key for key in {*self._objects, *marks} if key[0] not in there]:
             self.remove(molecule, name)
-
-    def _marks(self) -> list[Key]:
-        return [(molecule, name) for molecule, (name, _) in self._marked.items()]
 
     def _free(self, wanted: str) -> str:
         """A name that nothing has."""
@@ -197,3 +213,150 @@ def _put_paths(cmd: Any, name: str, drawing: Paths) -> None:
 
 
 _PUT: dict[type, Callable[[Any, str, Any], None]] = {Points: _put_points, Paths: _put_paths}
+
+
+def limit_of(drawing: AtomValues) -> float:
+    """Half of the range that the colours span, about zero."""
+    return rounded_up(max((abs(value) for value in drawing.values if math.isfinite(value)), default=0.0))
+
+
+def read_labels(cmd: Any, name: str) -> None:
+    """Have the labels of an object seen before surfaces, on any ground."""
+    for setting, value in _READ.items():
+        cmd.set(setting, value, name)
+
+
+class MarkedAtoms:
+    """What the atoms of a molecule had before they were marked by values, and what they have since.
+
+    Parameters
+    ----------
+    before, since : mapping of int to tuple
+        By the numbers that PyMOL gives to atoms for good; see `_Numbers`.
+    had_labels : bool
+        Whether any atom had a label.
+    """
+
+    def __init__(self, before: Mapping[int, Marks], since: Mapping[int, Marks], had_labels: bool) -> None:
+        self.before, self.since, self.had_labels = dict(before), dict(since), had_labels
+
+    @classmethod
+    def mark(cls, cmd: Any, molecule: str, drawing: AtomValues) -> MarkedAtoms:
+        """Mark the atoms of a molecule.
+
+        Raises
+        ------
+        OrbitileError
+            When it has other atoms than there are values.
+        """
+        before: dict[int, Marks] = {}
+        shown: list[bool] = []
+        told_apart = _Numbers()
+
+        def note(number: int, colour: int, label: str, charge: float, shown_as: int) -> None:
+            before[told_apart.of(number)] = int(colour), str(label), float(charge)
+            shown.append(bool(label and shown_as & _LABELS))
+
+        cmd.iterate(f"%{molecule}", "note(ID, color, label, partial_charge, reps)", space={"note": note})
+        if len(before) != len(drawing.values):
+            n_values = len(drawing.values)
+            raise OrbitileError(f"{molecule} has {len(before)} atoms now, but {n_values} values of {drawing.name}")
+        limit, since = limit_of(drawing), {}
+        shares = (np.clip(np.nan_to_num(np.array(drawing.values)) / limit, -1, 1) + 1) / 2
+        is_charge = drawing.unit == "e"
+        for (number, (colour, label, charge)), value, text, ink in zip(
+            before.items(), drawing.values, drawing.labels, colours_along(_MAP, shares), strict=True
+        ):
+            if text:
+                since[number] = _index(cmd, ink), text, float(value) if is_charge else charge
+            else:
+                since[number] = colour, label, charge
+        marked = cls(before, since, any(shown))
+        marked._change(cmd, molecule, before, since)
+        cmd.show("labels", f"%{molecule}")
+        read_labels(cmd, molecule)
+        _spread_labels(cmd, molecule, drawing.labels)
+        return marked
+
+    def take_away(self, cmd: Any, molecule: str) -> None:
+        """Give the atoms back what they had; what the user has changed since stays."""
+        self._change(cmd, molecule, self.since, self.before)
+        if not self.had_labels:
+            cmd.hide("labels", f"%{molecule} and label ''")
+        for setting in _READ:
+            cmd.unset(setting, molecule)
+        cmd.unset("label_position", f"%{molecule} and all")
+
+    def _change(self, cmd: Any, molecule: str, old: Mapping[int, Marks], new: Mapping[int, Marks]) -> None:
+        told_apart = _Numbers()
+
+        def changed(number: int, *now: Any) -> Any:
+            number = told_apart.of(number)
+            if number not in old:
+                return now
+            return tuple(new[number][at] if _same(value, old[number][at]) else value for at, value in enumerate(now))
+
+        cmd.alter(
+            f"%{molecule}",
+            "color, label, partial_charge = changed(ID, color, label, partial_charge)",
+            space={"changed": changed},
+        )
+        cmd.recolor(f"%{molecule}")
+        cmd.rebuild(f"%{molecule}", "labels")
+
+    def saved(self) -> dict[str, Any]:
+        """In plain types."""
+        return {"before": self.before, "since": self.since, "had_labels": self.had_labels}
+
+
+def _spread_labels(cmd: Any, molecule: str, labels: Sequence[str]) -> None:
+    """Move labels up or down that would cover each other as the molecule is seen now, so that no sign is lost."""
+    view = np.array(cmd.get_view())
+    where = cmd.get_coords(f"%{molecule}", cmd.get_object_state(molecule))
+    if where is None or len(where) != len(labels) or len(labels) > _MOST_SPREAD:
+        return
+    pixel = -2 * view[11] * np.tan(np.radians(abs(view[17])) / 2) / max(cmd.get_viewport()[1], 1)
+    size = float(cmd.get("label_size"))
+    size = -size if size < 0 else size * pixel  # a negative one is in Angstrom
+    x, y, z = view[:9].reshape(3, 3).T @ (where - view[12:15]).T
+    widths = np.array([_LETTER * size * len(label) for label in labels])
+    placed: list[int] = []
+    up = np.zeros(len(labels))
+    for at in sorted(range(len(labels)), key=lambda at: -z[at]):  # the nearest stay where they are
+        if not labels[at]:
+            continue
+        near = [other for other in placed if abs(x[at] - x[other]) < (widths[at] + widths[other]) / 2]
+        for step in sorted(range(-_STEPS, _STEPS + 1), key=abs):
+            up[at] = step * size / 2
+            if all(abs(y[at] + up[at] - y[other] - up[other]) >= size for other in near):
+                break
+        else:
+            up[at] = 0.0
+        placed.append(at)
+        if up[at]:
+            cmd.set("label_position", [0.0, float(up[at]), _NEARER], f"%{molecule} and index {at + 1}")
+
+
+class _Numbers:
+    """Numbers of the atoms of an object, one after the other, told apart where PyMOL has given one to several.
+
+    It does where an object was made of others.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Counter[int] = Counter()
+
+    def of(self, number: int) -> int:
+        """The number of the next atom."""
+        again = self._seen[number]
+        self._seen[number] += 1
+        return int(number) + (again << 32)
+
+
+def _same(value: Any, other: Any) -> bool:
+    return abs(value - other) < 1e-5 if isinstance(value, float) else bool(value == other)
+
+
+def _index(cmd: Any, ink: Any) -> int:
+    red, green, blue = (round(255 * float(part)) for part in ink)
+    return cmd.get_color_index(f"0x{red:02x}{green:02x}{blue:02x}")

@@ -28,8 +28,8 @@ def files_of_field(pattern: str) -> str:
 
 def suffix_of(pattern: str) -> str:
     """The suffix that a file gets whose name has none, by the filter that was chosen; without its dot."""
-    found = re.search(r"\*\.(\w+)", pattern)
-    return "" if found is None else found[1]
+    suffix = re.search(r"\*\.(\w+)", pattern)
+    return "" if suffix is None else suffix[1]
 
 
 def _choice(title: str, patterns: list[str]) -> str:

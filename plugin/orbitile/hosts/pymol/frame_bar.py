@@ -13,7 +13,7 @@ Qt = QtCore.Qt
 
 _DRAWN, _DOUBTFUL, _REFUSED = "#2166ac", "#e08214", "#b2182b"
 _STRIP = 4
-"""Pixels from top to bottom of the strip below the slider."""
+"""Height in pixels of the strip below the slider."""
 
 
 class FrameSlider(QtWidgets.QSlider):  # type: ignore[misc]  # Qt has no types here
@@ -23,18 +23,17 @@ class FrameSlider(QtWidgets.QSlider):  # type: ignore[misc]  # Qt has no types h
         super().__init__(Qt.Horizontal, parent)
         self._playback: Playback | None = None
         self.setToolTip(
-            "Frame of the trajectory. Strip: blue where the surface is there, orange where it is doubtful that the "
-            "orbital is still the same, red where there is none"
+            "Frame of the trajectory. Strip: blue where the surface is there, orange where the orbital may have become "
+            "another one, red where there is no surface"
         )
 
     def show_playback(self, playback: Playback) -> None:
         """Stand where the trajectory is, unless held."""
         self._playback = playback
-        self.blockSignals(True)
-        self.setRange(0, playback.n_frames - 1)
-        if not self.isSliderDown():
-            self.setValue(playback.frame)
-        self.blockSignals(False)
+        with QtCore.QSignalBlocker(self):
+            self.setRange(0, playback.n_frames - 1)
+            if not self.isSliderDown():
+                self.setValue(playback.frame)
         self.update()
 
     def sizeHint(self) -> Any:
@@ -94,19 +93,17 @@ class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self._play, self._pause = (
             self.style().standardIcon(icon) for icon in (style.SP_MediaPlay, style.SP_MediaPause)
         )
-        self.play_button = _button(self._play, "Play, no faster than surfaces are there, or stop")
+        self.play_button = _button(self._play, "Play, waiting for surfaces, or stop")
         self.play_button.clicked.connect(lambda: self.played.emit(not self._playing))
-        self.back_button = _button(self.style().standardIcon(style.SP_MediaSeekBackward), "The frame before")
+        self.back_button = _button(self.style().standardIcon(style.SP_MediaSeekBackward), "Previous frame")
         self.back_button.clicked.connect(lambda: self.stepped.emit(-1))
-        self.forward_button = _button(self.style().standardIcon(style.SP_MediaSeekForward), "The next frame")
+        self.forward_button = _button(self.style().standardIcon(style.SP_MediaSeekForward), "Next frame")
         self.forward_button.clicked.connect(lambda: self.stepped.emit(1))
         self.slider = FrameSlider()
         self.slider.valueChanged.connect(self.moved)
-        self.rate_box = QtWidgets.QSpinBox()
-        self.rate_box.setRange(1, 1000)
-        self.rate_box.setSuffix(" / s")
-        self.rate_box.setKeyboardTracking(False)
-        self.rate_box.setToolTip("Frames a second, at most")
+        self.rate_box = QtWidgets.QSpinBox(
+            minimum=1, maximum=1000, suffix=" / s", keyboardTracking=False, toolTip="Largest number of frames a second"
+        )
         self.show_rate(rate)
         self.rate_box.valueChanged.connect(self.rated)
         self.text = QtWidgets.QLabel()
@@ -116,12 +113,9 @@ class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         rows = QtWidgets.QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(2)
-        rows.addLayout(
-            row(self.back_button, self.play_button, self.forward_button, self.slider, self.rate_box, spacing=3)
-        )
-        told = row(self.text, self.state, spacing=12)
-        told.setStretch(1, 1)
-        rows.addLayout(told)
+        buttons = (self.back_button, self.play_button, self.forward_button)
+        rows.addLayout(row(*buttons, self.slider, self.rate_box, spacing=3))
+        rows.addLayout(row(self.text, self.state, spacing=12, stretch=1))
 
     def show_playback(self, playback: Playback) -> None:
         """Show where the trajectory is."""
@@ -144,14 +138,9 @@ class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
 
     def show_rate(self, rate: int) -> None:
         """Show another rate."""
-        self.rate_box.blockSignals(True)
-        self.rate_box.setValue(rate)
-        self.rate_box.blockSignals(False)
+        with QtCore.QSignalBlocker(self.rate_box):
+            self.rate_box.setValue(rate)
 
 
 def _button(icon: Any, tip: str) -> Any:
-    button = QtWidgets.QToolButton()
-    button.setIcon(icon)
-    button.setToolTip(tip)
-    button.setAutoRaise(True)
-    return button
+    return QtWidgets.QToolButton(icon=icon, toolTip=tip, autoRaise=True)

@@ -23,7 +23,7 @@ _FOLDERS = (Path(__file__).parents[2] / "data" / "manual", Path(__file__).parent
 """Where the manual lies: in a package that was installed, and in a checkout."""
 
 _WIDEST = 700
-"""Pixels of a picture in the manual."""
+"""Largest width of a picture in the manual, in pixels."""
 
 
 def manual() -> Path:

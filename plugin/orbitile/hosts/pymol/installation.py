@@ -71,7 +71,7 @@ def _start():
 
         host.register_commands()
     except ImportError as error:
-        print(" Orbitile is not there (%s): install it again, or delete ~/{name}" % error)
+        print(" Orbitile cannot be imported (%s): install it again, or delete ~/{name}" % error)
 
     def others(pattern):
         return [file for file in glob.glob(pattern) if os.path.basename(file) != {name!a}]

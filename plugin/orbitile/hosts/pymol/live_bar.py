@@ -7,15 +7,15 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from pymol.Qt import QtCore, QtWidgets
+import numpy as np
+from pymol.Qt import QtCore, QtGui, QtWidgets
 
+from ...model.units import kilocalorie_per_mole
 from ...session.live.scan import ScanStatus
 from ...session.live.status import LiveStatus
 from ...session.window.view import Playback
-from .energy_plot import EnergyPlot
 from .frame_bar import FrameSlider
-from .tints import stage_colour
-from .widgets import row
+from .widgets import faded, mark_colour, narrow_box, row, row_widget, shortened_label, stage_colour
 
 Qt = QtCore.Qt
 
@@ -24,13 +24,22 @@ _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
 _UNITS = {"degrees": "°", "Angstrom": "Å"}
 _AS_IN_FILE = "as in file"
-"""What stands for the method and the basis set of the file that a molecule came from."""
+"""Text that stands for the method and the basis set of the file that a molecule came from."""
 
 _PATIENCE = 6000
-"""Milliseconds for which it is said why something cannot be done with the live molecule."""
+"""Time in milliseconds for which the bar says why something cannot be done with the live molecule."""
 
 _HARDNESS = 100
-"""Steps of the slider that says how hard."""
+"""Steps of the slider that says how strongly forces move the atoms."""
+
+_LEFT, _TOP, _BOTTOM, _RIGHT = 58, 8, 5, 8
+"""Margins of the plot in pixels."""
+_LEAST = 1.0 * kilocalorie_per_mole
+"""Smallest range of energies that is shown, in hartree."""
+_SPAN = 60.0
+"""Time in seconds that is shown: high energies of long ago would make all else flat."""
+_NEAR = 12
+"""Distance in pixels up to which a point is the one that is pointed at."""
 
 
 class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
@@ -66,98 +75,76 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self._patience = QtCore.QTimer(self, singleShot=True, interval=_PATIENCE)
         self._patience.timeout.connect(lambda: self.show_status(self._status))
         self.menu = QtWidgets.QMenu(self)
-        self.button = QtWidgets.QToolButton()
-        self.button.setText("Live")
-        self.button.setCheckable(True)
-        self.button.setPopupMode(QtWidgets.QToolButton.MenuButtonPopup)
-        self.button.setMenu(self.menu)
-        self.button.setToolTip(
-            "Have the electrons follow the atoms when these are moved; the arrow lists all molecules"
+        self.button = QtWidgets.QToolButton(
+            text="Live",
+            checkable=True,
+            popupMode=QtWidgets.QToolButton.MenuButtonPopup,
+            toolTip="Recompute the orbitals while you move the atoms; the arrow lists all molecules",
         )
+        self.button.setMenu(self.menu)
         self.button.clicked.connect(lambda on: self._begin("") if on else self.ended.emit())
-        self.text = QtWidgets.QLabel()
+        self.text = shortened_label()
         self.text.setTextFormat(Qt.RichText)
         self.text.setWordWrap(True)
         self.text.setAlignment(Qt.AlignLeft | Qt.AlignTop)
-        self.text.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
         self.text.setFixedHeight(2 * self.fontMetrics().height() + 2)
-        self.settings = self._made_settings(level if isinstance(level, dict) else {})
-        self.moving = self._made_moving()
-        self.scanning = self._made_scanning()
+        self.settings = self._make_settings(level if isinstance(level, dict) else {})
+        self.moving = self._make_moving()
+        self.scanning = self._make_scanning()
         self.plot = EnergyPlot()
         self.controls = QtWidgets.QStackedWidget()  # as wide as either: the window does not grow when they change
         self.controls.setSizePolicy(QtWidgets.QSizePolicy.Preferred, QtWidgets.QSizePolicy.Fixed)
         for widget in (self.settings, self.moving):
             self.controls.addWidget(widget)
-        first = row(self.button, self.controls)
-        first.setStretch(1, 1)
         rows = QtWidgets.QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(4)
-        rows.addLayout(first)
+        rows.addLayout(row(self.button, self.controls, stretch=1))
         rows.addWidget(self.scanning)
         rows.addWidget(self.text)
         rows.addWidget(self.plot)
         self._fit()
 
-    def _made_settings(self, level: dict[str, Any]) -> Any:
+    def _make_settings(self, level: dict[str, Any]) -> Any:
         self.method_box = _words(_METHODS, level.get("method"), "Functional, or hf")
         self.basis_box = _words(_BASES, level.get("basis"), "Basis set")
-        self.charge_box = QtWidgets.QSpinBox()
-        self.charge_box.setRange(-20, 20)
-        self.charge_box.setToolTip("Charge of the molecule")
-        self.unpaired_box = QtWidgets.QSpinBox()
-        self.unpaired_box.setRange(0, 20)
-        self.unpaired_box.setToolTip("Unpaired electrons")
+        self.charge_box = QtWidgets.QSpinBox(minimum=-20, maximum=20, toolTip="Charge of the molecule")
+        self.unpaired_box = QtWidgets.QSpinBox(maximum=20, toolTip="Number of unpaired electrons")
         for box in (self.charge_box, self.unpaired_box):
             box.valueChanged.connect(self._set_electrons)
         self._words = self.method_box.currentText(), self.basis_box.currentText()
-        settings = QtWidgets.QWidget()
         charge, unpaired = QtWidgets.QLabel("charge"), QtWidgets.QLabel("unpaired")
-        boxes = row(self.method_box, self.basis_box, charge, self.charge_box, unpaired, self.unpaired_box)
-        boxes.setContentsMargins(0, 0, 0, 0)
-        boxes.setStretch(0, 1)
-        boxes.setStretch(1, 1)
-        settings.setLayout(boxes)
+        boxes = (self.method_box, self.basis_box, charge, self.charge_box, unpaired, self.unpaired_box)
+        settings = row_widget(*boxes, stretch=0)
+        settings.layout().setStretch(1, 1)
         return settings
 
-    def _made_moving(self) -> Any:
-        self.relax_box = QtWidgets.QCheckBox("Relax")
-        self.relax_box.setToolTip("Forces pull the atoms along; those that you drag are held")
+    def _make_moving(self) -> Any:
+        self.relax_box = QtWidgets.QCheckBox("Relax", toolTip="Forces move the atoms; those that you drag stay held")
         self.relax_box.clicked.connect(lambda: self._relax())
-        self.hardness_slider = QtWidgets.QSlider(Qt.Horizontal)
-        self.hardness_slider.setRange(0, _HARDNESS)
-        self.hardness_slider.setMinimumWidth(50)
-        self.hardness_slider.setToolTip("How hard")
-        self.hardness_slider.valueChanged.connect(lambda: self._relax())
-        self.undo_button = QtWidgets.QPushButton("Undo")
-        self.undo_button.setToolTip("Back to where the atoms rested before")
-        self.path_button = QtWidgets.QPushButton("Save path…")
-        self.path_button.setToolTip("Write the geometries and their orbitals as a trajectory")
-        self.scan_button = QtWidgets.QPushButton("Scan")
-        self.scan_button.setCheckable(True)
-        self.scan_button.setToolTip(
-            "Have a distance, an angle or a dihedral computed ahead: click on two, three or four atoms before, in "
-            "editing mode"
+        self.hardness_slider = QtWidgets.QSlider(
+            Qt.Horizontal, maximum=_HARDNESS, minimumWidth=50, toolTip="How strongly the forces move the atoms"
         )
-        moving = QtWidgets.QWidget()
-        boxes = row(self.relax_box, self.hardness_slider, self.undo_button, self.path_button, self.scan_button)
-        boxes.setContentsMargins(0, 0, 0, 0)
-        boxes.setStretch(1, 1)
-        moving.setLayout(boxes)
-        return moving
+        self.hardness_slider.valueChanged.connect(lambda: self._relax())
+        self.undo_button = QtWidgets.QPushButton("Undo", toolTip="Put the atoms back where they rested before")
+        self.path_button = QtWidgets.QPushButton(
+            "Save path…", toolTip="Write the geometries and their orbitals as a trajectory"
+        )
+        self.scan_button = QtWidgets.QPushButton(
+            "Scan",
+            checkable=True,
+            toolTip="Compute a scan of a distance, an angle or a dihedral; first pick two, three or four atoms in "
+            "editing mode",
+        )
+        buttons = (self.undo_button, self.path_button, self.scan_button)
+        return row_widget(self.relax_box, self.hardness_slider, *buttons, stretch=1)
 
-    def _made_scanning(self) -> Any:
+    def _make_scanning(self) -> Any:
         self.scan_text = QtWidgets.QLabel()
         self.scan_slider = FrameSlider()
-        self.scan_slider.setToolTip("Value of the scan. Strip: blue where it has been computed, red where that failed")
+        self.scan_slider.setToolTip("Value of the scan. Strip: blue where it is computed, red where that failed")
         self.scan_slider.valueChanged.connect(self.scanned)
-        scanning = QtWidgets.QWidget()
-        boxes = row(self.scan_text, self.scan_slider)
-        boxes.setContentsMargins(0, 0, 0, 0)
-        boxes.setStretch(1, 1)
-        scanning.setLayout(boxes)
-        return scanning
+        return row_widget(self.scan_text, self.scan_slider, stretch=1)
 
     # ---- what it is told
 
@@ -175,9 +162,8 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         """Stand at the charge and the unpaired electrons of another molecule that is listed; None for one without."""
         charge, unpaired = electrons or (0, 0)
         for box, value in ((self.charge_box, charge), (self.unpaired_box, unpaired)):
-            box.blockSignals(True)
-            box.setValue(value)
-            box.blockSignals(False)
+            with QtCore.QSignalBlocker(box):
+                box.setValue(value)
         self._has_set_electrons = False
         words = self.method_box.currentText(), self.basis_box.currentText()
         if _AS_IN_FILE not in words:
@@ -210,13 +196,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             self.text.setToolTip(f"{status.molecule}, {status.calculation}\n{status.text}")
             if before is None or before.energies != status.energies:
                 self.plot.show_energies(status.energies)
-            for widget in (self.relax_box, self.hardness_slider):
-                widget.blockSignals(True)
             self.relax_box.setChecked(status.relaxes)
             if not self.hardness_slider.isSliderDown():
-                self.hardness_slider.setValue(round(_HARDNESS * status.hardness))
-            for widget in (self.relax_box, self.hardness_slider):
-                widget.blockSignals(False)
+                with QtCore.QSignalBlocker(self.hardness_slider):
+                    self.hardness_slider.setValue(round(_HARDNESS * status.hardness))
             self.undo_button.setEnabled(status.can_undo)
             self.path_button.setEnabled(bool(status.energies))
             if status.scan is not None:
@@ -265,11 +248,111 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
 
 def _words(words: Sequence[str], first: Any, tip: str) -> Any:
     """A box of words, which takes others too."""
-    box = QtWidgets.QComboBox()
+    box = narrow_box(tip)
     box.setEditable(True)
+    box.setMinimumContentsLength(6)
     box.addItems(words)
     box.setCurrentText(first if isinstance(first, str) and first else words[0])
-    box.setToolTip(tip)
-    box.setMinimumContentsLength(6)
-    box.setSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
     return box
+
+
+class EnergyPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
+    """Energies of the last minute, in kcal/mol above the lowest; one that is pointed at is told."""
+
+    def __init__(self, parent: Any = None) -> None:
+        super().__init__(parent)
+        self._energies = np.empty((0, 2))
+        self._pointed: int | None = None
+        self.setFixedHeight(4 * self.fontMetrics().height())
+        self.setMouseTracking(True)
+        self.setAttribute(Qt.WA_OpaquePaintEvent)  # nothing is seen of it that it does not paint: it does not flicker
+
+    def show_energies(self, energies: Sequence[tuple[float, float]]) -> None:
+        """Plot others: seconds, and energies in hartree."""
+        listed = np.array(energies, np.float64).reshape(-1, 2)
+        self._energies = listed[listed[:, 0] >= listed[-1, 0] - _SPAN] if len(listed) else listed
+        self._pointed = None
+        self.update()
+
+    # ---- energies and pixels
+
+    def _points(self) -> Any:
+        """Where the energies are, shape (n, 2), in pixels."""
+        times, energies = self._energies.T
+        span = max(float(times[-1] - times[0]), 1.0)
+        height = self.height() - _TOP - _BOTTOM
+        x = _LEFT + (self.width() - _LEFT - _RIGHT) * (times - times[0]) / span
+        y = _TOP + height * (1 - (energies - energies.min()) / self._range())
+        return np.stack([x, y], axis=1)
+
+    def _range(self) -> float:
+        return max(float(np.ptp(self._energies[:, 1])), _LEAST)
+
+    # ---- how it looks
+
+    def paintEvent(self, event: Any) -> None:
+        painter = QtGui.QPainter(self)
+        painter.fillRect(self.rect(), self.palette().base())
+        painter.setRenderHint(QtGui.QPainter.Antialiasing)
+        small = painter.font()
+        small.setPointSizeF(max(7.0, small.pointSizeF() * 0.85))
+        painter.setFont(small)
+        if len(self._energies):
+            self._paint_axis(painter)
+            self._paint_line(painter)
+        painter.end()
+
+    def _paint_axis(self, painter: Any) -> None:
+        bottom, right = self.height() - _BOTTOM, self.width() - _RIGHT
+        painter.setPen(faded(self.palette()))
+        painter.drawLine(_LEFT - 4, _TOP, _LEFT - 4, bottom)
+        painter.setPen(QtGui.QPen(faded(self.palette()), 1, Qt.DotLine))
+        painter.drawLine(_LEFT - 4, bottom, right, bottom)
+        painter.setPen(faded(self.palette()))
+        line = painter.fontMetrics().height()
+        top = self._range() / kilocalorie_per_mole
+        for y, text in ((_TOP - 3, f"{top:.3g}"), ((self.height() - line) // 2, "kcal/mol"), (bottom - line + 3, "0")):
+            painter.drawText(QtCore.QRect(0, int(y), _LEFT - 8, line), int(Qt.AlignRight | Qt.TextDontClip), text)
+
+    def _paint_line(self, painter: Any) -> None:
+        points = self._points()
+        line = QtGui.QPolygonF([QtCore.QPointF(x, y) for x, y in points.tolist()])
+        painter.setPen(QtGui.QPen(mark_colour("HOMO", self.palette()), 1.4))
+        painter.drawPolyline(line)
+        for at, colour in ((len(points) - 1, "HOMO"), (self._pointed, "LUMO")):
+            if at is not None:
+                painter.setPen(Qt.NoPen)
+                painter.setBrush(mark_colour(colour, self.palette()))
+                painter.drawEllipse(line[at], 3, 3)
+
+    # ---- what the user does
+
+    def mouseMoveEvent(self, event: Any) -> None:
+        pointed = self._nearest(event.pos())
+        if pointed != self._pointed:
+            self._pointed = pointed
+            self.update()
+
+    def leaveEvent(self, event: Any) -> None:
+        self._pointed = None
+        self.update()
+
+    def event(self, event: Any) -> bool:
+        if event.type() == QtCore.QEvent.ToolTip:
+            QtWidgets.QToolTip.showText(event.globalPos(), self._describe(self._nearest(event.pos())), self)
+            return True
+        return super().event(event)
+
+    def _nearest(self, point: Any) -> int | None:
+        if not len(self._energies):
+            return None
+        distances = np.abs(self._points()[:, 0] - point.x())
+        nearest = int(distances.argmin())
+        return nearest if distances[nearest] < _NEAR else None
+
+    def _describe(self, at: int | None) -> str:
+        if at is None:
+            return "Energy of the live molecule in the last minute, above the lowest"
+        seconds, energy = self._energies[at]
+        above = (energy - self._energies[:, 1].min()) / kilocalorie_per_mole
+        return f"{above:.2f} kcal/mol above the lowest, {energy:.7f} hartree, after {seconds:.1f} s"

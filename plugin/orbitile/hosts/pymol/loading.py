@@ -23,6 +23,10 @@ from ...files.plain import beginning
 _MACROMODEL = re.compile(r"\s*\d+.*\n\s*\d+(\s+\d+){12}(\s+-?\d+\.\d+){3}")
 """How MacroModel's files begin: the number of atoms; type, six neighbours with orders of bonds, and place of the first.
 Programs of quantum chemistry give their logs the same endings, .out and .dat."""
+_CUBES = ("cube", "cub")
+_VOLUMES = (*_CUBES, "npz")
+"""Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
+_ARCHIVES = (".zip", ".tar", ".tgz")
 
 
 def add_formats(orb_load: Callable[..., Any], show_volume: Callable[..., Any]) -> None:
@@ -65,14 +69,6 @@ def _is_ours(filename: str) -> bool:
     return format in _VOLUMES or (format in _formats() and not (format == "mmod" and _is_macromodel(Path(filename))))
 
 
-_CUBES = ("cube", "cub")
-_VOLUMES = (*_CUBES, "npz")
-"""Volumes of quantum chemistry; PyMOL asks how to load those of crystallography."""
-
-
-_ARCHIVES = (".zip", ".tar", ".tgz")
-
-
 def _names() -> set[str]:
     """Names that files of wavefunctions have as a whole."""
     return {pattern for pattern in readers.patterns("wavefunction", "trajectory") if "*" not in pattern}
@@ -90,8 +86,8 @@ def _opener(orb_load: Callable[..., Any]) -> Callable[..., Any]:
     def load(filename: str, object: str, state: int, quiet: int, zoom: int, _self: Any) -> Any:
         if state > 1:
             raise CmdException(
-                f"state: {PurePath(filename).name} becomes an object of its own, got state {state}; the frames of "
-                "one object come by orb_load scan/*.molden"
+                f"state: expected 1, since {PurePath(filename).name} becomes an object of its own, got {state}; to "
+                "load several files as the frames of one object: orb_load scan/*.molden"
             )
         given = "" if object == importing.filename_to_format(filename)[0] else object
         view = {-1: "", 0: "nothing"}.get(zoom, "zoom")

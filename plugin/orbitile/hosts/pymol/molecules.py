@@ -23,15 +23,15 @@ shows beside that of the object, behind it the key of its source, a dot, and a m
 with an object when it is renamed, and in a saved session; it has room for 255 characters."""
 
 _CARBON = "grey60"
-"""In place of another colour for each molecule, which those of orbitals would mix with."""
+"""Colour of carbon: PyMOL would give each molecule another one, and the colours of orbitals would mix with it."""
 
 _END_ON = 0.4
-"""Share of its length, or of its width, that is seen at most of a molecule that is turned."""
+"""Largest visible share of the length, or of the width, at which a molecule is turned into view."""
 _FLAT = 0.05
 """Thickness of a flat molecule, in units of its width."""
 
 _MARGIN = 2.5
-"""Angstrom around what is looked at, which most surfaces need around the atoms."""
+"""Margin in Angstrom around the atoms in view, which most surfaces need."""
 
 
 SAVED = ("orbitile_sources", "orbitile_aside")
@@ -44,7 +44,7 @@ class Molecules:
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Molecules:
                 cmd.set("state", geometry + 1)
                 cmd.set("state", geometry + 1, name)
             cmd.rebond(name, geometry + 1)
-        title = self._marked(atoms.source)
+        title = self._title_with_mark(atoms.source)
         for state in {1, geometry + 1}:
             cmd.set_title(name, state, title)
         self._seen = self._marks()
@@ -105,7 +105,7 @@ class Molecules:
 
     def adopt(self, name: str, source: str) -> None:
         """Remember where the wavefunctions of a molecule are that came from elsewhere."""
-        self.cmd.set_title(name, 1, self._marked(source))
+        self.cmd.set_title(name, 1, self._title_with_mark(source))
         self._seen = self._marks()
 
     def known(self) -> dict[str, str]:
@@ -265,7 +265,7 @@ class Molecules:
                     self.cmd.set_title(name, state, title.partition(_MARK)[0])
         return {name: mark for name, mark in marks.items() if own[mark] == name}
 
-    def _marked(self, source: str) -> str:
+    def _title_with_mark(self, source: str) -> str:
         """Title of an object from a source, which is noted; sources of objects that are gone are forgotten."""
         known = {mark.partition(".")[0] for mark in self._marks().values()}
         key = hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]

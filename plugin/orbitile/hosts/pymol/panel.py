@@ -1,126 +1,340 @@
-"""The window Plugin > Orbitile: widgets, and what they say to `orbitile.session.window.browser` and it to them."""
+"""The window Plugin > Orbitile: its widgets, and what they and `orbitile.session.window.browser` say to each other."""
 
 from __future__ import annotations
 
 import math
 import traceback
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...pictures.orbitals import Level, summary
-from ...pictures.words import unit_in_print
+from ...exporters import suffixes
+from ...fields import field_names
+from ...model.lattice import QUALITIES
+from ...pictures.look import STYLES
+from ...pictures.orbitals import EXPLANATION, Level, summary
+from ...pictures.words import device_names, of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
+from ...session import commands
+from ...session.declaration import Command
 from ...session.live.status import LiveStatus
-from ...session.seen import Listed
+from ...session.recipe import render_line
+from ...session.seen import Listed, visible
 from ...session.session import Session
 from ...session.window.browser import Browser
-from ...session.window.choices import TWO_COLOURS, choices_of
+from ...session.window.choices import TWO_COLOURS, Choices, choices_of
+from ...session.window.localising import LISTED_ORBITALS
 from ...session.window.view import Finding, Playback
+from ...surfaces.colour_maps import PAIRS
 from .analysis_window import AnalysisWindow
-from .dropping import Dropping
-from .file_filters import files_to_export, files_to_open
-from .help import add_help
-from .layout import STEPS, PanelLayout
-from .live_actions import connect_live
-from .menus import ask_export, fill_more_menu, fill_surface_menu
-from .placing import put_beside
-from .saving import SavePicture
-from .widgets import breakable, offer, take_keys
+from .colours import ColourScale, PairButton
+from .file_filters import SERIES, files_to_export, files_to_open, suffix_of, surfaces_to_export, volumes_to_export
+from .frame_bar import FrameBar
+from .help import (
+    ANALYSES,
+    COMMANDS,
+    FIELDS,
+    LIVE,
+    OPENING,
+    ORBITALS,
+    SHOWN,
+    TRAJECTORIES,
+    add_help,
+    explain,
+    help_button,
+    open_manual,
+)
+from .live_bar import LiveBar
+from .menus import AnalyseButton, FieldMenu
+from .orbitals import LevelDiagram, OrbitalTable
+from .placing import ToolWindow
+from .saving import SaveFilm, SavePicture, ask_target
+from .seen import pymol_lines
+from .shown_list import ShownList
+from .widgets import Dropping, breakable, narrow_box, offer, row, shortened_label, take_keys
 
 Qt = QtCore.Qt
 
+_STEPS = 1000
+"""Steps of the slider of the isovalue."""
 _WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
+_VIEWS = {"zoom": "Zoom to it", "orient": "Zoom, and look along its axes", "nothing": "Leave the view"}
+"""What can become of the view when a file is opened, by the words of `orb_load`."""
 _LOOK = 10
-"""Milliseconds between two looks at what is under way."""
+"""Interval in milliseconds at which the browser goes on with what is under way."""
 _FOLLOW = 500
-"""Milliseconds between two looks at what was changed at PyMOL's prompt."""
+"""Interval in milliseconds at which changes made at PyMOL's prompt are taken up."""
 
 
-class Panel(PanelLayout):
+class Panel(ToolWindow):
     """The window.
 
     Parameters
     ----------
     session
-        Of the PyMOL that it controls.
+        Session of the PyMOL that it controls.
     window
         Main window that it belongs to.
     """
 
     def __init__(self, session: Session, window: Any) -> None:
+        super().__init__("Orbitile", window)
+        self.setObjectName("orbitile")
         kept = session.host.settings()
-        super().__init__(window, choices_of(kept), kept.get("live"))
+        self._build(choices_of(kept), kept.get("live"))
         self.session = session
         self.browser = Browser(session, self)
         self.showing = self.browser.showing
         self._defects: set[str] = set()
         self._analysis_window: AnalysisWindow | None = None
         self._connect()
+        self._connect_live()
         self.placed.connect(self._remember)
         add_help(self)
         Dropping(self, lambda paths: self.open(*paths))
-        put_beside(self, window, self.showing.settings)
-        self._timer = QtCore.QTimer(self)
-        self._timer.timeout.connect(self._look)
+        self.put_beside(self.showing.settings)
+        self._timer = QtCore.QTimer(self, timeout=self._look)
         self._timer.start(_LOOK)
-        self._follow_timer = QtCore.QTimer(self)
-        self._follow_timer.timeout.connect(self.refresh)
+        self._follow_timer = QtCore.QTimer(self, timeout=self.refresh)
         self._follow_timer.start(_FOLLOW)
         QtWidgets.QApplication.instance().aboutToQuit.connect(self._leave)
         self.refresh()
         if not self.showing.molecule:
             self.say(_WELCOME)
 
+    # ---- how it looks
+
+    def _build(self, choices: Choices, live_level: Any) -> None:
+        """Make the widgets, which stand at some choices; `live_level` is what was kept of the `LiveBar`."""
+        inside = QtWidgets.QWidget(self)
+        outer = QtWidgets.QVBoxLayout(inside)
+        outer.setSpacing(6)
+        outer.setContentsMargins(8, 8, 8, 6)
+        self._add_molecules(outer)
+        self._add_orbitals(outer)
+        for energies in (self.table, self.diagram):
+            energies.set_unit(choices.unit)
+        self.frame_bar = FrameBar(choices.rate)
+        self.frame_bar.hide()
+        self.live_bar = LiveBar(live_level)
+        for bar in (self.frame_bar, self.live_bar):
+            outer.addWidget(bar)
+        self._add_fields(outer)
+        form = QtWidgets.QGridLayout()
+        form.setHorizontalSpacing(8)
+        form.setVerticalSpacing(5)
+        form.setColumnStretch(1, 1)
+        outer.addLayout(form)
+        self._add_isovalue(form)
+        self._add_look(form, choices)
+        self._add_computing(form, choices)
+        self._add_status(outer)
+        self.setWidget(inside)
+        for widget, heading in (
+            (self.open_button, OPENING),
+            (self.splitter, ORBITALS),
+            (self.field_menu, FIELDS),
+            (self.field_edit, FIELDS),
+            (self.shown_list, SHOWN),
+            (self.analyse_button, ANALYSES),
+            (self.frame_bar, TRAJECTORIES),
+            (self.live_bar, LIVE),
+        ):
+            explain(widget, heading)
+
+    def _add_molecules(self, outer: Any) -> None:
+        self.opening_menu = QtWidgets.QMenu(self)
+        self.open_button = QtWidgets.QToolButton(
+            text="Open…",
+            popupMode=QtWidgets.QToolButton.MenuButtonPopup,
+            toolTip="Open the output of a quantum-chemistry program; the arrow lists recent files",
+        )
+        self.open_button.setMenu(self.opening_menu)
+        self.molecule_box = narrow_box("Molecule whose orbitals are listed")
+        self.more_menu = QtWidgets.QMenu(self)
+        self.more_button = QtWidgets.QToolButton(
+            text="More",
+            popupMode=QtWidgets.QToolButton.InstantPopup,
+            toolTip="Save a picture or a film, copy commands, help",
+        )
+        self.more_button.setMenu(self.more_menu)
+        self.analyse_button = AnalyseButton()
+        buttons = (self.analyse_button, self.more_button, help_button(self))
+        outer.addLayout(row(self.open_button, self.molecule_box, *buttons, stretch=1))
+        self.summary, self.notes = shortened_label(), shortened_label()
+        self.notes.hide()
+        outer.addWidget(self.summary)
+        outer.addWidget(self.notes)
+
+    def _add_orbitals(self, outer: Any) -> None:
+        self.filter_edit = QtWidgets.QLineEdit(
+            placeholderText="Filter: homo-3..lumo+3, 7-9, occ, a1g, -20..-5",
+            toolTip=EXPLANATION,
+            clearButtonEnabled=True,
+        )
+        self.table = OrbitalTable()
+        self.diagram = LevelDiagram()
+        left = QtWidgets.QWidget()
+        column = QtWidgets.QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.orbitals_box = QtWidgets.QComboBox(
+            toolTip="Orbitals as the file has them, or localised: bonds, lone pairs and cores",
+            sizeAdjustPolicy=QtWidgets.QComboBox.AdjustToMinimumContentsLengthWithIcon,
+            minimumContentsLength=8,
+        )
+        for scheme, title in LISTED_ORBITALS.items():
+            self.orbitals_box.addItem(title, scheme)
+        column.addLayout(row(self.orbitals_box, self.filter_edit, spacing=4, stretch=1))
+        column.addWidget(self.table)
+        self.splitter = QtWidgets.QSplitter(Qt.Horizontal)
+        self.splitter.addWidget(left)
+        self.splitter.addWidget(self.diagram)
+        self.splitter.setStretchFactor(1, 1)
+        self.splitter.setChildrenCollapsible(False)
+        outer.addWidget(self.splitter, 1)
+
+    def _add_fields(self, outer: Any) -> None:
+        self.field_menu = FieldMenu()
+        self.field_edit = QtWidgets.QLineEdit(
+            placeholderText="or its name: homo, lumo+1, mo:17, density …", toolTip="Name of a field; Return shows it"
+        )
+        names = [name for name, _ in field_names()]
+        self.field_edit.setCompleter(QtWidgets.QCompleter(names, self, caseSensitivity=Qt.CaseInsensitive))
+        self.show_button = QtWidgets.QPushButton("Show")
+        outer.addLayout(row(self.field_menu, self.field_edit, self.show_button))
+        self.shown_list = ShownList()
+        outer.addWidget(self.shown_list)
+
+    def _add_isovalue(self, form: Any) -> None:
+        self.iso_slider = QtWidgets.QSlider(
+            Qt.Horizontal, maximum=_STEPS, minimumWidth=60, toolTip="Isovalue, on a logarithmic scale"
+        )
+        self.iso_edit = QtWidgets.QLineEdit(toolTip="Isovalue in atomic units")
+        self.iso_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("0.000000") + 18)
+        self.iso_unit = QtWidgets.QLabel()
+        self.auto_box = QtWidgets.QCheckBox(
+            share_in_words(),
+            checked=True,
+            toolTip=f"Choose for each orbital the isovalue whose surface encloses {share_in_words()} of its density",
+        )
+        form.addWidget(QtWidgets.QLabel("Isovalue"), 0, 0)
+        form.addLayout(row(self.iso_slider, self.iso_edit, self.iso_unit, self.auto_box), 0, 1)
+
+    def _add_look(self, form: Any, choices: Choices) -> None:
+        self.pair_button = PairButton(PAIRS)
+        self.pair_button.show_pair(choices.look.colours)
+        self.second_box = QtWidgets.QComboBox(
+            toolTip="Colour the surface by a second field, for example esp on density at 0.001"
+        )
+        self.second_box.addItems([TWO_COLOURS, *plain_fields()])
+        self.colour_scale = ColourScale()
+        form.addWidget(QtWidgets.QLabel("Colours"), 1, 0)
+        form.addLayout(row(self.pair_button, QtWidgets.QLabel("or by"), self.second_box, None), 1, 1)
+        form.addWidget(self.colour_scale, 2, 1)
+        self.style_box = QtWidgets.QComboBox(
+            toolTip="Triangles lit from outside or from both sides; their edges; their corners"
+        )
+        self.style_box.addItems(STYLES)
+        self.style_box.setCurrentText(choices.look.style)
+        self.transparency_slider = QtWidgets.QSlider(
+            Qt.Horizontal,
+            maximum=100,
+            value=round(100 * choices.look.transparency),
+            minimumWidth=60,
+            toolTip="Transparency of the surface",
+        )
+        form.addWidget(QtWidgets.QLabel("Drawn as"), 3, 0)
+        form.addLayout(row(self.style_box, QtWidgets.QLabel("transparent"), self.transparency_slider), 3, 1)
+
+    def _add_computing(self, form: Any, choices: Choices) -> None:
+        self.quality_box = QtWidgets.QComboBox(toolTip=f"Spacing of the lattice: {quality_spacings()} Å")
+        self.quality_box.addItems(list(QUALITIES))
+        self.quality_box.setCurrentText(choices.quality)
+        self.device_box = QtWidgets.QComboBox(toolTip="Device that computes")
+        self.device_box.addItems(device_names())
+        self.picture_button = QtWidgets.QPushButton("Picture…", toolTip="Save the view as a picture")
+        self.export_button = QtWidgets.QPushButton(
+            "Export…", toolTip=f"Write the volume ({suffixes('volume')}) or the surface ({suffixes('mesh')})"
+        )
+        boxes = (self.quality_box, QtWidgets.QLabel("on"), self.device_box)
+        form.addWidget(QtWidgets.QLabel("Quality"), 4, 0)
+        form.addLayout(row(*boxes, None, self.picture_button, self.export_button), 4, 1)
+
+    def _add_status(self, outer: Any) -> None:
+        policy = QtWidgets.QSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Minimum)
+        policy.setHeightForWidth(True)  # a long sentence takes of the table what it needs
+        self.status = QtWidgets.QLabel(
+            wordWrap=True,
+            textInteractionFlags=Qt.TextSelectableByMouse,
+            minimumHeight=self.fontMetrics().height() * 2 + 2,
+            sizePolicy=policy,
+            alignment=Qt.AlignLeft | Qt.AlignVCenter,
+        )
+        self.progress = QtWidgets.QProgressBar(maximum=100)
+        self.progress.setFixedWidth(90)
+        self.cancel_button = QtWidgets.QPushButton("Cancel")
+        for widget in (self.progress, self.cancel_button):
+            widget.hide()
+        outer.addLayout(row(self.status, self.progress, self.cancel_button, stretch=0))
+
     def _connect(self) -> None:
-        """What the user does to the widgets is done."""
-        browser = self.browser
+        """Have the browser do what the user does to the widgets."""
+        browser, showing = self.browser, self.showing
         self.open_button.clicked.connect(self._ask_file)
-        menu = self.opening_menu
-        menu.aboutToShow.connect(lambda: menu.fill(self.showing.settings["recent"], browser.molecules.opening_view()))
-        menu.file_chosen.connect(lambda path: self.open(path))
-        menu.view_chosen.connect(browser.molecules.choose_opening_view)
+        self.opening_menu.aboutToShow.connect(self._fill_opening_menu)
         self.molecule_box.activated.connect(lambda at: browser.molecules.choose(self.molecule_box.itemText(at)))
         self.filter_edit.textChanged.connect(self.table.set_filter)
         self.orbitals_box.activated.connect(lambda at: browser.localising.choose(self.orbitals_box.itemData(at)))
-        self.table.chosen.connect(self._selected)
+        self.table.chosen.connect(self._show_selected)
         self.table.unit_changed.connect(self.diagram.set_unit)
+        self.table.unit_changed.connect(showing.choose_unit)
         self.diagram.picked.connect(lambda level: self.select(level.spin, level.index))
-        self.table.unit_changed.connect(self.showing.choose_unit)
-        self.field_menu.field_chosen.connect(self.showing.ask_for_named)
+        self.field_menu.field_chosen.connect(showing.ask_for_named)
         self.field_menu.preset_chosen.connect(browser.show_preset)
-        shown = self.shown_list
-        shown.chosen.connect(browser.molecules.choose_surface)
-        shown.visibility_changed.connect(self.showing.set_visible)
-        shown.kept_changed.connect(self.showing.keep)
-        shown.deleted.connect(self.showing.delete)
-        shown.colours_asked.connect(self._ask_colours)
-        shown.menu_asked.connect(self._open_menu)
-        self.more_menu.aboutToShow.connect(lambda: fill_more_menu(self.more_menu, self))
+        self.shown_list.chosen.connect(browser.molecules.choose_surface)
+        self.shown_list.visibility_changed.connect(showing.set_visible)
+        self.shown_list.kept_changed.connect(showing.keep)
+        self.shown_list.deleted.connect(showing.delete)
+        self.shown_list.colours_asked.connect(self._ask_colours)
+        self.shown_list.menu_asked.connect(self._open_surface_menu)
+        self.more_menu.aboutToShow.connect(self._fill_more_menu)
         button = self.analyse_button
-        button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self.analysis_subject())))
-        button.chosen.connect(self.open_analysis)
-        self.colour_scale.range_changed.connect(self.showing.choose_range)
+        button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self._analysis_subject())))
+        button.chosen.connect(self._open_analysis)
+        self.colour_scale.range_changed.connect(showing.choose_range)
         self.frame_bar.played.connect(browser.playing.play)
         self.frame_bar.stepped.connect(browser.playing.step)
         self.frame_bar.moved.connect(browser.playing.go_to)
         self.frame_bar.rated.connect(browser.playing.choose_rate)
-        connect_live(self)
         self.field_edit.returnPressed.connect(self._show_typed)
         self.show_button.clicked.connect(self._show_typed)
-        self.iso_slider.valueChanged.connect(self._slid)
-        self.iso_edit.editingFinished.connect(lambda: self.showing.choose_isovalue(self.iso_edit.text()))
-        self.auto_box.clicked.connect(self.showing.choose_automatic)
-        self.quality_box.currentTextChanged.connect(self.showing.set_quality)
-        self.quality_box.activated.connect(lambda: self.showing.compute_anew())
-        self.device_box.activated.connect(lambda: self.showing.choose_device(self.device_box.currentText()))
-        self.pair_button.chosen.connect(lambda pair: self.showing.change_look(colours=pair))
-        self.second_box.activated.connect(lambda at: self.showing.choose_second(self.second_box.itemText(at)))
-        self.transparency_slider.valueChanged.connect(lambda at: self.showing.change_look(transparency=at / 100))
-        self.style_box.activated.connect(lambda: self.showing.change_look(style=self.style_box.currentText()))
-        self.picture_button.clicked.connect(lambda: SavePicture.ask(self))
-        self.export_button.clicked.connect(lambda: ask_export(self, self.showing.current(), files_to_export()))
-        self.cancel_button.clicked.connect(lambda: self.cancel())
+        self.iso_slider.valueChanged.connect(self._slide)
+        self.iso_edit.editingFinished.connect(lambda: showing.choose_isovalue(self.iso_edit.text()))
+        self.auto_box.clicked.connect(showing.choose_automatic)
+        self.quality_box.currentTextChanged.connect(showing.set_quality)
+        self.quality_box.activated.connect(lambda: showing.compute_anew())
+        self.device_box.activated.connect(lambda: showing.choose_device(self.device_box.currentText()))
+        self.pair_button.chosen.connect(lambda pair: showing.change_look(colours=pair))
+        self.second_box.activated.connect(lambda at: showing.choose_second(self.second_box.itemText(at)))
+        self.transparency_slider.valueChanged.connect(lambda at: showing.change_look(transparency=at / 100))
+        self.style_box.activated.connect(lambda: showing.change_look(style=self.style_box.currentText()))
+        self.picture_button.clicked.connect(lambda: self.ask_and_save(SavePicture))
+        self.export_button.clicked.connect(lambda: self._ask_export(showing.current(), files_to_export()))
+        self.cancel_button.clicked.connect(lambda: browser.cancel())
+
+    def _connect_live(self) -> None:
+        bar, live, tell = self.live_bar, self.browser.live, self._tell_live
+        bar.menu.aboutToShow.connect(lambda: bar.offer(self.session.host.structures()))
+        bar.begun.connect(self._begin_live)
+        bar.ended.connect(lambda: tell(live.end()))
+        bar.relaxed.connect(lambda hardness: tell(live.relax(hardness)))
+        bar.undo_button.clicked.connect(lambda: tell(live.undo()))
+        bar.scan_button.clicked.connect(lambda: tell(live.scan()))
+        bar.scanned.connect(lambda index: tell(live.scan_to(index)))
+        bar.path_button.clicked.connect(self._ask_path)
 
     # ---- what the browser asks of its window
 
@@ -181,17 +395,12 @@ class Panel(PanelLayout):
 
     def show_choices(self) -> None:
         """Set isovalue, second field, device and rate to what they are."""
-        choices, shown, isovalue = (
-            self.showing.choices,
-            self.showing.shown(),
-            self.showing.isovalue,
-        )
+        choices, shown, isovalue = self.showing.choices, self.showing.shown(), self.showing.isovalue
         look = choices.look if shown is None else shown.look
         low, high = self.showing.isovalue_range
         at = math.log(max(isovalue, low) / low) / math.log(high / low) if high > low else 0.0
-        self.iso_slider.blockSignals(True)
-        self.iso_slider.setValue(round(STEPS * min(max(at, 0.0), 1.0)))
-        self.iso_slider.blockSignals(False)
+        with QtCore.QSignalBlocker(self.iso_slider):
+            self.iso_slider.setValue(round(_STEPS * min(max(at, 0.0), 1.0)))
         self.iso_edit.setText(f"{isovalue:.4g}" if shown is not None else "")
         self.iso_unit.setText("" if shown is None else unit_in_print(shown.unit))
         self.auto_box.setVisible(self.showing.acts_on_orbital())
@@ -199,9 +408,8 @@ class Panel(PanelLayout):
         self.pair_button.show_pair(look.colours)
         self.style_box.setCurrentText(look.style)
         if not self.transparency_slider.isSliderDown():
-            self.transparency_slider.blockSignals(True)
-            self.transparency_slider.setValue(round(100 * look.transparency))
-            self.transparency_slider.blockSignals(False)
+            with QtCore.QSignalBlocker(self.transparency_slider):
+                self.transparency_slider.setValue(round(100 * look.transparency))
         second = ("" if shown is None else shown.request.color_by) or TWO_COLOURS
         if self.second_box.findText(second) < 0:
             self.second_box.addItem(second)
@@ -276,41 +484,17 @@ class Panel(PanelLayout):
         """Read files, in threads, and show their molecules when that is done."""
         self.browser.molecules.open(*paths)
 
-    def take_up(self, molecule: str) -> None:
-        """Show a molecule that was loaded by PyMOL's own ways."""
-        self.browser.molecules.take_up(molecule)
-
     def analysis_window(self) -> AnalysisWindow:
         """The window of analyses, which is made when it is first wanted."""
         if self._analysis_window is None:
-            self._analysis_window = AnalysisWindow(self.browser.analysing, self)
+            self._analysis_window = AnalysisWindow(self.browser.analysing, self, self.splitter)
         return self._analysis_window
-
-    def analysis_subject(self) -> str:
-        """Molecule that analyses are offered for: the chosen one, else any object with atoms."""
-        return self.showing.molecule or next(iter(self.session.host.structures()), "")
-
-    def open_analysis(self, name: str) -> None:
-        """Open the window of analyses at one of them; it begins at once where nothing has to be asked."""
-        self.analysis_window().open(name, self.analysis_subject())
-
-    def export(self, path: str | Path) -> None:
-        """Write what is shown; the suffix of the file decides how."""
-        self.browser.writing.export(path)
-
-    def cancel(self) -> bool:
-        """Withdraw what is under way; says whether there was anything."""
-        return self.browser.cancel()
-
-    def at_rest(self) -> bool:
-        """Whether everything that was asked for is shown."""
-        return self.browser.at_rest()
 
     def select(self, spin: str, index: int) -> None:
         """Select an orbital in the table, which shows it."""
         level = self.table.choose(spin, index)
         if level is not None:
-            self._selected(level)
+            self._show_selected(level)
 
     def refresh(self) -> None:
         """Follow what was changed at PyMOL's prompt."""
@@ -323,6 +507,28 @@ class Panel(PanelLayout):
         if self.device_box.currentText() != self.session.computing.device:
             self.device_box.setCurrentText(self.session.computing.device)
 
+    def run(self, command: Command, arguments: Sequence[Any]) -> None:
+        """Run a command; the status line says what came of it, or PyMOL where the window was closed meanwhile."""
+        try:
+            text, failed = command.run(self.session, arguments).text, False
+        except Exception as error:
+            text, failed = of_error(error), True
+        self.say(text, error=failed)
+        if text and not self.isVisible():
+            self.session.host.say(text)
+
+    def ask_and_save(self, kind: type[SavePicture | SaveFilm]) -> None:
+        """Ask how a picture or a film is to be, then where it goes, and save it."""
+        dialog = kind(self.session, self)
+        if dialog.exec_() == QtWidgets.QDialog.Accepted:
+            start = f"{self.showing.current() or self.showing.molecule or 'orbitile'}.{suffix_of(dialog.pattern)}"
+            path = ask_target(self, dialog.title, start, dialog.pattern)
+            if path is not None:
+                self.say(f"Drawing {path.name} …")
+                self.run(*dialog.call(path))
+        dialog.deleteLater()
+        take_keys(self)
+
     # ---- what the user does
 
     def _look(self) -> None:
@@ -332,12 +538,12 @@ class Panel(PanelLayout):
         try:
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
-            self.say(f"defect of Orbitile: {type(error).__name__}: {error}", error=True)
+            self.say(f"internal error (please report): {type(error).__name__}: {error}", error=True)
             if repr(error) not in self._defects:
                 self._defects.add(repr(error))
                 traceback.print_exc()
 
-    def _selected(self, level: Level) -> None:
+    def _show_selected(self, level: Level) -> None:
         self.diagram.choose(level.spin, level.index)
         self.field_edit.setModified(False)
         self.showing.ask_for(level)
@@ -347,21 +553,18 @@ class Panel(PanelLayout):
         self.field_edit.setModified(False)
         self.showing.ask_for_named(self.field_edit.text().strip())  # as typed: it may name a file
 
-    def _slid(self, at: int) -> None:
+    def _slide(self, at: int) -> None:
         low, high = self.showing.isovalue_range
-        isovalue = min(max(float(f"{low * (high / low) ** (at / STEPS):.3g}"), low), high)
+        isovalue = min(max(float(f"{low * (high / low) ** (at / _STEPS):.3g}"), low), high)
         self.iso_edit.setText(f"{isovalue:.4g}")
         self.showing.slide_to(isovalue)
         self.auto_box.setChecked(self.showing.choices.automatic)
 
     def _ask_file(self) -> None:
         recent = self.showing.settings["recent"]
-        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(
-            self,
-            "Open the output of quantum-chemistry programs",
-            str(Path(recent[0]).parent) if recent else "",
-            files_to_open(),
-        )
+        folder = str(Path(recent[0]).parent) if recent else ""
+        title = "Open the output of quantum-chemistry programs"
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(self, title, folder, files_to_open())
         self.open(*paths)
         take_keys(self)
 
@@ -373,17 +576,122 @@ class Panel(PanelLayout):
         else:
             self.pair_button.menu().popup(QtGui.QCursor.pos())
 
-    def _open_menu(self, name: str, where: Any) -> None:
-        menu = QtWidgets.QMenu(self)
-        fill_surface_menu(menu, self, name)
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(where)
+    def _ask_export(self, name: str, pattern: str) -> None:
+        """Ask where a surface or its volume is to be written, and write it; the suffix of the file decides how."""
+        path = ask_target(self, "Save", name, pattern)
+        take_keys(self)
+        if path is not None:
+            self.run(commands.orb_export, [str(path), name])
+
+    def _analysis_subject(self) -> str:
+        """Molecule that analyses are offered for: the chosen one, else any object with atoms."""
+        return self.showing.molecule or next(iter(self.session.host.structures()), "")
+
+    def _open_analysis(self, name: str) -> None:
+        """Open the window of analyses at one of them; it begins at once where nothing has to be asked."""
+        self.analysis_window().open(name, self._analysis_subject())
 
     def _enable(self) -> None:
         for widget in (self.table, self.show_button, self.diagram):
             widget.setEnabled(self.showing.wavefunction is not None)
         for widget in (self.iso_slider, self.iso_edit, self.second_box, self.export_button):
             widget.setEnabled(bool(self.showing.current()))
+
+    # ---- menus
+
+    def _fill_opening_menu(self) -> None:
+        """Offer recent files, and what becomes of the view when one is opened."""
+        menu, molecules, recent = self.opening_menu, self.browser.molecules, self.showing.settings["recent"]
+        menu.clear()
+        for path in recent:
+            menu.addAction(path, partial(self.open, path))
+        if not recent:
+            menu.addAction("No recent files").setEnabled(False)
+        menu.addSection("When a file is opened")
+        for name, text in _VIEWS.items():
+            action = menu.addAction(text, partial(molecules.choose_opening_view, name))
+            action.setCheckable(True)
+            action.setChecked(name == molecules.opening_view())
+
+    def _open_surface_menu(self, name: str, where: Any) -> None:
+        """Offer what can be done with a surface."""
+        menu, showing, shown = QtWidgets.QMenu(self), self.showing, self.session.shelf[name]
+        is_visible = name in visible(self.session)
+        menu.addAction("Hide" if is_visible else "Show", lambda: showing.set_visible(name, not is_visible))
+        kept = menu.addAction("Keep", lambda: showing.keep(name, not shown.kept))
+        kept.setCheckable(True)
+        kept.setChecked(shown.kept)
+        styles = menu.addMenu("Style")
+        for style in STYLES:
+            action = styles.addAction(style.capitalize(), partial(self._restyle, name, style))
+            action.setCheckable(True)
+            action.setChecked(style == shown.look.style)
+        menu.addAction("Colours…", partial(self._ask_colours, name))
+        menu.addSeparator()
+        menu.addAction("Save volume…", partial(self._ask_export, name, volumes_to_export()))
+        menu.addAction("Save surface…", partial(self._ask_export, name, surfaces_to_export()))
+        menu.addAction("Save picture…", partial(self.ask_and_save, SavePicture))
+        menu.addSeparator()
+        self._add_copying(menu, [name])
+        menu.addSeparator()
+        menu.addAction("Delete", lambda: showing.delete(name))
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(where)
+
+    def _restyle(self, name: str, style: str) -> None:
+        self.browser.molecules.choose_surface(name)
+        self.showing.change_look(style=style)
+
+    def _fill_more_menu(self) -> None:
+        """Offer what can be done with all that is shown."""
+        menu = self.more_menu
+        menu.clear()
+        menu.addAction("Save picture…", partial(self.ask_and_save, SavePicture))
+        menu.addAction("Save film…", partial(self.ask_and_save, SaveFilm))
+        menu.addSeparator()
+        self._add_copying(menu, visible(self.session))
+        menu.addSeparator()
+        menu.addAction("Manual\tF1", lambda: open_manual(self))  # the key is that of the window
+        menu.addAction("List of commands", lambda: open_manual(self, COMMANDS))
+
+    def _add_copying(self, menu: Any, names: Sequence[str]) -> None:
+        cmd = self.session.host.cmd  # type: ignore[attr-defined]  # it is a PyMOLViewer
+        for text, lines in (
+            ("Copy commands", lambda: "\n".join(pymol_lines(self.session, cmd, names))),
+            ("Copy orbitile render line", lambda: render_line(self.session, names)),
+        ):
+            menu.addAction(text, partial(self._copy, lines)).setEnabled(bool(names))
+
+    def _copy(self, lines: Any) -> None:
+        """Copy the text that a function gives."""
+        try:
+            text = lines()
+        except Exception as error:
+            self.say(of_error(error), error=True)
+            return
+        QtWidgets.QApplication.clipboard().setText(text)
+        first, *others = text.splitlines()
+        self.say(f"Copied: {first}" + (f", and {len(others)} more lines" if others else ""), detail=text)
+
+    # ---- a live molecule
+
+    def _begin_live(self, name: str, *level: Any) -> None:
+        name = name or self.showing.molecule or next(reversed(self.session.host.structures()), "")
+        if name:
+            self._tell_live(self.browser.live.start(name, *level))
+        else:
+            self.live_bar.refuse("PyMOL has no molecule: load one, or build one (Build > Fragment)")
+
+    def _tell_live(self, problem: str) -> None:
+        if problem:
+            self.live_bar.refuse(problem)
+
+    def _ask_path(self) -> None:
+        live = self.browser.live.status
+        path = None if live is None else ask_target(self, "Save path", f"{live.molecule}.h5", SERIES)
+        take_keys(self)
+        if path is not None:
+            self._tell_live(self.browser.live.save_path(path))
 
     # ---- where it is
 

@@ -1,22 +1,24 @@
-"""Where the window stands: beside PyMOL's own window, or where it was left."""
+"""The windows of Orbitile, and where they stand: beside PyMOL's own window, or where they were left."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pymol.Qt import QtCore, QtGui
+from pymol.Qt import QtCore, QtGui, QtWidgets
 
 _WIDTH, _HEIGHT = 540, 760
-"""Pixels that the window takes at first, where the screen has them."""
+"""Size of the window at first, in pixels, where the screen has room for it."""
 _LEAST = 450
-"""Pixels below which it cannot be made narrower."""
+"""Smallest width of the window, in pixels."""
 _LEAST_HEIGHT = 300
-"""The same of its height."""
+"""Smallest height of the window, in pixels."""
 _THIRD = 420
-"""Pixels below which a third window beside both cannot be made narrower."""
+"""Smallest width of a third window beside both, in pixels."""
 _GAP = 8
 _NARROWEST = 560
-"""Pixels to which PyMOL's window is made narrower, to have both side by side."""
+"""Smallest width in pixels to which PyMOL's window is narrowed, to have both side by side."""
+_PLACED = 1000
+"""Delay in milliseconds after which the place of a window that was moved is kept."""
 
 
 class Place(NamedTuple):
@@ -121,31 +123,6 @@ def places_with(host: Place, panel: Place, list_of: Place, screen: Place) -> tup
     return host, panel, list_of._replace(height=max(list_of.height, _LEAST_HEIGHT))
 
 
-def put_beside(panel: Any, window: Any, settings: dict[str, Any]) -> None:
-    """Put the window where it was left, at first beside PyMOL's; docked, it is given room.
-
-    Parameters
-    ----------
-    panel, window
-        Our window, and PyMOL's.
-    settings
-        What the panel has kept.
-    """
-    window.addDockWidget(QtCore.Qt.RightDockWidgetArea, panel)
-    sharing = _SharedWidth(panel, window)
-    panel.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, sharing.follow))
-    panel.setFloating(bool(settings.get("floating", True)))
-    if panel.isFloating() and (window.isMaximized() or window.isFullScreen()):
-        panel.setFloating(False)  # beside it there is no room
-    if not panel.isFloating():
-        sharing.follow()
-        return
-    screen = screen_of(window, settings)
-    moved, place = places_of(frame_of(window), screen, kept_place(settings, screen))
-    move(window, moved)
-    panel.setGeometry(*place)
-
-
 def frame_of(window: Any) -> Place:
     """Where a window is, with what the window manager draws around it."""
     return Place(*window.frameGeometry().getRect())
@@ -170,24 +147,80 @@ def move(window: Any, to: Place) -> None:
         window.resize(to.width - (before.width - window.width()), window.height())
 
 
-class _SharedWidth:
-    """PyMOL's window is wider by what ours takes of it when docked, as far as the screen goes; as before otherwise."""
+class ToolWindow(QtWidgets.QDockWidget):  # type: ignore[misc]  # Qt has no types here
+    """A window that can be docked, and tells where it was left.
 
-    def __init__(self, panel: Any, window: Any) -> None:
-        self._panel, self._window = panel, window
-        self._before: int | None = None
+    Parameters
+    ----------
+    title
+        Of the window.
+    window
+        Main window that it belongs to.
 
-    def follow(self) -> None:
-        """Ours was docked, or undocked."""
-        panel, window = self._panel, self._window
-        if window.isMaximized() or window.isFullScreen():
+    Attributes
+    ----------
+    placed : signal
+        It stands where it was moved to, or has another size. PyMOL ends without telling: what is to be kept is kept
+        when it changes.
+    """
+
+    placed = QtCore.Signal()
+
+    def __init__(self, title: str, window: Any) -> None:
+        super().__init__(title, window)
+        self._width_of_main: int | None = None
+        self._placed = QtCore.QTimer(self, singleShot=True, interval=_PLACED, timeout=self.placed)
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where it is, in plain types; see `placing`."""
+        return {"floating": self.isFloating(), "geometry": [self.x(), self.y(), self.width(), self.height()]}
+
+    def put_beside(self, settings: dict[str, Any]) -> None:
+        """Stand where it was left, at first beside PyMOL's window; docked, it is given room.
+
+        Parameters
+        ----------
+        settings
+            What was kept, `place` among it.
+        """
+        main = self.parentWidget()
+        main.addDockWidget(QtCore.Qt.RightDockWidgetArea, self)
+        self.topLevelChanged.connect(lambda floating: QtCore.QTimer.singleShot(0, self._share_width))
+        self.setFloating(bool(settings.get("floating", True)))
+        if self.isFloating() and (main.isMaximized() or main.isFullScreen()):
+            self.setFloating(False)  # beside it there is no room
+        if not self.isFloating():
+            self._share_width()
             return
-        if panel.isFloating():
-            if self._before is not None:
-                window.resize(self._before, window.height())
-            self._before = None
+        screen = screen_of(main, settings)
+        moved, place = places_of(frame_of(main), screen, kept_place(settings, screen))
+        move(main, moved)
+        self.setGeometry(*place)
+
+    def _share_width(self) -> None:
+        """Widen PyMOL's window by what this one takes of it when docked, as far as the screen goes; undo it after."""
+        main = self.parentWidget()
+        if main.isMaximized() or main.isFullScreen():
             return
-        self._before = window.width()
-        room = window.screen().availableGeometry().right() - window.frameGeometry().right()
-        window.resize(window.width() + max(0, min(room, panel.width())), window.height())
-        window.resizeDocks([panel], [panel.minimumSizeHint().width()], QtCore.Qt.Horizontal)
+        if self.isFloating():
+            if self._width_of_main is not None:
+                main.resize(self._width_of_main, main.height())
+            self._width_of_main = None
+            return
+        self._width_of_main = main.width()
+        room = main.screen().availableGeometry().right() - main.frameGeometry().right()
+        main.resize(main.width() + max(0, min(room, self.width())), main.height())
+        main.resizeDocks([self], [self.minimumSizeHint().width()], QtCore.Qt.Horizontal)
+
+    def keyPressEvent(self, event: Any) -> None:
+        """Keys that nothing here uses go nowhere: PyMOL would take them as typed at its prompt."""
+        event.accept()
+
+    def moveEvent(self, event: Any) -> None:
+        super().moveEvent(event)
+        self._placed.start()
+
+    def resizeEvent(self, event: Any) -> None:
+        super().resizeEvent(event)
+        self._placed.start()

@@ -11,7 +11,7 @@ from .._requirements import COMPILER, absent
 
 _COMMANDS = ("orb_load", "orb_info", "orb_mo", "orb_field", "orb_help", "orb_panel")
 _OFFERED = "orbitile_offered"
-"""Preference of PyMOL in which it is kept that what is missing was offered; later on it is by the menu only."""
+"""Preference of PyMOL that says that installing was offered once; from then on the menu offers it."""
 _menu_added = False
 
 
@@ -91,7 +91,7 @@ def _open() -> None:
     if missing():
         from .completing import Completing
 
-        Completing(_open).show()
+        Completing(command(), _open).show()
         return
     from ...base.errors import OrbitileError
 

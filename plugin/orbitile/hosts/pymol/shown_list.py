@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,18 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...session.seen import Listed
 from ...surfaces.colour_maps import tick_labels
-from . import icons
-from .colour_pairs import SWATCH, fill_with_pair, swatch_of
-from .colour_scale import fill_with_ramp
-from .tints import faded
-from .widgets import ChosenByUser, write_on
+from .colours import SWATCH, fill_with_pair, fill_with_ramp, make_swatch
+from .widgets import ListView, faded, write_on
 
 Qt = QtCore.Qt
 
 _EYE, _PIN, _TEXT, _ISOVALUE, _COLOURS, _TRANSPARENCY, _DELETE = range(7)
 _FEWEST, _MOST = 3, 5
 """Rows that there is room for, at least and at most; more are scrolled to."""
+_ICON = 16
+"""Width of an icon in pixels, on screens of usual density."""
+_DENSITY = 2
+"""Pixels drawn for each of these, for screens of high density."""
 
 
 class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no types here
@@ -31,18 +33,19 @@ class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no
         self.rows: list[Listed] = []
         self.palette = QtGui.QPalette()
 
-    def fill(self, rows: list[Listed]) -> None:
-        """List other surfaces; of the same ones only what has changed is drawn anew."""
-        before, self.rows = self.rows, rows
+    def fill(self, rows: list[Listed]) -> bool:
+        """List surfaces; says whether their names are others, else only what has changed is drawn anew."""
+        before = self.rows
+        if [row.name for row in rows] != [row.name for row in before]:
+            self.beginResetModel()
+            self.rows = rows
+            self.endResetModel()
+            return True
+        self.rows = rows
         for at, (old, new) in enumerate(zip(before, rows, strict=True)):
             if old != new:
                 self.dataChanged.emit(self.index(at, 0), self.index(at, _DELETE))
-
-    def replace(self, rows: list[Listed]) -> None:
-        """List other surfaces, of other names."""
-        self.beginResetModel()
-        self.rows = rows
-        self.endResetModel()
+        return False
 
     def rowCount(self, parent: Any = None) -> int:
         return len(self.rows)
@@ -74,15 +77,19 @@ class ShownModel(QtCore.QAbstractTableModel):  # type: ignore[misc]  # Qt has no
 
     def _picture(self, listed: Listed, column: int) -> Any:
         if column == _EYE:
-            return icons.eye(listed.visible, self.palette)
+            draw = _draw_open_eye if listed.visible else _draw_closed_eye
+            return _icon_for(draw, self.palette, is_pale=not listed.visible)
         if column == _PIN:
-            return icons.pin(listed.kept, self.palette)
+            draw = _draw_set_pin if listed.kept else _draw_loose_pin
+            return _icon_for(draw, self.palette, is_pale=not listed.kept)
+        if column == _COLOURS and listed.scale is not None:
+            return make_swatch(partial(fill_with_ramp, colour_map=listed.scale.colour_map))
         if column == _COLOURS:
-            return _swatch(listed)
-        return icons.cross(self.palette) if column == _DELETE else None
+            return make_swatch(partial(fill_with_pair, pair=listed.look.colours))
+        return _icon_for(_draw_cross, self.palette, is_pale=True) if column == _DELETE else None
 
 
-class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt has no types here
+class ShownList(ListView):
     """Surfaces, one of them current; it says what the user does, and changes nothing itself.
 
     Attributes
@@ -109,23 +116,16 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
         self.surfaces = ShownModel(self)
         self.surfaces.palette = self.palette()
         self._quiet = False
-        self._scrolling = QtCore.QTimer(self)
-        self._scrolling.setSingleShot(True)
-        self._scrolling.timeout.connect(lambda: self.scrollTo(self.currentIndex()))
+        self._scrolling = QtCore.QTimer(self, singleShot=True, timeout=lambda: self.scrollTo(self.currentIndex()))
         self._pressed: tuple[str, int] | None = None
         self.setModel(self.surfaces)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionMode(QtWidgets.QAbstractItemView.SingleSelection)
-        self.setSelectionBehavior(QtWidgets.QAbstractItemView.SelectRows)
+        self.setSelectionBehavior(self.SelectRows)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarAlwaysOff)
-        self.setIconSize(QtCore.QSize(icons.SIZE, icons.SIZE))
+        self.setIconSize(QtCore.QSize(_ICON, _ICON))
         self.setItemDelegateForColumn(_COLOURS, _Swatches(self))
         self.setSizePolicy(QtWidgets.QSizePolicy.Expanding, QtWidgets.QSizePolicy.Fixed)
         self.horizontalHeader().hide()
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(max(self.fontMetrics().height() + 6, icons.SIZE + 4))
+        self.verticalHeader().setDefaultSectionSize(max(self.fontMetrics().height() + 6, _ICON + 4))
         self._place_columns()
 
     # ---- what it is told
@@ -133,11 +133,8 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
     def fill(self, rows: list[Listed], current: str) -> None:
         """List what is shown, and mark the surface that the window acts on; empty for none."""
         self._quiet = True
-        if [row.name for row in rows] == [row.name for row in self.surfaces.rows]:
-            self.surfaces.fill(rows)
-        else:
-            top = self.verticalScrollBar().value()
-            self.surfaces.replace(rows)
+        top = self.verticalScrollBar().value()
+        if self.surfaces.fill(rows):
             self.verticalScrollBar().setValue(top)
             self.updateGeometry()
         self._fit_isovalues()
@@ -234,10 +231,10 @@ class ShownList(ChosenByUser, QtWidgets.QTableView):  # type: ignore[misc]  # Qt
 
     def _place_columns(self) -> None:
         header = self.horizontalHeader()
-        header.setMinimumSectionSize(icons.SIZE)
+        header.setMinimumSectionSize(_ICON)
         for column in range(_DELETE + 1):
             header.setSectionResizeMode(column, header.Stretch if column == _TEXT else header.Fixed)
-            self.setColumnWidth(column, icons.SIZE + 8)
+            self.setColumnWidth(column, _ICON + 8)
         self.setColumnWidth(_COLOURS, SWATCH.width() + 10)
         self.setColumnWidth(_TRANSPARENCY, self.fontMetrics().horizontalAdvance("100 %") + 8)
         self._fit_isovalues()
@@ -257,18 +254,12 @@ class _Swatches(QtWidgets.QStyledItemDelegate):  # type: ignore[misc]  # Qt has 
         option.decorationSize = SWATCH
 
 
-def _swatch(listed: Listed) -> Any:
-    """The two colours of a surface, or the ramp of those of a second field."""
-    if listed.scale is not None:
-        return swatch_of(partial(fill_with_ramp, colour_map=listed.scale.colour_map))
-    return swatch_of(partial(fill_with_pair, pair=listed.look.colours))
-
-
 def _tip(listed: Listed, column: int) -> str:
     if column == _EYE:
         return "Hide (space)" if listed.visible else "Show (space)"
     if column == _PIN:
-        return "Stays when the next is shown; click to let that replace it" if listed.kept else "Click to keep it"
+        kept = "Kept when the next surface is shown; click to have that replace it"
+        return kept if listed.kept else "Click to keep it when the next surface is shown"
     if column == _COLOURS and listed.scale is not None:
         low, high = tick_labels(np.array([listed.scale.low, listed.scale.high]))
         return f"{listed.scale.quantity}: {low} to {high} {listed.scale.unit}; click for another range"
@@ -280,3 +271,65 @@ def _tip(listed: Listed, column: int) -> str:
         _DELETE: "Delete (Del)",
     }
     return tips[column]
+
+
+def _icon_for(draw: Callable[[Any, Any], None], palette: Any, is_pale: bool) -> Any:
+    colour = faded(palette) if is_pale else palette.color(QtGui.QPalette.Text)
+    return _icon(draw, colour.rgba(), palette.color(QtGui.QPalette.HighlightedText).rgba())
+
+
+@lru_cache(maxsize=64)
+def _icon(draw: Callable[[Any, Any], None], rgba: int, selected_rgba: int) -> Any:
+    """An icon in one colour, and in another where its row is selected."""
+    icon = QtGui.QIcon(_picture(draw, rgba))
+    icon.addPixmap(_picture(draw, selected_rgba), QtGui.QIcon.Selected)
+    return icon
+
+
+def _picture(draw: Callable[[Any, Any], None], rgba: int) -> Any:
+    picture = QtGui.QPixmap(_DENSITY * _ICON, _DENSITY * _ICON)
+    picture.setDevicePixelRatio(_DENSITY)
+    picture.fill(Qt.transparent)
+    painter = QtGui.QPainter(picture)
+    painter.setRenderHint(QtGui.QPainter.Antialiasing)
+    colour = QtGui.QColor.fromRgba(rgba)
+    painter.setPen(QtGui.QPen(colour, 1.4, Qt.SolidLine, Qt.RoundCap, Qt.RoundJoin))
+    draw(painter, colour)
+    painter.end()
+    return picture
+
+
+def _draw_lids(painter: Any) -> None:
+    lids = QtGui.QPainterPath(QtCore.QPointF(1.5, 8))
+    lids.quadTo(8, 0.5, 14.5, 8)
+    lids.quadTo(8, 15.5, 1.5, 8)
+    painter.drawPath(lids)
+
+
+def _draw_open_eye(painter: Any, colour: Any) -> None:
+    _draw_lids(painter)
+    painter.setBrush(colour)
+    painter.drawEllipse(QtCore.QPointF(8, 8), 1.9, 1.9)
+
+
+def _draw_closed_eye(painter: Any, colour: Any) -> None:
+    _draw_lids(painter)
+    painter.drawLine(QtCore.QPointF(3, 13.5), QtCore.QPointF(13, 2.5))
+
+
+def _draw_loose_pin(painter: Any, colour: Any) -> None:
+    painter.translate(8, 8)
+    painter.rotate(40)
+    head = [(-3, -6.5), (3, -6.5), (2, -5.5), (2, -1.5), (4, 1), (-4, 1), (-2, -1.5), (-2, -5.5)]
+    painter.drawPolygon(QtGui.QPolygonF([QtCore.QPointF(x, y) for x, y in head]))
+    painter.drawLine(QtCore.QPointF(0, 1), QtCore.QPointF(0, 7))
+
+
+def _draw_set_pin(painter: Any, colour: Any) -> None:
+    painter.setBrush(colour)
+    _draw_loose_pin(painter, colour)
+
+
+def _draw_cross(painter: Any, colour: Any) -> None:
+    painter.drawLine(QtCore.QPointF(4, 4), QtCore.QPointF(12, 12))
+    painter.drawLine(QtCore.QPointF(12, 4), QtCore.QPointF(4, 12))

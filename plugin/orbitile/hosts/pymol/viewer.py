@@ -1,4 +1,4 @@
-"""What PyMOL is made to show: molecules, maps, surfaces. Here, and only here, lengths become Angstrom."""
+"""What PyMOL is made to show, and tells of its atoms. Here, and only here, lengths become Angstrom."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pymol import editing
 
 from ...base.errors import FileError, OrbitileError
-from ...model.geometry import Molecule
+from ...model.elements import SYMBOLS
+from ...model.geometry import Molecule, covalent_radius, find_bonds
 from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.look import Look
 from ...pictures.writing import Pixels
-from ...session.host import Colour
+from ...session.host import Colour, TrajectoryViewer
 from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
-from .atoms import PyMOLAtoms
-from .drawing import drawing_of
 from .drawings import Drawings
-from .maps import nothing_at, put_map
+from .graphics import drawing_of, nothing_at, put_map
 from .molecules import Molecules, delete
-from .ray_tracing import scene_of, traced
-from .viewpoint import viewpoint_of
+from .seen import scene_of, trace, viewpoint_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
 
 _MARGIN = 1.0
-"""Angstrom around what is seen in a cell of the grid."""
+"""Margin in Angstrom around what is shown in a cell of the grid."""
 _ALL_CELLS = -2
 """PyMOL's number for an object that is seen in all cells of its grid."""
 
@@ -42,34 +41,45 @@ _GLEAMING = "1"
 """PyMOL's own setting of highlights."""
 
 _TITLE_SIZE = 18
-"""Pixels of the height of a title below a surface that stands beside others."""
+"""Height in pixels of a title below a surface that stands beside others."""
 
 _BYTES_A_FACE = 250
-"""Three corners with normals, and their copy for the GPU."""
+"""Bytes of three corners with normals, and of their copy for the GPU."""
+
+_PICKED = ("pk1", "pk2", "pk3", "pk4")
+"""Selections of the atoms that were picked in editing mode."""
+
+_CHOSEN = "sele"
+"""PyMOL's own selection of what was clicked on."""
+_PLACE = "_orbitile_place"
+"""Name of an object that is there for a moment, at a place that is brought to the middle."""
+_TORN = 1.5
+"""Length above which a bond is removed, in sums of covalent radii; a shorter one stays, whoever drew it."""
 
 
-class PyMOLViewer(PyMOLAtoms):
-    """One PyMOL as a host; see `orbitile.session.host.Host`.
+class PyMOLViewer(TrajectoryViewer):
+    """One PyMOL as a host; see `orbitile.session.host.TrajectoryViewer`.
 
     Parameters
     ----------
     cmd
-        Of the PyMOL.
+        The `cmd` of a PyMOL.
 
     Attributes
     ----------
     drawings : Drawings
         What analyses have drawn.
     loaded : Molecules
-        That came from wavefunctions.
+        Molecules that came from wavefunctions.
     loaded_last : str
-        Of what is being loaded by PyMOL's own means, one after the other; empty when that is over.
+        Last molecule of those that PyMOL's own ways are loading one after the other; empty when that is over.
     """
 
     syntax = PYMOL
 
     def __init__(self, cmd: Any) -> None:
-        super().__init__(cmd)
+        super().__init__()
+        self.cmd = cmd
         self.loaded = Molecules(cmd)
         self.loaded_last = ""
         self._places: dict[str, int] = {}
@@ -137,12 +147,15 @@ class PyMOLViewer(PyMOLAtoms):
             QtCore.QMetaObject.invokeMethod(window.pymolwidget, "update", QtCore.Qt.QueuedConnection)
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
-        if function not in self._timers:
-            timer = _timer(milliseconds, function)
-            if timer is None:
-                return False
-            self._timers[function] = timer
-        return True
+        window = main_window()
+        if function not in self._timers and window is not None:
+            from pymol.Qt import QtCore
+
+            timer = self._timers[function] = QtCore.QTimer(interval=milliseconds)
+            timer.moveToThread(window.thread())  # before it is connected: the function is called in that thread
+            timer.timeout.connect(function)
+            QtCore.QMetaObject.invokeMethod(timer, "start", QtCore.Qt.QueuedConnection)
+        return function in self._timers
 
     def has_window(self) -> bool:
         return main_window() is not None
@@ -182,9 +195,8 @@ class PyMOLViewer(PyMOLAtoms):
     ) -> None:
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
-            if (
-                abs(float(self.cmd.get("cgo_transparency", name)) - look.transparency) > 1e-4
-            ):  # it draws all states anew
+            before = float(self.cmd.get("cgo_transparency", name))
+            if abs(before - look.transparency) > 1e-4:  # setting it draws all states anew
                 self.set_transparency(name, look.transparency)
             return
         delete(self.cmd, name)
@@ -287,7 +299,7 @@ class PyMOLViewer(PyMOLAtoms):
         return viewpoint_of(self.cmd, n_frames, self._titles & self.objects())
 
     def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
-        return traced, scene_of(self.cmd, surfaces | self._titles)
+        return trace, scene_of(self.cmd, surfaces | self._titles)
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
@@ -299,7 +311,7 @@ class PyMOLViewer(PyMOLAtoms):
         try:
             put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
         except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
-            self.say(f"{name}: PyMOL has no map for a lattice of such axes; the surface is shown alone")
+            self.say(f"{name}: PyMOL cannot hold a map with the axes of this lattice; only the surface is shown")
             return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
@@ -370,7 +382,7 @@ class PyMOLViewer(PyMOLAtoms):
     def colour(self, name: str) -> Colour:
         index = self.cmd.get_color_index(name)
         if index < 0 and not name.startswith("0x"):
-            raise OrbitileError(f"colour: PyMOL knows none called {name!r}")
+            raise OrbitileError(f"colour: PyMOL knows no colour called {name!r}")
         red, green, blue = self.cmd.get_color_tuple(index)
         return red, green, blue
 
@@ -392,6 +404,102 @@ class PyMOLViewer(PyMOLAtoms):
         """States of a molecule, at least as many as that of a frame."""
         return max(int(self.cmd.count_states(molecule)) if molecule in self.objects() else 0, frame + 1)
 
+    # ---- atoms
+
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        if name not in self.cmd.get_names_of_type("object:molecule"):
+            raise OrbitileError(f"no molecule is called {name!r}")
+        symbols: list[str] = []
+        self.cmd.iterate(name, "symbols.append(elem)", space={"symbols": symbols})
+        unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
+        if unknown or not symbols:
+            raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
+        states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
+        if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
+            raise OrbitileError(f"{name}: expected the same atoms in all states")
+        return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
+
+    def formal_charge(self, molecule: str) -> int:
+        charges: list[int] = []
+        if molecule in self.objects():
+            self.cmd.iterate(f"%{molecule}", "charges.append(formal_charge)", space={"charges": charges})
+        return sum(charges)
+
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        found = self.cmd.get_coords(f"%{molecule}", self._state_of(molecule)) if molecule in self.objects() else None
+        return None if found is None else np.asarray(found, np.float64) * angstrom
+
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        if molecule not in self.objects():
+            raise OrbitileError(f"no molecule is called {molecule!r}")
+        self.cmd.load_coords((positions / angstrom).tolist(), f"%{molecule}", self._state_of(molecule))
+
+    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (positions / angstrom).astype(np.float32).astype(np.float64) * angstrom
+
+    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
+        there = self.names()
+        every = self.cmd.index(f"%{molecule}")
+        found = []
+        for name in names or [name for name in _PICKED if name in there]:
+            atoms = self.cmd.index(f"%{molecule} and %{name}") if name in there else []
+            if len(atoms) != 1:
+                raise OrbitileError(f"{name}: expected a selection of one atom of {molecule}, got {len(atoms)}")
+            found.append(every.index(atoms[0]))
+        return tuple(found)
+
+    def rebond(self, molecule: str) -> None:
+        numbers, _ = self.geometries(molecule)
+        positions = self.positions(molecule)
+        if positions is None:
+            return
+        drawn = {(min(i, j), max(i, j)) for i, j, _ in self.cmd.get_bonds(f"%{molecule}")}
+        near = {(i, j) for i, j in find_bonds(numbers, positions).tolist()}
+        radii = [covalent_radius(z) for z in numbers]
+        torn = {(i, j) for i, j in drawn if np.linalg.norm(positions[i] - positions[j]) > _TORN * (radii[i] + radii[j])}
+        for change, pairs in ((self.cmd.unbond, torn), (self.cmd.bond, near - drawn)):
+            for i, j in sorted(pairs):
+                change(f"%{molecule} and index {i + 1}", f"%{molecule} and index {j + 1}")
+
+    def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
+        from pymol import CmdException
+
+        chosen: list[int] = []
+        try:
+            self.cmd.iterate(f"%{molecule} and ({selection})", "add(index)", space={"add": chosen.append})
+        except CmdException as error:
+            raise OrbitileError(f"PyMOL does not know the selection {selection[:80]!r}: {error}") from error
+        if not chosen:
+            raise OrbitileError(f"{selection[:80]!r} selects no atom of {molecule}")
+        return self._places_of(molecule, chosen)
+
+    def selected(self, molecule: str) -> tuple[int, ...]:
+        if _CHOSEN not in self.names():
+            return ()
+        chosen: list[int] = []
+        self.cmd.iterate(f"%{molecule} and %{_CHOSEN}", "add(index)", space={"add": chosen.append})
+        return self._places_of(molecule, chosen)
+
+    def select(self, molecule: str, atoms: Sequence[int]) -> None:
+        every = [index for _, index in self.cmd.index(f"%{molecule}")]
+        numbers = "+".join(str(every[atom]) for atom in atoms if atom < len(every))
+        self.cmd.select(_CHOSEN, f"%{molecule} and index {numbers}" if numbers else "none", enable=1)
+
+    def centre(self, place: Sequence[float]) -> None:
+        self.cmd.pseudoatom(_PLACE, pos=[float(part) / angstrom for part in place])
+        self.cmd.center(_PLACE, animate=0.4)
+        delete(self.cmd, _PLACE)
+
+    def _places_of(self, molecule: str, indices: Sequence[int]) -> tuple[int, ...]:
+        """PyMOL's numbers of atoms as places in the order in which it gives coordinates, from 0 and rising."""
+        at = {index: number for number, (_, index) in enumerate(self.cmd.index(f"%{molecule}"))}
+        return tuple(sorted(at[index] for index in indices))
+
+    def _state_of(self, molecule: str) -> int:
+        """The state that is seen of a molecule."""
+        n = int(self.cmd.count_states(f"%{molecule}"))
+        return min(max(int(self.cmd.get_state()), 1), max(n, 1))
+
 
 def _scale_of(colouring: Colouring) -> tuple[float, float, str]:
     """What a ramp is made of."""
@@ -406,18 +514,3 @@ def main_window() -> Any:
         return gui.get_qtwindow()
     except Exception:  # there is no window, or the Qt it was made with is gone
         return None
-
-
-def _timer(milliseconds: int, function: Callable[[], None]) -> Any:
-    """A running timer of PyMOL's window, or None where there is no window."""
-    window = main_window()
-    if window is None:
-        return None
-    from pymol.Qt import QtCore
-
-    timer = QtCore.QTimer()
-    timer.moveToThread(window.thread())
-    timer.timeout.connect(function)
-    timer.setInterval(milliseconds)
-    QtCore.QMetaObject.invokeMethod(timer, "start", QtCore.Qt.QueuedConnection)
-    return timer

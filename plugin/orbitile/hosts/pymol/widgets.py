@@ -1,52 +1,84 @@
-"""What several widgets of the window share."""
+"""What several widgets of the window share: rows, texts, colours on light and dark grounds, dropped files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from .tints import faded
-
 _GONE = 100
-"""Milliseconds after which a window manager has taken a dialog away, and given the keys to PyMOL's main window."""
-
-
+"""Time in milliseconds in which a window manager closes a dialog and gives the keys to PyMOL's main window."""
 _UNBROKEN = 24
-"""Letters without a space after which a line may be broken."""
+"""Number of letters without a space after which a line may be broken."""
 _TITLE, _BESIDE = 260, 80
-"""Pixels of the titles in a menu, about, and of what stands beside its texts."""
+"""Width in pixels, about, of the titles in a menu, and of what stands beside its texts."""
+
+_MARKS = {"HOMO": ("#1f5fa8", "#7fb8f5"), "LUMO": ("#b4540a", "#f2a65e")}
+"""Colours on a light ground, and on a dark one."""
+_STAGES = {
+    "converging": ("#b4540a", "#f2a65e"),
+    "converged": ("#1a7f37", "#5dd27a"),
+    "failed": ("#b2182b", "#ff7b72"),
+}
+"""The same for stages of a live molecule."""
 
 
-class ChosenByUser:
-    """For views of items, before their class: no item becomes the current one because the view gets the focus.
+class ListView(QtWidgets.QTableView):  # type: ignore[misc]  # Qt has no types here
+    """A table without a grid, of which one row or cell is chosen, and none because the view gets the focus.
 
     Qt would take the first.
     """
 
-    _arriving = False
+    def __init__(self, parent: Any = None) -> None:
+        super().__init__(parent, showGrid=False, wordWrap=False, tabKeyNavigation=False)
+        self._arriving = False
+        self.setSelectionMode(self.SingleSelection)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
 
     def focusInEvent(self, event: Any) -> None:
         self._arriving = True
-        super().focusInEvent(event)  # type: ignore[misc]  # of the view
+        super().focusInEvent(event)
         self._arriving = False
 
     def moveCursor(self, action: Any, modifiers: Any) -> Any:
-        return QtCore.QModelIndex() if self._arriving else super().moveCursor(action, modifiers)  # type: ignore[misc]  # of it
+        return QtCore.QModelIndex() if self._arriving else super().moveCursor(action, modifiers)
 
 
-def row(*widgets: Any, spacing: int = 6) -> Any:
-    """Widgets side by side; None stretches."""
+def row(*widgets: Any, spacing: int = 6, stretch: int | None = None) -> Any:
+    """Widgets side by side; None stretches, and so does the widget of a number."""
     layout = QtWidgets.QHBoxLayout()
+    layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(spacing)
     for widget in widgets:
         if widget is None:
             layout.addStretch(1)
         else:
             layout.addWidget(widget)
+    if stretch is not None:
+        layout.setStretch(stretch, 1)
     return layout
+
+
+def row_widget(*widgets: Any, stretch: int | None = None) -> Any:
+    """A widget that has others side by side."""
+    widget = QtWidgets.QWidget()
+    widget.setLayout(row(*widgets, stretch=stretch))
+    return widget
+
+
+def narrow_box(tip: str) -> Any:
+    """A box to choose from that takes the room there is, however long its texts."""
+    policy = QtWidgets.QSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
+    return QtWidgets.QComboBox(toolTip=tip, sizePolicy=policy)
+
+
+def shortened_label() -> Any:
+    """A line of text that takes the room there is; the whole of it is in its tooltip."""
+    policy = QtWidgets.QSizePolicy(QtWidgets.QSizePolicy.Ignored, QtWidgets.QSizePolicy.Fixed)
+    return QtWidgets.QLabel(sizePolicy=policy)
 
 
 def offer(box: Any, reasons: Mapping[str, str]) -> None:
@@ -95,3 +127,58 @@ def write_on(view: Any, text: str) -> None:
     flags = int(QtCore.Qt.AlignCenter | QtCore.Qt.TextWordWrap)
     painter.drawText(view.viewport().rect().adjusted(8, 4, -8, -4), flags, text)
     painter.end()
+
+
+def stage_colour(stage: str, palette: Any) -> Any:
+    """Colour of a stage of a live molecule."""
+    return QtGui.QColor(_STAGES[stage][is_dark(palette)]) if stage in _STAGES else faded(palette)
+
+
+def mark_colour(mark: str, palette: Any) -> Any:
+    """Colour of HOMO or LUMO on the ground of lists."""
+    return QtGui.QColor(_MARKS[mark][is_dark(palette)])
+
+
+def is_dark(palette: Any) -> bool:
+    """Whether lists have a dark ground."""
+    lightness: int = palette.color(QtGui.QPalette.Base).lightness()
+    return lightness < 128
+
+
+def faded(palette: Any) -> Any:
+    """Half-way between text and ground: for what matters less."""
+    text, ground = palette.color(QtGui.QPalette.Text), palette.color(QtGui.QPalette.Base)
+    return QtGui.QColor(*((9 * a + 7 * b) // 16 for a, b in zip(text.getRgb()[:3], ground.getRgb()[:3], strict=True)))
+
+
+class Dropping(QtCore.QObject):  # type: ignore[misc]  # Qt has no types here
+    """Has a window, with all that is in it, take files that are dropped onto it.
+
+    Parameters
+    ----------
+    window
+        The widget; it keeps this object.
+    take
+        Called with the paths of the files, in a moment: whoever drops them waits for the end of the event.
+    """
+
+    def __init__(self, window: Any, take: Callable[[list[str]], None]) -> None:
+        super().__init__(window)
+        self._take = take
+        window.setAcceptDrops(True)
+        for widget in [window, *window.findChildren(QtWidgets.QWidget)]:
+            if widget.acceptDrops():  # a field for text, which takes text as before
+                widget.installEventFilter(self)
+
+    def eventFilter(self, widget: Any, event: Any) -> bool:
+        """Take files, and leave everything else to the widget."""
+        kinds = QtCore.QEvent
+        if event.type() not in (kinds.DragEnter, kinds.DragMove, kinds.Drop):
+            return False
+        paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if not paths:
+            return False
+        event.acceptProposedAction()
+        if event.type() == kinds.Drop:
+            QtCore.QTimer.singleShot(0, lambda: self._take(paths))
+        return True

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.presenting import as_text
+from ...analysis.presentation import as_text
 from ...base.arguments import FLAG, Argument
 from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.units import angstrom

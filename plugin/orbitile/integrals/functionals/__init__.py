@@ -2,7 +2,8 @@
 
 Each file offers formulas by name: `EXCHANGE`, energies per volume of the electrons of one spin; `CORRELATION`, those of
 a `SpinDensity`; `COMPOUND`, names of both together. Derivatives follow from the formulas, see
-`taichi_kernels.expressions`. What no file has is left to libxc, where PySCF is installed.
+`taichi_kernels.expressions`. What no file has is left to libxc (S. Lehtola et al., SoftwareX 2018, 7, 1), where PySCF
+is installed.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ from numpy.typing import NDArray
 from taichi_kernels.expressions import Expression, above
 from taichi_kernels.target import Target
 
+from ...base.arrays import Reals
 from ...base.errors import OrbitileError
+from ...base.imports import with_settings_of_the_user
+from ...base.packages import install_command
 from ...base.registry import modules_of
-from ...base.watch import watcher
+from ...base.watch import checkpoint, watcher
 from ..method_names import check_name
-from . import _libxc
 from ._density import SpinDensity, of_equal_spins, of_spins
 
-Reals = NDArray[np.float64]
+_AT_ONCE = 1 << 16
+"""Points of libxc, between which one may cancel."""
+
 Exchange = Callable[[Expression, Expression], Expression]
 Correlation = Callable[[SpinDensity], Expression]
 
@@ -80,15 +85,13 @@ class Functional:
 
 
 @lru_cache(maxsize=64)
-def functional(name: str, semilocal_only: bool = False) -> Functional:
+def functional(name: str) -> Functional:
     """Find a functional by its name.
 
     Parameters
     ----------
     name
         As PySCF has it: `pbe`, `lda,vwn`, `slater`, `,pw`, `blyp`, ... Names are compared without regard to case.
-    semilocal_only
-        Of a hybrid, take the part that depends on the density and its gradient at each point; otherwise it is refused.
 
     Raises
     ------
@@ -112,60 +115,36 @@ def functional(name: str, semilocal_only: bool = False) -> Functional:
         found = Functional(key, False, exchanges.get(first), correlations.get(second))
         return Functional(key, uses_gradient(found), found.exchange, found.correlation)
     known = sorted({*compounds, *exchanges, *("," + one for one in correlations)})
-    return Functional(key, _libxc.needs_gradient(key, known, semilocal_only))
+    return Functional(key, _needs_gradient_in_libxc(key, known))
 
 
-def evaluate(
-    functional: Functional, density: Reals, gradient: Reals | None, target: Target
-) -> tuple[Reals, Reals, Reals | None]:
+def at_points(functional: Functional, columns: Reals, target: Target, noise: float = 0.0) -> tuple[Reals, Reals]:
     """Evaluate a functional at points.
 
     Parameters
     ----------
     functional : Functional
         From `functional`.
-    density : ndarray of float64, shape (n_spins, n_points)
-        In bohr^-3, of all electrons, or of alpha and of beta electrons. Where it is below 1e-15, there is no energy.
-    gradient : ndarray of float64, shape (n_spins, 3, n_points), optional
-        In bohr^-4; for a functional that needs none it may be left out.
+    columns : ndarray of float64, shape (n_spins, 1 or 4, n_points)
+        Density of all electrons, or of alpha and of beta electrons, in bohr^-3, and for a functional that needs it the
+        gradient in bohr^-4: as `Quadrature` has them. Where the density is below 1e-15, there is no energy.
     target : Target
         The device of the current session. All is in double precision; where the device has none, by libxc.
+    noise : float
+        What spins have up to this share of the whole density has no exchange; see `functional_at_points`.
 
     Returns
     -------
     energy : ndarray, shape (n_points,)
         Per volume, in hartree bohr^-3.
-    by_density : ndarray, shape (n_spins, n_points)
-        Its derivative with respect to the density, in hartree.
-    by_gradient : ndarray, shape (n_spins, 3, n_points)
-        Its derivative with respect to the gradient, in hartree bohr; None for a functional that needs no gradient.
-
-    Raises
-    ------
-    OrbitileError
-        When the functional needs a gradient and there is none.
-    """
-    density = np.atleast_2d(density)
-    if not functional.needs_gradient:
-        columns = density[:, None]
-    elif gradient is None:
-        raise OrbitileError(f"functional {functional.name}: expected the gradient of the density too, got none")
-    else:
-        columns = np.concatenate([density[:, None], gradient], axis=1)
-    energy, potential = at_points(functional, np.ascontiguousarray(columns, np.float64), target)
-    return energy, potential[:, 0], potential[:, 1:] if functional.needs_gradient else None
-
-
-def at_points(functional: Functional, columns: Reals, target: Target, noise: float = 0.0) -> tuple[Reals, Reals]:
-    """The same for density and gradient in one array, shape (n_spins, 1 or 4, n_points): as Quadrature has them.
-
-    What spins have up to `noise` times the whole density has no exchange; see `functional_at_points`.
+    potential : ndarray, shape of the columns
+        Its derivatives with respect to density and gradient, in hartree and hartree bohr.
     """
     from taichi_kernels.devices import probe
     from taichi_kernels.functionals import functional_at_points
 
     if not functional.by_kernel or not probe(target.device).double:
-        return _libxc.at_points(functional.name, _without_noise(columns, noise))
+        return _by_libxc(functional.name, _without_noise(columns, noise))
     energy, potential = np.empty(columns.shape[-1]), np.empty_like(columns)
     ones = np.ones(columns.shape[-1])
     functional_at_points(functional, columns, ones, energy, potential, target, watcher(), noise)
@@ -176,3 +155,57 @@ def _without_noise(columns: Reals, noise: float) -> Reals:
     """Nothing in place of what spins have up to some part of the whole density."""
     known: NDArray[np.bool_] = columns[:, 0] > noise * columns[:, 0].sum(axis=0)
     return np.where(known[:, None], columns, 0.0) if noise else columns
+
+
+def _needs_gradient_in_libxc(name: str, known: list[str]) -> bool:
+    """Whether a functional of libxc depends on the gradient of the density.
+
+    Parameters
+    ----------
+    name
+        As PySCF has it.
+    known
+        Names that do without PySCF.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such functional, it takes PySCF which is not installed, or more than density and gradient.
+    """
+    try:
+        libxc = with_settings_of_the_user("pyscf", "dft.libxc")
+    except ImportError as error:
+        raise OrbitileError(
+            f"functional {name}: takes libxc, from PySCF ({install_command('pyscf')}); without it there are "
+            f"{', '.join(known)}"
+        ) from error
+    try:
+        kind, hybrid, nonlocal_ = libxc.xc_type(name), libxc.is_hybrid_xc(name), libxc.is_nlc(name)
+    except (KeyError, ValueError, IndexError, NotImplementedError) as error:
+        raise OrbitileError(f"functional {name!r}: expected one of PySCF's names, such as pbe or lda,vwn") from error
+    if kind not in ("LDA", "GGA"):
+        raise OrbitileError(
+            f"functional {name}: depends on more than the density and its gradient; use one that does not, such as pbe"
+        )
+    if hybrid or nonlocal_:
+        what = "exact exchange" if hybrid else "correlation between distant points"
+        raise OrbitileError(f"functional {name}: has {what}, which is not computed here; use another, such as pbe")
+    return bool(kind == "GGA")
+
+
+def _by_libxc(name: str, columns: Reals) -> tuple[Reals, Reals]:
+    """Energy per volume, shape (n_points,), and derivatives by density and gradient, shape of these."""
+    from pyscf.dft.numint import NumInt
+
+    evaluate = NumInt().eval_xc_eff
+    energy, potential = np.empty(columns.shape[-1]), np.empty_like(columns)
+    n_spins, n_columns = columns.shape[:2]
+    for first in range(0, columns.shape[-1], _AT_ONCE):
+        checkpoint(first / columns.shape[-1])
+        some = slice(first, first + _AT_ONCE)
+        here = columns[..., some]
+        given = here[0] if n_spins == 1 else here
+        per_electron, slopes = evaluate(name, given[..., 0, :] if n_columns == 1 else given, deriv=1)[:2]
+        energy[some] = per_electron * here[:, 0].sum(axis=0)
+        potential[..., some] = np.reshape(slopes, here.shape)
+    return energy, potential

@@ -1,10 +1,11 @@
-"""What formulas of correlation are made of."""
+"""What formulas of correlation are made of: densities by spin, and the uniform gas between equal and parallel spins."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from taichi_kernels.expressions import Expression, at_least, taken_at_least
+from taichi_kernels.expressions import Expression, at_least, cbrt, taken_at_least
 
 _LEAST = 2.0**-52
 """1 + zeta and 1 - zeta are no less, as in libxc: PBE's potential has no bound there."""
@@ -61,3 +62,31 @@ def _polarised(alpha: Expression, beta: Expression, sigma: Expression, aa: Expre
     total = alpha + beta
     up, down = (at_least(2 * density / total, _LEAST) for density in (alpha, beta))
     return SpinDensity(total, alpha, beta, up, down, sigma, aa, bb, polarised=True)
+
+
+def interpolated(
+    density: SpinDensity, part: Callable[[int], Expression], curvature: float, stiffness: float
+) -> Expression:
+    r"""Energy of an electron (S. H. Vosko, L. Wilk and M. Nusair, Can. J. Phys. 1980, 58, 1200, equation 3.2).
+
+    .. math::  \varepsilon = \varepsilon_0 + \alpha \frac{f}{f''(0)} (1 - \zeta^4) + (\varepsilon_1 - \varepsilon_0)
+        f \zeta^4, \qquad f(\zeta) = \frac{(1 + \zeta)^{4/3} + (1 - \zeta)^{4/3} - 2}{2^{4/3} - 2}
+
+    Parameters
+    ----------
+    density
+        Where the spins are equal, the first part is all.
+    part
+        Gives energies of equal spins (0) and of parallel ones (1), and the spin stiffness (2).
+    curvature
+        f''(0).
+    stiffness
+        Factor of what stands for the spin stiffness.
+    """
+    equal = part(0)
+    if not density.polarised:
+        return equal
+    up, down = density.up, density.down
+    f = (up * cbrt(up) + down * cbrt(down) - 2) / (2 * 2 ** (1 / 3) - 2)
+    zeta4 = ((density.alpha - density.beta) / density.total) ** 4  # 1 + zeta and 1 - zeta have bounds
+    return equal + (stiffness / curvature) * part(2) * f * (1 - zeta4) + (part(1) - equal) * f * zeta4

@@ -14,8 +14,7 @@ from math import pi
 
 from taichi_kernels.expressions import Expression, cbrt, log1p, sqrt
 
-from ._density import SpinDensity
-from ._uniform import interpolated
+from ._density import SpinDensity, interpolated
 
 _ALPHA = (0.21370, 0.20548, 0.11125)
 _BETA = ((7.5957, 3.5876, 1.6382, 0.49294), (14.1189, 6.1977, 3.3662, 0.62517), (10.357, 3.6231, 0.88026, 0.49671))

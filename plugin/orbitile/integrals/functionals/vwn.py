@@ -14,8 +14,7 @@ from math import sqrt as root_of
 
 from taichi_kernels.expressions import Expression, atan, cbrt, log1p, sqrt
 
-from ._density import SpinDensity
-from ._uniform import interpolated
+from ._density import SpinDensity, interpolated
 
 _A = (0.0310907, 0.01554535, -1 / (6 * pi**2))
 _X0 = (-0.10498, -0.32500, -0.0047584)

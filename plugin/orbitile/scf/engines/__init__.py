@@ -28,8 +28,7 @@ from ...base.errors import OrbitileError
 from ...base.registry import modules_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
-from ..calculation import Calculation, Solution
-from ..diis import Response
+from ..calculation import Calculation, Response, Solution
 
 AUTO = "auto"
 """The name that stands for the first engine that serves."""
@@ -64,11 +63,7 @@ class Engine(Protocol):
         ...
 
     def gradient(
-        self,
-        wavefunction: Wavefunction,
-        calculation: Calculation,
-        device: str | None = None,
-        precision: str = "single",
+        self, wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
     ) -> NDArray[np.float64]:
         """Derivatives of the energy of what was solved, shape (n_atoms, 3), in hartree/bohr; the quadrature is held."""
         ...
@@ -92,16 +87,16 @@ def engine_of(name: str, geometry: Geometry, calculation: Calculation) -> Engine
     OrbitileError
         When there is no such engine, when it cannot compute this, or when none can.
     """
-    found = engines()
-    if name != AUTO and name not in found:
+    known = engines()
+    if name != AUTO and name not in known:
         raise OrbitileError(f"engine: expected {', '.join(engine_names())}, got {name!r}")
     obstacles = {}
-    for one in found if name == AUTO else (name,):
-        obstacles[one] = found[one].obstacle(geometry, calculation)
-        if not obstacles[one]:
-            found[one].check(calculation)
-            return found[one]
-    reasons = "; ".join(f"engine {one}: {reason}" for one, reason in obstacles.items())
+    for candidate in known if name == AUTO else (name,):
+        obstacles[candidate] = known[candidate].obstacle(geometry, calculation)
+        if not obstacles[candidate]:
+            known[candidate].check(calculation)
+            return known[candidate]
+    reasons = "; ".join(f"engine {candidate}: {reason}" for candidate, reason in obstacles.items())
     raise OrbitileError(f"{calculation} cannot be computed here: {reasons}")
 
 

@@ -13,8 +13,7 @@ from taichi_kernels.devices import gpus
 
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
-from ..calculation import Calculation, Solution
-from ..diis import Response
+from ..calculation import Calculation, Response, Solution
 from . import pyscf
 
 PRIORITY = 10

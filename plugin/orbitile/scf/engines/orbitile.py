@@ -22,12 +22,10 @@ from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
-from ..atomic_densities import superposed_densities
-from ..calculation import Calculation, Solution, check_electrons, check_room, method_of
-from ..diis import Response
-from ..extrapolation import extrapolated_densities
+from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
 from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
+from ..starting_densities import extrapolated_densities, superposed_densities
 
 PRIORITY = 20
 PROGRAM = "Orbitile"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arrays import Reals
 from ...base.errors import Cancelled, OrbitileError
 from ...base.packages import install_command
 from ...base.watch import checkpoint, patiently
@@ -18,10 +19,9 @@ from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.libcint import functions_of
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
-from ..calculation import Calculation, NotConverged, Solution
-from ..diis import Response
-from ..extrapolation import extrapolated_densities
+from ..calculation import Calculation, NotConverged, Response, Solution
 from ..level_of_theory import functional, library, mean_field, molecule_of
+from ..starting_densities import extrapolated_densities
 
 PROGRAM = "PySCF"
 
@@ -121,14 +121,12 @@ def solution(
 
 def gradient(
     wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
-) -> NDArray[np.float64]:
+) -> Reals:
     """Derivatives of the energy by PySCF, on the CPU and in double precision, whatever is asked for."""
     return gradient_of(wavefunction, calculation, lambda field: field)
 
 
-def gradient_of(
-    wavefunction: Wavefunction, calculation: Calculation, moved: Callable[[Any], Any]
-) -> NDArray[np.float64]:
+def gradient_of(wavefunction: Wavefunction, calculation: Calculation, moved: Callable[[Any], Any]) -> Reals:
     """The same by a mean field of PySCF that was `moved` to whatever computes it.
 
     Raises
@@ -149,7 +147,7 @@ def gradient_of(
     return np.asarray(found.get() if hasattr(found, "get") else found)
 
 
-def _in_pyscf(molecule: Any, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+def _in_pyscf(molecule: Any, coefficients: Reals) -> Reals:
     """Coefficients of orbitals over PySCF's basis functions."""
     rows, factors = functions_of_pyscf(molecule)
     result = np.empty_like(coefficients)
@@ -157,7 +155,7 @@ def _in_pyscf(molecule: Any, coefficients: NDArray[np.float64]) -> NDArray[np.fl
     return result
 
 
-def _start(molecule: Any, before: Sequence[Wavefunction]) -> NDArray[np.float64]:
+def _start(molecule: Any, before: Sequence[Wavefunction]) -> Reals:
     """Density matrix that a field begins from: one of all electrons, or one for each spin."""
     rows, factors = functions_of_pyscf(molecule)
     overlap = molecule.intor_symmetric("int1e_ovlp")[rows[:, None], rows] / np.outer(factors, factors)
@@ -213,7 +211,7 @@ def wavefunction_of(
     )
 
 
-def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], Reals]:
     """Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by."""
     shells = [(int(molecule.bas_angular(n)), int(molecule.bas_nctr(n))) for n in range(molecule.nbas)]
     return functions_of(shells, bool(molecule.cart))

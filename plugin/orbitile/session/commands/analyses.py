@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from warnings import warn
 
-from ...analysis.plots import FORMATS, draw_plots
-from ...analysis.presenting import as_text, check_tables, write_tables
+from ...analysis.presentation import FORMATS, as_text, check_tables, draw_plots, write_tables
 from ...analysis.reports import Analysis, analyses
 from ...base.arguments import FLAG, PATH, TEXT, Argument
 from ...base.errors import OrbitileError

@@ -7,8 +7,7 @@ from dataclasses import replace
 from glob import glob
 from pathlib import Path
 
-from ...analysis.information import as_text
-from ...analysis.notes import notes
+from ...analysis.information import as_text, notes
 from ...base.arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...base.errors import Cancelled, OrbitileError
 from ...files.compression import SUFFIXES

@@ -19,8 +19,7 @@ from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ...pictures.request import Request, Sample
-from ...scf.calculation import HISTORY, Calculation, NotConverged, Solution, sound
-from ...scf.diis import Response
+from ...scf.calculation import HISTORY, Calculation, NotConverged, Response, Solution, sound
 from ...scf.engines import engine_of
 from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to, with_phases_of
 from ...trajectories.tracking import followed

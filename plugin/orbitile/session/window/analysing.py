@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...analysis.plots import FORMATS, draw_plots
-from ...analysis.presenting import write_tables
+from ...analysis.presentation import FORMATS, draw_plots, write_tables
 from ...analysis.reports import Analysis, analysis_groups, analysis_named, values_of
 from ...base.errors import Cancelled, OrbitileError
 from ...model.report import Drawing, Report, Table

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from ...base.errors import Cancelled
 from ...fields.localised import localised_name
-from ...gaussians.localised.localisation import localised, why_not
-from ...gaussians.localised.schemes import INTRINSIC, SCHEMES
+from ...gaussians.localised.localisation import INTRINSIC, SCHEMES, localised, why_not
 from ...model.wavefunction import Wavefunction
 from ...pictures.orbitals import Levels, levels_of, localised_levels_of
 from ...pictures.words import of_error

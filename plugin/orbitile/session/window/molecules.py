@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...analysis.notes import notes
+from ...analysis.information import notes
 from ...base.errors import OrbitileError
 from ...pictures.orbitals import levels_of
 from ...pictures.words import of_error

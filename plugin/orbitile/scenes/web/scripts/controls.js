@@ -1,6 +1,6 @@
 // What stands beside the picture: the list of what can be chosen, sliders, what colours stand for.
 
-import { ELECTRONVOLTS } from "./constants.js"; // made of ../../../model/units.py by ../page.py
+import { ELECTRONVOLTS } from "./constants.js"; // made of ../../../model/units.py by ../__init__.py
 import { made } from "./elements.js";
 
 /** What choices and slides are known by. */

@@ -1,1 +1,0 @@
-"""Charges of atoms, their bond orders and what these are made of."""

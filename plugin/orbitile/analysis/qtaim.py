@@ -1,0 +1,1058 @@
+r"""Atoms in molecules: the basins of the density, and what is in them.
+
+R. F. W. Bader's atoms (Atoms in Molecules: A Quantum Theory, Oxford 1990) are bounded by surfaces that the gradient of
+the density does not cross. They are integrated as F. W. Biegler-Koenig, R. F. W. Bader and T.-H. Tang do (J. Comput.
+Chem. 1982, 3, 317): along rays from the nucleus up to where they leave the basin, at the points of the rules of Lebedev
+and Gauss, outside of a sphere that is whole in the basin; inside of it on spheres. Of each atom
+
+.. math::  N(\Omega) = \int_\Omega \rho\, dr, \qquad q = Z - N, \qquad
+    L(\Omega) = -\frac14 \int_\Omega \nabla^2\rho\, dr = -\frac14 \oint \nabla\rho \cdot n\, dS = 0
+
+the last of which holds for each atom alone, and says how well its surface was found. Atoms are integrated one by
+one, so that the sum of the electrons tells how well the basins fit together.
+
+**Attractors** are where the density is largest, with spheres about them that no path of steepest ascent leaves. Where
+the gradient of the density points inwards all over a sphere, no path leaves it; where it does so on all smaller
+spheres too, they all lead to its centre (the beta spheres of J. Rodriguez, A. M. Koester, P. W. Ayers, A. Santos-Valle,
+A. Vela and G. Merino, J. Comput. Chem. 2009, 30, 1082). About a nucleus whose core is a potential the density of the
+valence electrons has its maxima on a shell and none at the centre: there the spheres count from the shell outwards, and
+what is inside belongs to the atom.
+
+**Overlaps.** The orbitals' overlaps in a basin, :math:`S_{ij}(A) = \int_A \psi_i \psi_j dr`, give its electrons,
+:math:`N(A) = \sum_i n_i S_{ii}(A)`, and how many of them stay in it or are shared with another (X. Fradera,
+M. A. Austen and R. F. W. Bader, J. Phys. Chem. A 1999, 103, 304; for occupations n_i that are no whole numbers with the
+roots of A. M. K. Mueller, Phys. Lett. A 1984, 105, 446),
+
+.. math::  \lambda(A) = \sum_\sigma \sum_{ij} \sqrt{n_i n_j}\, S_{ij}(A)^2, \qquad
+    \delta(A, B) = 2 \sum_\sigma \sum_{ij} \sqrt{n_i n_j}\, S_{ij}(A) S_{ij}(B), \qquad
+    N(A) = \lambda(A) + \tfrac12 \sum_{B \ne A} \delta(A, B)
+
+the last of which is an identity for orthonormal orbitals in basins that fill all space.
+
+**Rays** leave the basin of their attractor, and may come back into it. Points along them are told apart by the cells of
+a lattice that are whole in a basin, and in others by paths of steepest ascent. Each border lies between two neighbours
+whose paths have been followed and led to different sides; bisection finds it as exactly as the density there asks for.
+
+**Paths** of steepest ascent are integrated by their length,
+
+.. math::  \frac{dx}{ds} = \frac{\nabla\rho}{|\nabla\rho|}
+
+with the pair of orders 3 and 2 of P. Bogacki and L. F. Shampine (Appl. Math. Lett. 1989, 2, 321), each path with steps
+of its own, all of them at once. A path ends where it enters a sphere in which nothing but one attractor can be reached.
+
+**Shares** of basins in the points of a lattice are by the method of M. Yu and D. R. Trinkle (J. Chem. Phys.
+2011, 134, 064111): what is at a point flows to those of its neighbours where the field is higher, in proportion to the
+difference,
+
+.. math::  w_A(X) = \sum_{X'} J_{X X'}\, w_A(X'), \qquad
+    J_{XX'} = \frac{a_{XX'} (f_{X'} - f_X) / l_{XX'}}{\sum_{X''} a_{XX''} (f_{X''} - f_X) / l_{XX''}}
+
+over neighbours with a higher value, whose cells touch its own along an area a at a distance l. On a cubic lattice these
+are six of equal weight. What is integrated with these shares converges with the square of the spacing.
+
+Points are done in waves: those come next all of whose higher neighbours are done.
+
+**Cells** of a lattice are whole in one basin, or a border runs through them. The shares of `partition` are only about
+right near borders: there paths of steepest ascent say which basin a point of the lattice is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
+
+from ..base.arrays import Flags, Indices, Reals
+from ..base.errors import OrbitileError
+from ..base.watch import checkpoint, pieces, stage
+from ..evaluation.devices import device_session, first_device
+from ..evaluation.lattices import compute
+from ..fields.localisation import unpaired
+from ..integrals.grids import Grid
+from ..integrals.pairs import pairs_of, to_hermite
+from ..integrals.quadrature import quadrature_of
+from ..model.cell import molecules_only
+from ..model.derived import Derived
+from ..model.lattice import Lattice
+from ..model.volume import Volume
+from ..model.wavefunction import Wavefunction
+from ._quadrature import density_matrix
+from .density_derivatives import DensityDerivatives, density_derivatives
+from .topology import Spheres
+
+if TYPE_CHECKING:
+    pass
+
+Gradient = Callable[[Reals], tuple[Reals, Reals]]
+"""Takes points, shape (n, 3), to values and gradients there, shapes (n,) and (n, 3)."""
+
+_EVALUATED_AT_ONCE = 1 << 17
+"""Points that are evaluated at once; some 100 bytes each."""
+
+_FIRST, _LONGEST_STEP, _SHORTEST, _MOST_STEPS = 0.15, 0.7, 0.01, 300
+"""Steps in bohr, and how many a path may take."""
+
+_TOLERANCE = 3e-4
+"""Error of a step in bohr."""
+
+
+def gradient_of_density(wavefunction: Wavefunction, target: Target) -> Gradient:
+    """The density and its gradient at many points, on the device of the current session.
+
+    Terms are summed as those of a quadrature are, with an error of some 1e-6 of the gradient in single precision.
+
+    Raises
+    ------
+    FieldError
+        When there are no occupied orbitals.
+    """
+    pairs = pairs_of(wavefunction)
+    coefficients = to_hermite(pairs, density_matrix(wavefunction), target)
+
+    def of(points: Reals) -> tuple[Reals, Reals]:
+        values = np.empty((len(points), 4))
+        for first in range(0, len(points), _EVALUATED_AT_ONCE):
+            some = np.array(points[first : first + _EVALUATED_AT_ONCE])
+            # the number of a point stands where that of its atom would: the quadrature has an order of its own
+            grid = Grid(some, np.ones(len(some)), np.arange(len(some), dtype=np.int32))
+            quadrature = quadrature_of(pairs, grid, target)
+            values[first + quadrature.atom] = quadrature.density(coefficients, gradient=True).T
+        return values[:, 0], values[:, 1:]
+
+    return of
+
+
+def attractors_of(
+    points: Reals,
+    gradient: Gradient,
+    spheres: Spheres,
+    again: Callable[[Indices, Indices], tuple[Indices, Reals]] | None = None,
+    tolerance: float = _TOLERANCE,
+) -> Indices:
+    """The attractor that the path from each point leads to.
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, 3)
+        In bohr.
+    gradient
+        Of the density.
+    spheres
+        About the attractors.
+    again
+        Takes the numbers of paths that have ended, and their attractors, to those of them that begin again and where:
+        then paths that take longer keep none waiting.
+    tolerance
+        Error of a step in bohr. All of a path go to the same side, since it bends to one: they move borders.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Which sphere each path led to, the last time. A path that comes to no end, as one along an axis of symmetry, is
+        said to go to the nearest one.
+    """
+    found = np.full(len(points), -1, np.intp)
+    where, direction = np.array(points, np.float64), np.zeros((len(points), 3))
+    step, age = np.zeros(len(points)), np.zeros(len(points), int)
+
+    going = np.arange(len(points))
+    ended = going
+    while len(going):
+        checkpoint()
+        found[ended] = spheres.around(where[ended])
+        lost = ended[(found[ended] < 0) & (age[ended] > _MOST_STEPS)]
+        found[lost] = spheres.nearest(where[lost])
+        over = ended[found[ended] >= 0]
+        while again is not None and len(over):
+            over, there = again(over, found[over])
+            where[over] = there
+            age[over], step[over] = 0, 0.0
+            found[over] = spheres.around(where[over])
+            over = over[found[over] >= 0]
+        going = going[found[going] < 0]
+        if not len(going):
+            break
+        # a path begins with a step of no length, which finds its direction
+        x, h, k1 = where[going], step[going][:, None], direction[going]
+        k2 = _directions(gradient, x + h / 2 * k1)
+        k3 = _directions(gradient, x + 3 * h / 4 * k2)
+        ahead = x + h * (2 * k1 + 3 * k2 + 4 * k3) / 9
+        k4 = _directions(gradient, ahead)
+        error = np.linalg.norm(h * (-5 * k1 + 6 * k2 + 8 * k3 - 9 * k4) / 72, axis=1)
+        good = (error <= tolerance) | (h[:, 0] <= _SHORTEST)
+        ended = going[good]
+        where[ended], direction[ended] = ahead[good], k4[good]
+        factor = np.clip(0.9 * np.cbrt(tolerance / np.maximum(error, 1e-12)), 0.2, 3.0)
+        step[going] = np.where(age[going] == 0, _FIRST, np.clip(h[:, 0] * factor, _SHORTEST, _LONGEST_STEP))
+        age[going] += 1
+    return found
+
+
+def _directions(gradient: Gradient, points: Reals) -> Reals:
+    slopes = gradient(points)[1]
+    return slopes / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)[:, None]
+
+
+Integers = NDArray[np.int32]
+
+_MOST = 3_000_000
+"""Points of a lattice of a molecule; larger molecules get wider ones."""
+
+SHARED = 4
+"""Basins that a point may have shares in: the largest."""
+
+_SHARED_AT_ONCE = 1 << 14
+"""Points whose shares are summed at once: they take 5 kB each."""
+
+_FACES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
+_CUBE = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if i or j or k])
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Shares of basins in the points of a cubic lattice.
+
+    Attributes
+    ----------
+    lattice : Lattice
+    basin : ndarray of int32, shape (n_points, SHARED)
+        Basins that have a share, the largest first; -1 for none.
+    share : ndarray of float32, shape (n_points, SHARED)
+        They add up to 1, or 0 where the field is too small.
+    """
+
+    lattice: Lattice
+    basin: Integers
+    share: NDArray[np.float32]
+
+    def largest(self, points: Reals) -> Integers:
+        """The basin with the largest share at each point, -1 for none; shape (n_points,)."""
+        place = np.rint((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
+        there = np.all((place >= 0) & (place < self.lattice.shape), axis=1)
+        nearest = np.ravel_multi_index(tuple(place.T), self.lattice.shape, mode="clip")
+        return np.where(there, self.basin[nearest, 0], np.int32(-1))
+
+
+def lattice_about(wavefunction: Wavefunction, density: float, spacing: float) -> Lattice:
+    """A lattice of cubes that holds all where the density is above a value.
+
+    Parameters
+    ----------
+    wavefunction
+    density
+        In e bohr^-3.
+    spacing
+        In bohr; wider where there would be more than three million points.
+    """
+    from ..evaluation.boxes import enclosing_lattice
+
+    lattice = enclosing_lattice(wavefunction, "density", density, spacing=spacing)
+    if lattice.n_points <= _MOST:
+        return lattice
+    return Lattice.box(lattice.origin, lattice.far_corner, spacing * (lattice.n_points / _MOST) ** (1 / 3))
+
+
+def maxima(values: NDArray[np.floating], least: float) -> NDArray[np.intp]:
+    """Points of a lattice, as flat indices, that are above a limit and none of their 26 neighbours above them.
+
+    Of equal neighbours the first one counts.
+    """
+    padded = np.pad(values, 1, constant_values=-np.inf)
+    highest = values > least
+    inner = tuple(slice(1, -1) for _ in range(3))
+    for move in _CUBE:
+        other = padded[tuple(slice(1 + d, n + 1 + d) for d, n in zip(move, values.shape, strict=True))]
+        before = tuple(move) < (0, 0, 0)
+        highest &= (padded[inner] > other) if before else (padded[inner] >= other)
+    return np.flatnonzero(highest)
+
+
+def partition(values: NDArray[np.floating], lattice: Lattice, least: float, sources: Integers) -> Partition:
+    """Share the points of a lattice out to basins.
+
+    Parameters
+    ----------
+    values : ndarray, shape (nx, ny, nz)
+        The field, on a lattice of cubes.
+    lattice
+        Its lattice.
+    least
+        Points with smaller values belong to nobody.
+    sources : ndarray of int32, shape (n_points,)
+        Basin of the points for which it is known, among them all `maxima`; -1 for others.
+
+    Returns
+    -------
+    Partition
+        Memory: some 150 bytes for each point above the limit while it is made, 32 for each point afterwards.
+    """
+    n_points = values.size
+    flat = values.reshape(-1)
+    inside = np.flatnonzero(flat > least)
+    order = inside[np.argsort(-flat[inside], kind="stable")]
+    rank = np.full(np.array(values.shape) + 2, -1, np.int32)
+    at = np.stack(np.unravel_index(order, values.shape)) + 1
+    rank[tuple(at)] = np.arange(len(order), dtype=np.int32)
+    sorted_values = flat[order].astype(np.float64)
+    checkpoint()
+    neighbours = np.stack([rank[tuple(at + move[:, None])] for move in _FACES], axis=1)
+    own = np.arange(len(order), dtype=np.int32)[:, None]
+    known = sources[order] >= 0
+    flow = np.where((neighbours >= 0) & (neighbours < own) & ~known[:, None], neighbours, -1)
+    # on a sharp ridge along a diagonal none of the six may be higher where one of the 26 is
+    for n in np.flatnonzero(~known & (flow < 0).all(axis=1)).tolist():
+        around = rank[tuple(at[:, n, None] + _CUBE.T)]
+        around = around[around >= 0]
+        flow[n, 0] = around.min() if len(around) and around.min() < n else -1
+    waiting = (flow >= 0).sum(axis=1).astype(np.int8)
+    basin, share = np.full((n_points, SHARED), -1, np.int32), np.zeros((n_points, SHARED), np.float32)
+    made_basin, made_share = np.full((len(order), SHARED), -1, np.int32), np.zeros((len(order), SHARED), np.float32)
+    made_basin[known, 0], made_share[known, 0] = sources[order[known]], 1.0
+    below, first_below = _transposed(flow)
+    wave = np.flatnonzero(waiting == 0)
+    done = 0
+    while len(wave):
+        checkpoint(done / len(order))
+        done += len(wave)
+        _share_wave(wave[~known[wave]], flow, sorted_values, made_basin, made_share)
+        counts = first_below[wave + 1] - first_below[wave]
+        starts = np.repeat(first_below[wave] - np.cumsum(counts) + counts, counts)
+        reached = below[starts + np.arange(len(starts))]
+        np.subtract.at(waiting, reached, 1)
+        wave = np.unique(reached[waiting[reached] == 0])
+    basin[order], share[order] = made_basin, made_share
+    return Partition(lattice, basin, share)
+
+
+def _transposed(flow: Integers) -> tuple[Integers, NDArray[np.int64]]:
+    """For each point those that flow to it, one after the other, and where they begin."""
+    source, direction = np.nonzero(flow >= 0)
+    goal = flow[source, direction]
+    order = np.argsort(goal, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(goal, minlength=len(flow)))])
+    return source[order].astype(np.int32), first
+
+
+def _share_wave(
+    points: NDArray[np.intp], flow: Integers, values: Reals, basin: Integers, share: NDArray[np.float32]
+) -> None:
+    """Shares of points from those of the points that they flow to."""
+    for piece in pieces(len(points), _SHARED_AT_ONCE):
+        some = points[piece]
+        goals = flow[some]
+        there = goals >= 0
+        main = basin[goals, 0]
+        reference = main[np.arange(len(some)), there.argmax(axis=1)]
+        alone = ((share[goals, 0] > 1 - 1e-6) & (main == reference[:, None])) | ~there
+        same = alone.all(axis=1) & there.any(axis=1)
+        basin[some[same], 0], share[some[same], 0] = reference[same], 1.0
+        mixed, goals, there = some[~same], goals[~same], there[~same]
+        if not len(mixed):
+            continue
+        weight = np.where(there, values[goals] - values[mixed][:, None], 0.0) + np.where(there, 1e-30, 0.0)
+        weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+        which = np.where(there[..., None], basin[goals], -1).reshape(len(mixed), -1)
+        part = (share[goals] * weight[..., None]).reshape(len(mixed), -1) * (which >= 0)
+        together = which[:, :, None] == which[:, None, :]
+        total = np.einsum("nij,nj->ni", together, part)
+        later = np.tril(together, -1).any(axis=2) | (which < 0)
+        total[later] = 0.0
+        largest = np.argsort(-total, axis=1, kind="stable")[:, :SHARED]
+        kept = np.take_along_axis(total, largest, axis=1)
+        kept /= np.maximum(kept.sum(axis=1, keepdims=True), 1e-300)
+        share[mixed] = kept
+        basin[mixed] = np.where(kept > 0, np.take_along_axis(which, largest, axis=1), -1)
+
+
+_WORTH_FOLLOWING = 1e-5
+"""Density in e bohr^-3 below which the largest share is good enough."""
+
+EMPTY, MIXED = -1, -2
+"""Instead of a basin: of cells where the density is too small, and of those that more than one has corners of."""
+
+_CLEAR = 0.8
+"""Share of a basin in a point from which on its path is not followed, unless the basin of a neighbour is another."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Basins of the cells between the points of a lattice.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        Of the corners.
+    basin : ndarray of int32, one shorter than the lattice along each axis
+        The basin of all corners, EMPTY or MIXED.
+    """
+
+    lattice: Lattice
+    basin: Integers
+
+    def around(self, points: Reals) -> Integers:
+        """Basin of the cell that each point is in, EMPTY outside of the lattice; shape (n_points,)."""
+        place = np.floor((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
+        there = np.all((place >= 0) & (place < self.basin.shape), axis=1)
+        place[~there] = 0
+        return np.where(there, self.basin[tuple(place.T)], np.int32(EMPTY))
+
+
+def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres) -> Cells:
+    """Sort the cells of a lattice.
+
+    Parameters
+    ----------
+    shares
+        Of the basins in its points.
+    gradient
+        Of the density.
+    spheres
+        About all attractors.
+    """
+    shape = shares.lattice.shape
+    basin, clear = shares.basin[:, 0].copy(), shares.share[:, 0] > _CLEAR
+    known = basin < 0
+    wanted = np.flatnonzero(~known & ~clear)
+    while len(wanted):
+        at = np.stack(np.unravel_index(wanted, shape), axis=1)
+        points = shares.lattice.origin + at * np.asarray(shares.lattice.spacings)
+        known[wanted] = True
+        some = gradient(points)[0] > _WORTH_FOLLOWING
+        basin[wanted[some]] = attractors_of(points[some], gradient, spheres)
+        wanted = np.flatnonzero(_beside_others(basin.reshape(shape)).reshape(-1) & ~known)
+    return Cells(shares.lattice, _of_cells(basin.reshape(shape)))
+
+
+def _beside_others(basin: Integers) -> NDArray[np.bool_]:
+    """Points with a neighbour along an axis in another basin."""
+    beside = np.zeros(basin.shape, bool)
+    for axis in range(3):
+        one, other = neighbours_along(axis)
+        different = (basin[one] != basin[other]) & (basin[one] >= 0) & (basin[other] >= 0)
+        beside[one] |= different
+        beside[other] |= different
+    return beside
+
+
+def neighbours_along(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """All but the last, and all but the first, along an axis."""
+    whole = [slice(None)] * 3
+    first, second = whole.copy(), whole.copy()
+    first[axis], second[axis] = slice(None, -1), slice(1, None)
+    return tuple(first), tuple(second)
+
+
+def _of_cells(basin: Integers) -> Integers:
+    """The basin that all corners of a cell have that are in any."""
+    least, most = np.where(basin < 0, np.iinfo(np.int32).max, basin), basin
+    for axis in range(3):
+        one, other = neighbours_along(axis)
+        least, most = np.minimum(least[one], least[other]), np.maximum(most[one], most[other])
+    return np.where(most < 0, EMPTY, np.where(least == most, most, MIXED)).astype(np.int32)
+
+
+_MOST_ELECTRONS = 1e-3
+"""Error of a border in bohr times the density there times the square of the radius, in e: those of many rays are of
+both signs."""
+
+_FINEST, _COARSEST = 3e-4, 0.2
+"""Bounds on that error, in bohr."""
+
+TOLERANCE = 3e-5
+"""Error in bohr of a step of the paths that find borders: with ten times as much, those of multiple bonds have 5e-4 e
+too many on one side."""
+
+_WORTH = np.array([2e-4, 2e-2])
+"""Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
+and all of them."""
+
+_SCANNED_AT_ONCE = 1 << 24
+"""Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rays:
+    """Parts of rays from one attractor that are in its basin.
+
+    Attributes
+    ----------
+    attractor : int
+    directions : ndarray, shape (n_rays, 3)
+    weights : ndarray, shape (n_rays,)
+        Of the directions, which add up to 4 pi.
+    ray : ndarray of int, shape (n_parts,)
+        Which ray each part is of.
+    begin, end : ndarray, shape (n_parts,)
+        Distances from the attractor in bohr; infinite where the density falls off before the basin ends.
+    """
+
+    attractor: int
+    directions: Reals
+    weights: Reals
+    ray: Indices
+    begin: Reals
+    end: Reals
+
+    def border_density(self, centre: Reals, gradient: Gradient) -> float:
+        """Electrons in bohr^-1 that the basin gains or loses by a small shift of all its borders along the rays."""
+        come_back = self.begin > self.begin.min()
+        distance, ray = np.concatenate([self.end, self.begin[come_back]]), np.append(self.ray, self.ray[come_back])
+        distance, ray = distance[np.isfinite(distance)], ray[np.isfinite(distance)]
+        density = gradient(centre + distance[:, None] * self.directions[ray])[0] if len(ray) else np.zeros(0)
+        return float(self.weights[ray] @ (density * distance**2))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """Points along the rays of one attractor.
+
+    Attributes
+    ----------
+    attractor : int
+    directions, weights : ndarray, shapes (n_rays, 3) and (n_rays,)
+    radii : ndarray, shape (n_radii,)
+        Of the points in bohr, from that of the sphere on.
+    inside : ndarray of bool, shape (n_radii, n_rays)
+        Which of the clear ones are in the basin.
+    unclear : ndarray of bool, shape (n_radii, n_rays)
+        For which of them this is not known, as a border runs through their cell, or it is empty.
+    empty : ndarray of bool, shape (n_radii, n_rays)
+        Where the density is too small to matter: there a ray stays where it was.
+    """
+
+    attractor: int
+    directions: Reals
+    weights: Reals
+    radii: Reals
+    inside: Flags
+    unclear: Flags
+    empty: Flags
+
+
+def rays_of(
+    attractors: list[int],
+    spheres: Spheres,
+    cells: Cells,
+    gradient: Gradient,
+    rules: list[tuple[Reals, Reals]],
+) -> list[Rays]:
+    """The parts of rays that are in the basins of some attractors, outside of their spheres.
+
+    Parameters
+    ----------
+    attractors
+        Which.
+    spheres
+        About all attractors.
+    cells
+        Of a lattice; beyond it rays stay in the basin in which they are there.
+    gradient
+        Of the density.
+    rules
+        Directions, shape (n_rays, 3), and weights of a rule on the sphere for each of them.
+    """
+    found: list[Rays] = []
+    waiting: list[_Scan] = []
+    for attractor, rule in zip(attractors, rules, strict=True):
+        waiting.append(_scanned(attractor, spheres, cells, *rule))
+        if sum(one.inside.size for one in waiting) > _SCANNED_AT_ONCE or attractor == attractors[-1]:
+            done = len(found)
+            with stage(done / len(attractors), (done + len(waiting)) / len(attractors)):
+                _settle(waiting, spheres, gradient)
+                found += _divided(waiting, spheres, gradient)
+            waiting = []
+    return found
+
+
+def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, weights: Reals) -> _Scan:
+    """What the cells say of points along rays, out to the farthest corner of the lattice."""
+    checkpoint()
+    centre, first = spheres.centre[attractor], spheres.radius[attractor]
+    step = float(cells.lattice.spacings.min()) / 4
+    corners = np.stack([cells.lattice.origin, cells.lattice.far_corner])
+    farthest = float(np.linalg.norm(np.maximum(*np.abs(corners - centre)))) + step
+    radii = first + step * np.arange(max(2, int((farthest - first) / step)))
+    points = (centre + radii[:, None, None] * directions).reshape(-1, 3)
+    basin = cells.around(points).reshape(len(radii), len(directions))
+    basin[0] = attractor
+    empty = basin == EMPTY
+    unclear = empty | (basin == MIXED)
+    return _Scan(attractor, directions, weights, radii, basin == attractor, unclear, empty)
+
+
+def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
+    """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
+    asked, starts = [], []
+    for scan in scans:
+        k, ray = np.nonzero(scan.unclear & ~scan.empty)
+        points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
+        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH[k % 2]
+        asked.append((k[some], ray[some]))
+        starts.append(points[some])
+    ends = attractors_of(np.concatenate(starts), gradient, spheres)
+    parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
+    for scan, place, end in zip(scans, asked, parts, strict=True):
+        scan.inside[place], scan.unclear[place] = end == scan.attractor, False
+
+
+def _last_clear(unclear: Flags) -> Indices:
+    """Of each point the last one along its ray that is clear, itself included; shape (n_radii, n_rays)."""
+    return np.maximum.accumulate(np.where(unclear, 0, np.arange(len(unclear))[:, None]), axis=0)
+
+
+def _carried(scan: _Scan) -> Flags:
+    """On which side the last clear point is, shape (n_radii, n_rays)."""
+    return np.take_along_axis(scan.inside, _last_clear(scan.unclear), axis=0)
+
+
+def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags]:
+    """Rays that cross a border, one after the other, the clear points before and after, and whether they leave."""
+    last, side = _last_clear(scan.unclear), _carried(scan)
+    ray, k = np.nonzero(side[1:].T != side[:-1].T)
+    return ray, scan.radii[last[k, ray]], scan.radii[k + 1], side[k, ray]
+
+
+def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[Rays]:
+    """The parts of rays between borders, which are found by bisection."""
+    changes = [_changes(scan) for scan in scans]
+    low, high, leaves = (np.concatenate([one[n] for one in changes]) for n in (1, 2, 3))
+    along = np.concatenate([scan.directions[one[0]] for scan, one in zip(scans, changes, strict=True)])
+    count = [len(one[0]) for one in changes]
+    attractor = np.repeat([scan.attractor for scan in scans], count)
+    origin = spheres.centre[attractor]
+
+    def points(some: Indices) -> Reals:
+        return origin[some] + (low[some] + high[some])[:, None] / 2 * along[some]
+
+    everything = np.arange(len(low))
+    density = gradient(points(everything))[0] if len(low) else np.zeros(0)
+    width = np.clip(_MOST_ELECTRONS / np.maximum(density * high**2, 1e-12), _FINEST, _COARSEST)
+
+    def again(some: Indices, ends: Indices) -> tuple[Indices, Reals]:
+        middle, below = (low[some] + high[some]) / 2, (ends == attractor[some]) == leaves[some]
+        low[some[below]], high[some[~below]] = middle[below], middle[~below]
+        left = some[high[some] - low[some] > width[some]]
+        return left, points(left)
+
+    attractors_of(points(everything), gradient, spheres, again, TOLERANCE)
+    borders = np.split((low + high) / 2, np.cumsum(count)[:-1])
+    return [
+        _parts(scan, ray, leaving, border)
+        for scan, (ray, _, _, leaving), border in zip(scans, changes, borders, strict=True)
+    ]
+
+
+def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
+    """Parts of rays that begin at the sphere or where a ray comes back, and end where it leaves, or never."""
+    n_rays = len(scan.directions)
+    begun = np.concatenate([np.arange(n_rays), ray[~leaves]])
+    begin = np.concatenate([np.full(n_rays, scan.radii[0]), border[~leaves]])
+    endless = np.flatnonzero(_carried(scan)[-1])
+    ended = np.concatenate([ray[leaves], endless])
+    end = np.concatenate([border[leaves], np.full(len(endless), np.inf)])
+    first, last = np.lexsort((begin, begun)), np.lexsort((end, ended))
+    return Rays(scan.attractor, scan.directions, scan.weights, begun[first], begin[first], end[last])
+
+
+MOLECULE = 0.001
+"""Density in e bohr^-3 down to which volumes are counted: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109, 7968."""
+
+_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 8, 1.5, 16
+"""Length in bohr of a part of a ray, points in it; scale of the last part, which has no end, and points in it."""
+
+_TURNED = (0.4, 0.9, 1.7)
+"""Angles by which directions are turned, in radians, out of the axes and planes that molecules are drawn in."""
+
+_IN_SPHERE, _SPHERE_DEGREE = 40, 23
+"""Radii inside a sphere, and degree of the rule for directions there."""
+
+_SEARCH, _LONGEST_TO_EDGE = 10, 1.0
+"""Steps of Newton's to the edge of the molecule, and how long one may be, in bohr."""
+
+_SHIFT = 4 * TOLERANCE
+"""What errors of the steps of paths add up to at a border, in bohr: in the tests, no more than about half of this."""
+
+_MOST_OVERLAPS = 1 << 25
+"""Numbers in the overlaps of orbitals in all basins, 256 MiB, up to which they are kept for what is shared."""
+
+
+@dataclass(frozen=True, eq=False)
+class AtomicBasins:
+    """Basins of the density, and what is in them.
+
+    Attributes
+    ----------
+    atom : ndarray of int, shape (n,)
+        The atom of each basin, from 0; -1 of a maximum that is at no nucleus.
+    position : ndarray, shape (n, 3)
+        Of the attractors in bohr.
+    population : ndarray, shape (n,)
+        Electrons.
+    volume : ndarray, shape (n,)
+        In bohr^3, where the density is above 0.001 e bohr^-3.
+    laplacian : ndarray, shape (n,)
+        L, minus a quarter of the integral of the Laplacian of the density, in hartree: 0 but for errors.
+    spin : ndarray, shape (n,)
+        Alpha less beta electrons; 0 where all are paired.
+    delocalisation : ndarray, shape (n, n)
+        Electrons that two basins share, delta(A, B); on the diagonal those that stay in one, lambda(A). Empty where the
+        molecule is too large, a density matrix has occupations below 0, or orbitals are complex.
+    without_maximum : ndarray of int
+        Atoms that are no maximum of the density, and have no basin.
+    error : ndarray, shape (n,)
+        What the electrons of each basin may be off by. That all of them add up says nothing of a border between two
+        basins that is in the wrong place: one has what the other lacks. So this is a sum of what shifts of the borders
+        by the error of the paths make, of the integral of the Laplacian, which is 0 but for errors, and of a share of
+        what all electrons are off by.
+    """
+
+    atom: NDArray[np.int64]
+    position: Reals
+    population: Reals
+    volume: Reals
+    laplacian: Reals
+    spin: Reals
+    delocalisation: Reals
+    without_maximum: NDArray[np.intp]
+    error: Reals
+
+    def of_atoms(self, values: Reals, n_atoms: int) -> Reals:
+        """Values of the basins as those of the atoms, 0 for atoms without one; shape (n_atoms,)."""
+        at_nuclei = self.atom >= 0
+        result = np.zeros(n_atoms)
+        result[self.atom[at_nuclei]] = values[at_nuclei]
+        return result
+
+
+def directions_of(degree: int) -> tuple[Reals, Reals]:
+    """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree.
+
+    It is turned so that none of its planes of symmetry is one of the molecule's, on which edges of basins lie: errors
+    there would be of one sign in all atoms.
+    """
+    from scipy.integrate import lebedev_rule
+    from scipy.spatial.transform import Rotation
+
+    directions, weights = lebedev_rule(degree)
+    return Rotation.from_euler("zyz", _TURNED).apply(directions.T), weights
+
+
+def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays], gradient: Gradient) -> AtomicBasins:
+    """Sum up what is in basins.
+
+    Parameters
+    ----------
+    wavefunction
+    spheres
+        About all attractors, those of the atoms first.
+    all_rays
+        Of each attractor that has a basin.
+    gradient
+        Of the density, for the edge of the molecule.
+    """
+    total = density_derivatives(wavefunction)
+    spins = [density_derivatives(wavefunction, spin) for spin in unpaired(wavefunction)]
+    sets = spins or [total]
+    n_basins = len(all_rays)
+    n_overlaps = n_basins * sum(len(of_spin.weights) ** 2 for of_spin in sets)
+    kept = (
+        n_overlaps <= _MOST_OVERLAPS
+        and wavefunction.spinors is None
+        and all(np.all(of_spin.weights >= 0) for of_spin in sets)
+    )
+    populations, volumes, laplacians = np.zeros((n_basins, len(sets))), np.zeros(n_basins), np.zeros(n_basins)
+    borders = np.zeros(n_basins)
+    overlaps: list[list[Reals]] = [[] for _ in sets]
+    for n, rays in enumerate(all_rays):
+        with stage(n / n_basins, (n + 1) / n_basins):
+            centre, radius = spheres.centre[rays.attractor], float(spheres.radius[rays.attractor])
+            edge = _edge(rays, centre, gradient)
+            outside, inside = _outside(rays, centre, edge), _inside(centre, radius)
+            volumes[n] = 4 / 3 * np.pi * radius**3 + _volume(rays, edge)
+            borders[n] = rays.border_density(centre, gradient)
+            laplacians[n] = -0.25 * _laplacian(total, rays, centre, radius, *outside)
+            points, weights = (np.concatenate(both) for both in zip(outside, inside, strict=True))
+            for k, of_spin in enumerate(sets):
+                checkpoint()
+                overlap = of_spin.overlaps(points, weights)
+                populations[n, k] = of_spin.weights @ np.diag(overlap)
+                if kept:
+                    overlaps[k].append(overlap)
+    shared = sum(
+        (_shared(np.array(of), one.weights) for of, one in zip(overlaps, sets, strict=True)),
+        np.zeros((0, 0)) if not kept else 0.0,
+    )
+    attractors = np.array([rays.attractor for rays in all_rays])
+    n_atoms = wavefunction.n_atoms
+    atom = np.where(attractors < n_atoms, attractors, -1)
+    without = np.setdiff1d(np.flatnonzero(~wavefunction.is_ghost), atom)
+    sign = [{"alpha": 1.0, "beta": -1.0}[spin] for spin in unpaired(wavefunction)] or [0.0]
+    missing = abs(float(populations.sum()) - wavefunction.n_electrons) / np.sqrt(n_basins)
+    return AtomicBasins(
+        atom,
+        spheres.centre[attractors],
+        populations.sum(axis=1),
+        volumes,
+        laplacians,
+        populations @ np.array(sign),
+        np.asarray(shared),
+        without,
+        _SHIFT * borders + np.abs(laplacians) + missing,
+    )
+
+
+def _shared(overlaps: Reals, occupations: Reals) -> Reals:
+    """Localisation and delocalisation indices of one set of orbitals, from overlaps of shape (n_basins, n, n)."""
+    if not len(overlaps):
+        return np.zeros((0, 0))
+    roots = occupations**0.25
+    flat = (overlaps * roots[:, None] * roots).reshape(len(overlaps), -1)
+    both: Reals = flat @ flat.T
+    return both * (2 - np.eye(len(both)))
+
+
+def _edge(rays: Rays, centre: Reals, gradient: Gradient) -> Reals:
+    """Distance at which each part of a ray leaves the molecule, its end where that comes before; shape (n_parts,)."""
+    along = rays.directions[rays.ray]
+    distance = rays.begin.copy()
+    for _ in range(_SEARCH):
+        checkpoint()
+        density, slopes = gradient(centre + distance[:, None] * along)
+        falls = np.einsum("ni,ni->n", slopes, along) / np.maximum(density, 1e-300)
+        step = np.log(np.maximum(density, 1e-300) / MOLECULE) / np.maximum(-falls, 0.3)
+        distance = np.clip(distance + np.clip(step, -_LONGEST_TO_EDGE, _LONGEST_TO_EDGE), rays.begin, rays.end)
+    return distance
+
+
+def _volume(rays: Rays, edge: Reals) -> float:
+    return float(rays.weights[rays.ray] @ (edge**3 - rays.begin**3)) / 3
+
+
+def _outside(rays: Rays, centre: Reals, edge: Reals) -> tuple[Reals, Reals]:
+    """Points and weights for the rays, by rules of Gauss on parts that end at the edge of the molecule, and beyond."""
+    inner = _panels(rays, rays.begin, edge)
+    far = edge < rays.end
+    closed = far & np.isfinite(rays.end)
+    outer = _panels(rays, np.where(closed, edge, rays.end), rays.end, closed)
+    open_ = np.flatnonzero(far & ~closed)
+    x, w = np.polynomial.legendre.leggauss(_IN_TAIL)
+    radii = edge[open_, None] + _TAIL * (1 + x) / (1 - x)
+    tail = radii, 2 * _TAIL * w / (1 - x) ** 2 * radii**2, rays.ray[open_]
+    points, weights = [], []
+    for radius, weight, ray in (inner, outer, tail):
+        points.append((centre + radius[..., None] * rays.directions[ray][:, None]).reshape(-1, 3))
+        weights.append((weight * rays.weights[ray][:, None]).reshape(-1))
+    return np.concatenate(points), np.concatenate(weights)
+
+
+def _panels(
+    rays: Rays, begin: Reals, end: Reals, which: NDArray[np.bool_] | None = None
+) -> tuple[Reals, Reals, NDArray[np.intp]]:
+    """Radii and weights of Gauss's rule on parts of rays, cut to a length, shapes (n_panels, n), and their rays."""
+    some = np.flatnonzero(end > begin if which is None else which)
+    count = np.maximum(np.ceil((end[some] - begin[some]) / _PANEL), 1).astype(np.intp)
+    part = np.repeat(some, count)
+    place = np.arange(len(part)) - np.repeat(np.cumsum(count) - count, count)
+    length = ((end[some] - begin[some]) / count).repeat(count)
+    x, w = np.polynomial.legendre.leggauss(_IN_PANEL)
+    radii = begin[part, None] + length[:, None] * (place[:, None] + (1 + x) / 2)
+    return radii, length[:, None] / 2 * w * radii**2, rays.ray[part]
+
+
+def _inside(centre: Reals, radius: float) -> tuple[Reals, Reals]:
+    """Points and weights for a sphere; radii are r t^2, closer together at the nucleus."""
+    x, w = np.polynomial.legendre.leggauss(_IN_SPHERE)
+    t = (1 + x) / 2
+    radii, of_radii = radius * t**2, w / 2 * 2 * radius * t * (radius * t**2) ** 2
+    directions, of_directions = directions_of(_SPHERE_DEGREE)
+    points = centre + (radii[:, None, None] * directions).reshape(-1, 3)
+    return points, np.outer(of_radii, of_directions).reshape(-1)
+
+
+def _laplacian(
+    density: DensityDerivatives, rays: Rays, centre: Reals, radius: float, points: Reals, weights: Reals
+) -> float:
+    """Integral of the Laplacian of the density: over the rays, and by the flux through the sphere."""
+    bends = density(points)[2]
+    slopes = density.gradient(centre + radius * rays.directions)[1]
+    flux = radius**2 * rays.weights @ np.einsum("ni,ni->n", slopes, rays.directions)
+    return float(weights @ np.trace(bends, axis1=1, axis2=2)) + float(flux)
+
+
+_RADII = 0.04 * 1.18 ** np.arange(26)
+"""Radii in bohr that are tried: up to 2.5."""
+
+_APART = 0.85
+"""Share of the distance to the next nucleus up to which."""
+
+_INWARDS = 0.3
+"""Least cosine between the gradient and the way to the centre."""
+
+_DEGREE, _SAFE = 41, 0.9
+"""Of the Lebedev rule whose directions are looked at: 590; share of the radius that is kept, for those in between."""
+
+_CORE = 2.0
+"""Radius in bohr by which the spheres of an atom have to begin."""
+
+_CLIMB_STEPS, _CLOSE, _SMALL = 60, 0.05, 0.1
+"""Steps towards a maximum, distance in bohr within which two are one, and radius of the sphere about one at least."""
+
+
+def spheres_about_nuclei(wavefunction: Wavefunction, gradient: Gradient) -> Spheres:
+    """The largest spheres about the nuclei out of which no path leads; ghosts and atoms without a maximum have none."""
+    from scipy.integrate import lebedev_rule
+    from scipy.spatial import KDTree
+
+    places = wavefunction.positions
+    radius = np.zeros(len(places))
+    real = np.flatnonzero(~wavefunction.is_ghost)
+    if not len(real):
+        return Spheres(places, radius)
+    directions = lebedev_rule(_DEGREE)[0].T
+    nearest = KDTree(places[real]).query(places[real], k=2)[0][:, 1] if len(real) > 1 else np.full(1, np.inf)
+    for atom, apart in zip(real, nearest, strict=True):
+        checkpoint()
+        radii = _RADII[_APART * apart > _RADII]
+        points = places[atom] + (radii[:, None, None] * directions).reshape(-1, 3)
+        slopes = gradient(points)[1].reshape(len(radii), len(directions), 3)
+        inwards = -np.einsum("rdi,di->rd", slopes, directions)
+        cosine = (inwards / np.maximum(np.linalg.norm(slopes, axis=2), 1e-300)).min(axis=1)
+        good = cosine > _INWARDS
+        if not good.any() or radii[good.argmax()] > _CORE:
+            continue
+        first = int(good.argmax())
+        run = good[first:]
+        last = first + (len(run) if run.all() else int((~run).argmax())) - 1
+        radius[atom] = max(radii[first], _SAFE * radii[last])
+    return Spheres(places, radius)
+
+
+def with_other_maxima(about_nuclei: Spheres, density: Volume, least: float, gradient: Gradient) -> Spheres:
+    """Spheres about the nuclei, then about maxima elsewhere, as in the middle of the lithium molecule.
+
+    Parameters
+    ----------
+    about_nuclei
+        From `spheres_about_nuclei`.
+    density
+        On a lattice fine enough to show them.
+    least
+        Density in e bohr^-3 below which none is looked for.
+    gradient
+        Of the density.
+    """
+    candidates = density.lattice.origin + np.stack(
+        np.unravel_index(maxima(density.values, least), density.lattice.shape), axis=1
+    ) * np.asarray(density.lattice.spacings)
+    candidates = candidates[about_nuclei.around(candidates) < 0]
+    edge = float(density.lattice.spacings.max())
+    found: list[Reals] = []
+    for start in candidates:
+        place = _climbed(start, gradient, edge, about_nuclei)
+        if place is not None and all(np.linalg.norm(place - other) > _CLOSE for other in found):
+            found.append(place)
+    if not found:
+        return about_nuclei
+    centre = np.concatenate([about_nuclei.centre, found])
+    radius = np.concatenate([about_nuclei.radius, np.full(len(found), _SMALL)])
+    return Spheres(centre, radius)
+
+
+def _climbed(start: Reals, gradient: Gradient, edge: float, spheres: Spheres) -> Reals | None:
+    """The maximum that is found by Newton steps uphill from a point; None where there is none near, or a nucleus."""
+    place = start.copy()
+    for _ in range(_CLIMB_STEPS):
+        checkpoint()
+        slope, bends = _expanded(place, gradient)
+        values, axes = np.linalg.eigh(bends)
+        step = axes @ ((axes.T @ slope) / np.maximum(np.abs(values), 1e-8))
+        length = float(np.linalg.norm(step))
+        place = place + step * min(1.0, 0.1 / max(length, 1e-12))
+        if np.linalg.norm(place - start) > 4 * edge + _CLOSE or spheres.around(place[None])[0] >= 0:
+            return None
+        if length < 1e-4:
+            return place if values.max() < 0 else None
+    return None
+
+
+def _expanded(place: Reals, gradient: Gradient) -> tuple[Reals, Reals]:
+    """Gradient, and second derivatives by its differences, at a point."""
+    step = 0.02
+    moves = np.concatenate([np.zeros((1, 3)), step * np.eye(3), -step * np.eye(3)])
+    slopes = gradient(place + moves)[1]
+    bends = (slopes[1:4] - slopes[4:]) / (2 * step)
+    return slopes[0], (bends + bends.T) / 2
+
+
+DEGREES = {"quick": (29, 41), "normal": (59, 83), "fine": (83, 107)}
+"""Degrees of the rules for directions of rays, of hydrogen and of others: 302, 590; 1202, 2354; 2354, 3890 of them."""
+
+_HYDROGEN = 1
+
+_LEAST, _SPACING = 1e-6, 0.2
+"""Density in e bohr^-3 down to which basins are told apart; spacing of their lattice in bohr."""
+
+_BASINS = Derived[AtomicBasins](most=2)
+
+
+def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: str | None = None) -> AtomicBasins:
+    """Integrate the basins of the density of a molecule.
+
+    Parameters
+    ----------
+    wavefunction
+    accuracy
+        quick, normal or fine: 590, 2354 or 3890 rays from each attractor, of hydrogen 302, 1202 or 2354.
+    device
+        As for `orbitile.evaluate`.
+
+    Returns
+    -------
+    AtomicBasins
+        Those of the atoms in their order, then those of other maxima. Kept with the wavefunction.
+
+    Raises
+    ------
+    OrbitileError
+        For another accuracy, or when nothing attracts electrons.
+    """
+    molecules_only(wavefunction, "basins", "those that cross the faces of the cell would be cut there")
+    if accuracy not in DEGREES:
+        raise OrbitileError(f"accuracy: expected {' or '.join(DEGREES)}, got {accuracy!r}")
+    return _BASINS.of(wavefunction, accuracy, lambda: _integrated(wavefunction, accuracy, device))
+
+
+def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -> AtomicBasins:
+    device = first_device(device)
+    lattice = lattice_about(wavefunction, _LEAST, _SPACING)
+    with stage(0.0, 0.1):
+        density = compute(wavefunction, "density", lattice, device=device)
+    with device_session(device, "single") as target:
+        gradient = gradient_of_density(wavefunction, target)
+        with stage(0.1, 0.2):
+            spheres = with_other_maxima(spheres_about_nuclei(wavefunction, gradient), density, _LEAST, gradient)
+            basins = np.flatnonzero(spheres.radius > 0).tolist()
+            if not basins:
+                raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
+            cells = cells_of(_shares(density, spheres, gradient), gradient, spheres)
+        with stage(0.2, 0.6):
+            light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
+            rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
+            rays = rays_of(basins, spheres, cells, gradient, rules)
+        with stage(0.6, 1.0):
+            return integrated(wavefunction, spheres, rays, gradient)
+
+
+def _shares(density: Volume, spheres: Spheres, gradient: Gradient) -> Partition:
+    """Shares of the basins on the lattice: spheres are whole, and other peaks are of the lattice alone."""
+    points = density.lattice.points()
+    sources = spheres.around(points).astype(np.int32)
+    peaks = maxima(density.values, _LEAST)
+    peaks = peaks[sources[peaks] < 0]
+    sources[peaks] = attractors_of(points[peaks], gradient, spheres)
+    return partition(density.values, density.lattice, _LEAST, sources)
