@@ -29,7 +29,10 @@ WITHOUT_ORBITALS = {
     "methanol_g16_scan.fchk": "a scan without its basis set",
 }
 
-ONLY_ONES = {"nh3_orca.molden", "nh3_molpro2012.molden", "nh3_turbomole.molden", "he_spdfgh_orbital.fchk"}
+ONLY_ONES = {
+    *("nh3_orca.molden", "nh3_molpro2012.molden", "nh3_turbomole.molden", "nh3_molden_pure.molden"),
+    "he_spdfgh_orbital.fchk",
+}
 """Larger files that are the only ones of a program, or with functions of a degree."""
 
 
@@ -44,7 +47,7 @@ def sample_parameters() -> list:
         pytest.param(
             path,
             id=path.name,
-            marks=[pytest.mark.slow] if path.stat().st_size > 50_000 and path.name not in ONLY_ONES else [],
+            marks=[pytest.mark.slow] if path.stat().st_size > 40_000 and path.name not in ONLY_ONES else [],
         )
         for path in sample_files()
     ]

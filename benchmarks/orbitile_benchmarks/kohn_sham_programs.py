@@ -77,11 +77,10 @@ def gpu4pyscf_coulomb(case: Case) -> Callable[[], Array]:
 
 def orbitile_exchange_correlation(case: Case, functional: str, target: Target) -> Callable[[], ExchangeCorrelation]:
     """Ours, from density matrices to matrices, inside a session of the target's device."""
-    from orbitile.integrals.exchange_correlation import exchange_correlation
     from orbitile.integrals.functionals import functional as functional_of
     from orbitile.integrals.grids import grid_of
     from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
-    from orbitile.integrals.quadrature import quadrature_of
+    from orbitile.integrals.quadrature import exchange_correlation, quadrature_of
 
     pairs = pairs_of(case.wavefunction)
     grid = grid_of(case.wavefunction.atomic_numbers, case.wavefunction.positions, target)

@@ -18,7 +18,8 @@ from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Colouring
 from orbitile.model.units import angstrom
 from orbitile.model.volume import Volume
-from orbitile.scenes import Molecule, Scene, make_scene, scene_of
+from orbitile.scenes import Molecule, Scene, scene_of
+from orbitile.scenes.scene import make_scene
 from orbitile.scenes.solids import placed_parts, solid_of
 from orbitile.surfaces.colour_maps import NEGATIVE, POSITIVE, linear_light
 from orbitile.surfaces.isosurface import isosurface
@@ -157,7 +158,7 @@ def test_a_box_that_cuts_and_a_plane_are_no_solids(scene, tmp_path):
     pytest.importorskip("manifold3d", reason="solids need manifold3d (extra printing)")
     (mesh,) = scene.meshes
     holed = replace(mesh, faces=mesh.faces[:-7])
-    with pytest.raises(FileError, match="is not closed, so it has no inside to print"):
+    with pytest.raises(FileError, match="expected a closed surface to print"):
         save(Scene(scene.molecule, (holed,)), tmp_path / "a.stl")
     assert list(tmp_path.iterdir()) == []
 

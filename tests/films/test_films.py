@@ -92,8 +92,15 @@ def spoilt_reaction(reaction):
     return trajectory_of([reaction[0], *(shuffled(reaction[n], rng) for n in range(1, len(reaction)))])
 
 
-@pytest.mark.parametrize(("between", "least"), [(0, 0.75), (2, 0.9)])
-@pytest.mark.parametrize("field", ["homo", "homo-1", "lumo"])
+@pytest.mark.parametrize(
+    ("field", "between", "least"),
+    [
+        ("homo", 0, 0.75),
+        ("lumo", 2, 0.9),
+        *(pytest.param(field, 0, 0.75, marks=pytest.mark.slow) for field in ("homo-1", "lumo")),
+        *(pytest.param(field, 2, 0.9, marks=pytest.mark.slow) for field in ("homo", "homo-1")),
+    ],
+)
 def test_no_orbital_flips_or_jumps_along_a_reaction(spoilt_reaction, field, between, least):
     """Neighbouring volumes overlap in each pair of pictures with tracking; in between the steps are smaller."""
     tracking = track(spoilt_reaction)
@@ -151,8 +158,15 @@ def test_the_lattice_stays_or_moves_with_the_molecule(water):
             assert np.all(lattice.origin <= box.origin + 1e-9)
 
 
-@pytest.mark.parametrize("follow", [False, True])
-@pytest.mark.parametrize(("turn", "rock"), [(0, 0), (360, 0), (0, 40)])
+@pytest.mark.parametrize(
+    ("follow", "turn", "rock"),
+    [
+        (False, 360, 0),
+        (True, 0, 40),
+        *(pytest.param(*rest, marks=pytest.mark.slow) for rest in ((False, 0, 0), (False, 0, 40))),
+        *(pytest.param(*rest, marks=pytest.mark.slow) for rest in ((True, 0, 0), (True, 360, 0))),
+    ],
+)
 def test_everything_is_in_the_picture(reaction, follow, turn, rock):
     """Atoms and surfaces of all shots are between the planes of view, and reach up to them nearly."""
     aspect, free = 1.5, (0.05, 0.02, 0.2, 0.03)

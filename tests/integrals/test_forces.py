@@ -6,7 +6,6 @@ import pytest
 from orbitile.evaluation.devices import device_session
 from orbitile.gaussians.overlap import inverse_root
 from orbitile.integrals.coulomb import coulomb_values
-from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.forces import (
     electrostatic_field,
     gradient_at_nuclei,
@@ -20,7 +19,7 @@ from orbitile.integrals.grids import Grid
 from orbitile.integrals.hermite_list import point_charges
 from orbitile.integrals.one_electron import integrals_over_space, kinetic, overlap
 from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
-from orbitile.integrals.quadrature import quadrature_of
+from orbitile.integrals.quadrature import exchange_correlation, quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 
 from .references import basis_of, molecule, random_matrix, theirs

@@ -5,11 +5,10 @@ import pytest
 
 from orbitile.base.errors import DeviceError
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals.exchange_correlation import exchange_correlation
 from orbitile.integrals.functionals import functional
 from orbitile.integrals.grids import Grid
 from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
-from orbitile.integrals.quadrature import quadrature_of
+from orbitile.integrals.quadrature import exchange_correlation, quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 from taichi_kernels.devices import probe
 from taichi_kernels.hermite_tables import powers_of

@@ -52,11 +52,16 @@ def test_exact_kernels_on_lattices_of_every_kind(device, precision, kernel, name
     assert errors(computed(wavefunction, "mo:2", lattice, kernel, device, precision), expected) < limit
 
 
+ALL_MOMENTA = tuple(range(9))
+
+
 @pytest.mark.parametrize("kernel", ["direct", "radial-table", "shared-memory"])
-@pytest.mark.parametrize("momentum", range(9))
-def test_every_angular_momentum(device, precision, kernel, momentum):
+@pytest.mark.parametrize(
+    "momenta", [ALL_MOMENTA, *(pytest.param((momentum,), marks=pytest.mark.slow) for momentum in ALL_MOMENTA)]
+)
+def test_angular_momenta_in_one_basis_and_each_by_itself(device, precision, kernel, momenta):
     skip_where_refused(kernel, device)
-    wavefunction, lattice = random_wavefunction(momentum, momenta=(momentum,), n_atoms=2), LATTICES["skewed"]
+    wavefunction, lattice = random_wavefunction(momenta[-1], momenta=momenta, n_atoms=2), LATTICES["skewed"]
     expected = orbital(wavefunction, 0, lattice.points())
     assert errors(computed(wavefunction, "mo:1", lattice, kernel, device, precision), expected) < LIMIT[precision]
     if kernel in AT_POINTS:
@@ -65,7 +70,7 @@ def test_every_angular_momentum(device, precision, kernel, momentum):
 
 
 def test_the_molecule_specific_kernel_with_all_angular_momenta(device):
-    wavefunction = random_wavefunction(7, momenta=tuple(range(9)), n_atoms=1, n_primitives=1)
+    wavefunction = random_wavefunction(7, momenta=ALL_MOMENTA, n_atoms=1, n_primitives=1)
     lattice = LATTICES["skewed"]
     values = computed(wavefunction, "mo:1", lattice, "molecule-specific", device)
     assert errors(values, orbital(wavefunction, 0, lattice.points())) < LIMIT["single"]

@@ -35,7 +35,14 @@ def test_lattices_of_every_kind(device, precision, name):
     assert errors(volume.values, expected) < LIMIT[precision] * (10 if name == "one point" else 1)
 
 
-@pytest.mark.parametrize("momentum", range(9))
+@pytest.mark.parametrize(
+    "momentum",
+    [
+        4,
+        pytest.param(8, marks=pytest.mark.slow_on("vulkan")),
+        *(pytest.param(momentum, marks=pytest.mark.slow) for momentum in (0, 1, 2, 3, 5, 6, 7)),
+    ],
+)
 def test_every_angular_momentum(device, precision, momentum):
     wavefunction = random_wavefunction(momentum, momenta=(momentum,), n_atoms=2)
     lattice = LATTICES["orthogonal"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, OrbitileError
-from orbitile.analysis.charges.overlap_populations import intrinsic_orbitals
+from orbitile.analysis.charges import intrinsic_orbitals
 from orbitile.fields import field_names, resolve, unavailable
 from orbitile.fields.localised import localised_name
 from orbitile.fields.orbital import names_orbital

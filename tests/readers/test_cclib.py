@@ -479,7 +479,7 @@ def test_the_geometry_is_the_one_of_the_orbitals():
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY"]}, ConventionError, "3 labelled basis functions, expected 4"),
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY", "He1_2S"]}, ConventionError, "do not cover p shell 1 of atom 1"),
         ({"mocoeffs": [2 * np.eye(4)]}, ConventionError, "off by more than its digits explain"),
-        ({"gbasis": [[("S", [(0.5, 1.0)])]] * 2}, FileError, "basis set of 2 atoms, expected 1"),
+        ({"gbasis": [[("S", [(0.5, 1.0)])]] * 2}, FileError, "expected a basis set of 1 atoms, got 2"),
         ({"gbasis": [[("S", [(0.5, 0.0)])]]}, FileError, "a function without coefficients on atom 1"),
         ({"moenergies": [np.zeros(4)] * 2, "homos": [0, 0]}, FileError, "energies of two spins, but orbitals of one"),
     ],
@@ -564,7 +564,7 @@ def test_files_that_are_no_logs(tmp_path, content, capfd):
 def test_occupied_orbitals_that_are_not_read_are_no_density():
     coefficients = np.eye(4)
     coefficients[0] = np.nan
-    with pytest.raises(FileError, match="orbitals of 2 electrons are not printed in this Gaussian log"):
+    with pytest.raises(FileError, match="no orbitals of 2 electrons in this Gaussian log"):
         convert(helium(mocoeffs=[coefficients]))
 
 

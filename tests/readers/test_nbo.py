@@ -116,7 +116,7 @@ def test_files_of_the_job_are_found_whatever_their_case_and_compression(tmp_path
 def test_what_is_not_there_is_said(tmp_path):
     mol, coefficients = without_field(False)
     orbitals = orbital_file(mol, "MO", [coefficients])
-    with pytest.raises(FileError, match=r"their basis set is in job\.31"):
+    with pytest.raises(FileError, match=r"put the basis set job\.31"):
         ob.load(put(tmp_path, _40=orbitals))
     with pytest.raises(FileError, match=r"holds a basis set; .* beside it are job\.40"):
         ob.load(put(tmp_path, _31=basis_file(mol)))
@@ -236,7 +236,7 @@ def test_overlaps_that_are_not_those_of_the_basis_are_refused(tmp_path):
     mol, mf = water()
     text = archive(mol, density=[mf.make_rdm1()], orbitals=[mf.mo_coeff])
     path = put(tmp_path, _47=text.replace("    101    102    103", "    102    101    103", 1))
-    with pytest.raises(FileError, match=r"by \$BASIS and \$CONTRACT, and .* by \$OVERLAP"):
+    with pytest.raises(FileError, match=r"by \$BASIS and \$CONTRACT, but .* by \$OVERLAP"):
         ob.load(path)
     for was, now, says in (
         ("NBAS=13", "NBAS=999999999", "promises 999999999 NBAS"),

@@ -159,7 +159,7 @@ def test_charges_of_an_environment_are_no_atoms(tmp_path, field):
 def test_other_hdf5_files_are_told_by_what_they_contain(tmp_path):
     with h5py.File(tmp_path / "orbs.res.h5", "w") as file:
         file["coefficients"], file["eigenvalues"] = np.eye(2), np.zeros(2)
-    with pytest.raises(FileError, match="HDF5 file of no known kind; it contains coefficients, eigenvalues"):
+    with pytest.raises(FileError, match="HDF5 file of no known kind, which contains coefficients, eigenvalues"):
         ob.load(tmp_path / "orbs.res.h5")
     with h5py.File(tmp_path / "mean_field.h5", "w") as file:
         file["mol"] = "{}"
@@ -208,5 +208,5 @@ def test_orbital_files_with_the_basis_set_beside_them(tmp_path, field):
         ob.load(tmp_path / "job.ScfOrb")
     (tmp_path / "job.ScfOrb").write_text(as_inporb(expected))
     (tmp_path / "job.scf.h5").unlink()
-    with pytest.raises(FileError, match="over 11 basis functions, but no HDF5 file"):
+    with pytest.raises(FileError, match=r"expected an HDF5 file .* beside it with its basis set of 11 functions"):
         ob.load(tmp_path / "job.ScfOrb")

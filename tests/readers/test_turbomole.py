@@ -185,27 +185,27 @@ def test_a_change_in_any_of_its_files_is_seen(water, tmp_path):
     ("file", "old", "new", "message"),
     [
         ("mos", " a      eig", " b1     eig", "irrep b1 over 11 symmetry-adapted functions.*tm2molden"),
-        ("control", "file=mos", "file=../mos", r"\$scfmo is in \.\./mos, expected a file of the same folder"),
-        ("control", "file=mos", "file=/etc/passwd", "expected a file of the same folder"),
-        ("control", "file=mos", "file=none", r"no \$scfmo there"),
-        ("control", "$closed shells", "$closed", r"no \$closed shells there"),
-        ("control", "1-9 ", "1-99", "occupies orbital 99, and there are 11"),
+        ("control", "file=mos", "file=../mos", r"\$scfmo is in \.\./mos, expected a file of this folder"),
+        ("control", "file=mos", "file=/etc/passwd", "expected a file of this folder"),
+        ("control", "file=mos", "file=none", r"no \$scfmo in it"),
+        ("control", "$closed shells", "$closed", r"has no \$closed shells"),
+        ("control", "1-9 ", "1-99", "occupies orbital 99, but there are 11"),
         ("control", "$symmetry", "$periodic 3\n$symmetry", "periodic"),
         ("control", "o  1", "o  7", "7 atoms, and .coord 3"),
         ("control", "o  1", "o  1-999999999", "damaged"),
         ("control", "( 2 )", "( 2", "expected orbitals and electrons .* got 'a       1-9"),
         ("control", " a       1-9", " a'      1-9", "expected orbitals and electrons"),
         ("control", "$closed shells", "$open shells\n a 3 ( 1 )\n$closed shells", "orbital 3 .* two occupations"),
-        ("control", "basis =", "bsais  ", "expected atoms"),
+        ("control", "basis =", "bsais  ", "expected 'c 1-2,4'"),
         ("mos", "     1  a      eigenvalue", "     1  a      eigenvaleu", "expected an orbital"),
         ("mos", "     2  a      eig", "     3  a      eig", "expected orbital 2"),
         ("basis", "o own", "o other", "no basis set 'o own' there"),
         ("basis", " 3  p", " 3  h", "signs of Turbomole's h functions are not known"),
-        ("basis", " 3  p", " 300000000  p", "announced"),
-        ("coord", " o\n", " qq\n", "'qq' is no element"),
+        ("basis", " 3  p", " 300000000  p", "expected 300000000 p functions, got 3"),
+        ("coord", " o\n", " qq\n", "symbol of an element, got 'qq'"),
         ("mos", "format(4d20.14)", "", "expected 'format"),
-        ("mos", "scfconv=7", "expanded", "orbitals to start from"),
-        ("coord", "0.18", "0.58", "another run of dscf or ridft"),
+        ("mos", "scfconv=7", "expanded", "starting orbitals only"),
+        ("coord", "0.18", "0.58", "run dscf or ridft again"),
     ],
 )
 def test_what_is_refused(water, tmp_path, file, old, new, message):
@@ -235,7 +235,7 @@ def test_charge_and_kinetic_energy_are_compared_with_the_orbitals(water, tmp_pat
 
 def test_orbitals_without_the_rest(water, tmp_path):
     (tmp_path / "mos").write_bytes((water[0] / "mos").read_bytes())
-    with pytest.raises(FileError, match="without the file control"):
+    with pytest.raises(FileError, match="need the file control"):
         ob.load(tmp_path / "mos")
 
 

@@ -267,8 +267,8 @@ def test_an_image_of_another_program(tmp_path, version):
 @pytest.mark.parametrize(
     ("axes", "datasets", "message"),
     [
-        (lengths(unit=None), None, "lengths in None"),
-        (lengths(unit="parsec"), None, "lengths in parsec"),
+        (lengths(unit=None), None, "got None"),
+        (lengths(unit="parsec"), None, "got parsec"),
         (lengths("abc"), None, "expected x, y and z"),
         ([{"name": "t", "type": "time"}, *lengths("yx")], None, "expected x, y and z"),
         (lengths(), [{"path": "s0", "coordinateTransformations": [{"type": "affine"}]}], "affine"),

@@ -3,8 +3,8 @@
 import numpy as np
 
 from orbitile.model.geometry import find_bonds
-from orbitile.scenes import Molecule, make_scene
-from orbitile.scenes.scene import ball_radius
+from orbitile.scenes import Molecule
+from orbitile.scenes.scene import ball_radius, make_scene
 
 from .samples import BLUE, RED, ball, molecule
 

@@ -20,7 +20,8 @@ pytest.importorskip("OpenGL")
 
 from orbitile.renderer import Camera, draw, write_png
 from orbitile.renderer.context import offscreen
-from orbitile.scenes import Mesh, Scene, make_scene
+from orbitile.scenes import Mesh, Scene
+from orbitile.scenes.scene import make_scene
 
 from .samples import BLUE, RED, ball, drawn, free_edges, molecule, p_orbital
 

@@ -19,7 +19,6 @@ from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
 
 if TYPE_CHECKING:
-    from ..integrals.grids import Borders
     from ..integrals.quadrature import Quadrature
 
 
@@ -39,9 +38,7 @@ def density_matrix(wavefunction: Wavefunction, which: str = "total") -> Reals:
     return (coefficients * weights) @ coefficients.T
 
 
-def quadrature_with_density(
-    wavefunction: Wavefunction, target: Target, level: int = LEVEL, borders: Borders = "treutler"
-) -> tuple[Quadrature, Reals]:
+def quadrature_with_density(wavefunction: Wavefunction, target: Target, level: int = LEVEL) -> tuple[Quadrature, Reals]:
     """A quadrature, and at its points the density times the weights: electrons, which add up to all of them.
 
     Parameters
@@ -49,7 +46,7 @@ def quadrature_with_density(
     wavefunction
     target
         The device of the current session.
-    level, borders
+    level
         As for `grid_of`.
     """
     molecules_only(wavefunction, "integrals of the density", "the quadrature is over all space, and not over the cell")
@@ -57,7 +54,7 @@ def quadrature_with_density(
     from ..integrals.pairs import pairs_of, to_hermite
     from ..integrals.quadrature import quadrature_of
 
-    grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, level, borders)
+    grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, level)
     pairs = pairs_of(wavefunction)
     quadrature = quadrature_of(pairs, grid, target)
     density = quadrature.density(to_hermite(pairs, density_matrix(wavefunction), target), gradient=False)[0]

@@ -101,7 +101,7 @@ from ..fields.density import occupied, unavailable
 from ..gaussians.overlap import own_overlap
 from ..model.derived import Derived
 from ..model.free_atoms import FreeAtom, free_atom
-from ..model.geometry import find_bonds
+from ..model.geometry import connected_parts, find_bonds
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
 
@@ -806,14 +806,8 @@ def equivalent_atoms(atomic_numbers: Indices, positions: Reals) -> Indices:
     ndarray of int, shape (n_atoms,)
         Number of the class of each atom, from 0.
     """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    n_atoms = len(atomic_numbers)
     neighbours = _neighbours(atomic_numbers, positions)
-    ends = np.array([(a, b) for a, near in enumerate(neighbours) for b in near], np.int64).reshape(-1, 2)
-    bonds = coo_matrix((np.ones(len(ends)), ends.T), shape=(n_atoms, n_atoms))
-    molecule = connected_components(bonds, directed=False)[1]
+    molecule = connected_parts(len(atomic_numbers), find_bonds(atomic_numbers, positions))
     classes = np.unique(np.column_stack([molecule, atomic_numbers]), axis=0, return_inverse=True)[1].ravel()
     while True:
         around = [(int(classes[atom]), *sorted(classes[near].tolist())) for atom, near in enumerate(neighbours)]

@@ -28,7 +28,7 @@ from ..gaussians.promolecule import free_atoms_of
 from ..integrals.grids import grid_of
 from ..model.cell import molecules_only
 from ..model.free_atoms import FreeAtom
-from ..model.geometry import find_bonds
+from ..model.geometry import connected_parts, find_bonds
 from ..model.wavefunction import Wavefunction
 
 _POINTS = 1 << 20
@@ -104,14 +104,9 @@ class InteractionIndices:
 
 def molecules_of(numbers: NDArray[np.int64], positions: Reals) -> list[NDArray[np.intp]]:
     """Atoms of each molecule, told by the distances of atoms: those that bonds connect; ghosts are in none."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     real = np.flatnonzero(numbers > 0)
-    i, j = find_bonds(numbers[real], positions[real]).T
-    graph = coo_array((np.ones(len(i)), (i, j)), shape=(len(real), len(real)))
-    n, label = connected_components(graph, directed=False)
-    return [real[label == k] for k in range(n)]
+    part = connected_parts(len(real), find_bonds(numbers[real], positions[real]))
+    return [real[part == k] for k in np.unique(part)]
 
 
 def sampled_interactions(

@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 Labels = NDArray[np.intp]
 Line = Literal["gaussian", "lorentzian"]
 
-LINES: tuple[Line, ...] = ("gaussian", "lorentzian")
-"""Shapes of broadened levels."""
-
 _AT_ONCE = 1 << 20
 """Values of lines that are formed at once: 8 MB."""
 

@@ -32,7 +32,7 @@ from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
 from ..fields import Field
 from ..model.cell import molecules_only
-from ..model.geometry import covalent_radius
+from ..model.geometry import connected_parts, covalent_radius
 from ..model.report import atom_names
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom, electronvolt, kilocalorie_per_mole
@@ -543,16 +543,12 @@ def _peaks(values: Reals, faces: NDArray[np.int32], least: float) -> tuple[list[
 
 def _joined(surface: Surface, values: Reals, at: list[int], n: int, others: list[int], least: float) -> bool:
     """Whether one vertex and one of some others are on one hill, which is about as high all the way."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     if not others:
         return False
     high = values >= min(values[at[m]] for m in (n, *others)) - _ALONG * least
     edges = np.concatenate([surface.faces[:, [0, 1]], surface.faces[:, [1, 2]]])
     edges = edges[high[edges].all(axis=1)]
-    graph = coo_array((np.ones(len(edges), bool), (edges[:, 0], edges[:, 1])), shape=(len(values), len(values)))
-    part = connected_components(graph, directed=False)[1]
+    part = connected_parts(len(values), edges)
     return any(part[at[n]] == part[at[m]] for m in others)
 
 

@@ -438,30 +438,9 @@ _ROUNDS_OF_PATH = 400
 _HALVINGS = 45
 
 
-@dataclass(frozen=True, eq=False)
-class Ascents:
-    """Paths of steepest ascent.
-
-    Attributes
-    ----------
-    lines : tuple of ndarray, shape (n_points, 3)
-        In bohr; the first point is the origin of the path, the last one the attractor, where it came to one.
-    ends : ndarray of int, shape (n_paths,)
-        Attractors, -1 where a path ends elsewhere.
-    """
-
-    lines: tuple[Reals, ...]
-    ends: Integers
-
-    def lengths(self) -> Reals:
-        """Of the paths, shape (n_paths,), in bohr."""
-        steps = [np.diff(line, axis=0) for line in self.lines]
-        return np.array([float(np.sqrt((step * step).sum(axis=1)).sum()) for step in steps])
-
-
 def ascents(
     field: DensityDerivatives, origins: Reals, directions: Reals, attractors: Spheres, tolerance: float = 2e-3
-) -> Ascents:
+) -> tuple[list[Reals], Integers]:
     """Follow the gradient uphill, all paths at once.
 
     Parameters
@@ -474,6 +453,13 @@ def ascents(
         Where they end: maxima, each with a ball in which all paths lead to it.
     tolerance
         Error of a step in bohr. It does not add up: ridges draw paths towards them.
+
+    Returns
+    -------
+    lines : list of ndarray, shape (n_points, 3)
+        In bohr; the first point is the origin of the path, the last one the attractor, where it came to one.
+    ends : ndarray of int, shape (n,)
+        Attractors, -1 where a path ends elsewhere.
     """
     n = len(origins)
     place = origins + _BEGIN * directions
@@ -504,7 +490,7 @@ def ascents(
         stopped = np.zeros(n, bool)
         stopped[moved] = (arrived >= 0) | (reached_peak[good] & (size[good] < _SHORTEST))
         alive = alive[~stopped[alive]]
-    return Ascents(tuple(np.array(line) for line in points), ends)
+    return [np.array(line) for line in points], ends
 
 
 def _unit(vectors: Reals) -> Reals:
@@ -574,9 +560,9 @@ def atoms_about(
     for place in cages.positions:
         along.append(directions(_ABOUT_CAGE))
         origins.append(np.repeat(place[None], _ABOUT_CAGE, axis=0))
-    paths = ascents(field, np.concatenate(origins), np.concatenate(along), attractors, _ROUGH)
-    of_rings = paths.ends[: _ABOUT_RING * len(rings)].reshape(len(rings), _ABOUT_RING)
-    of_cages = paths.ends[of_rings.size :].reshape(len(cages), _ABOUT_CAGE)
+    _, all_ends = ascents(field, np.concatenate(origins), np.concatenate(along), attractors, _ROUGH)
+    of_rings = all_ends[: _ABOUT_RING * len(rings)].reshape(len(rings), _ABOUT_RING)
+    of_cages = all_ends[of_rings.size :].reshape(len(cages), _ABOUT_CAGE)
     neighbours: dict[int, set[int]] = {}
     for one, other in bonds.tolist():
         if one >= 0 and other >= 0 and one != other:
@@ -760,8 +746,6 @@ class Topology:
         number -k is the k-th maximum without a nucleus.
     bond_paths : tuple of ndarray, shape (n_points, 3)
         From the first atom of each bond to the second, in bohr, in the order of the bonds.
-    attractors : Spheres
-        About the maxima, which are their centres: all paths of steepest ascent that come into one end there.
     missing_cores : tuple of int
         Atoms whose maximum stands for a missing core.
     expected : int
@@ -775,7 +759,6 @@ class Topology:
     kinetic: Reals
     atoms: tuple[tuple[int, ...], ...]
     bond_paths: tuple[Reals, ...]
-    attractors: Spheres
     missing_cores: tuple[int, ...]
     expected: int
 
@@ -919,7 +902,6 @@ def _topology(wavefunction: Wavefunction, least: float) -> Topology:
         kinetic[order],
         tuple(atoms[n] for n in order),
         tuple(lines[n - len(maxima)] for n in order if kinds[n] == "bond"),
-        attractors.chosen(np.array(order[: len(maxima)], np.intp)),
         tuple(nuclei.atoms[nuclei.hollow].tolist()),
         expected,
     )
@@ -996,14 +978,14 @@ def _bond_paths(
     """Of each bond: the two attractors, -1 for none; what is there, atoms first; and the path in this order."""
     along = bonds.eigenvectors[:, :, 2]
     directions = np.stack([along, -along], axis=1).reshape(-1, 3)
-    paths = ascents(field, np.repeat(bonds.positions, 2, axis=0), directions, attractors)
-    ends = paths.ends.reshape(-1, 2)
+    paths, all_ends = ascents(field, np.repeat(bonds.positions, 2, axis=0), directions, attractors)
+    ends = all_ends.reshape(-1, 2)
     atoms, lines = [], []
     for n, pair in enumerate(ends.tolist()):
         places = [_place_of(owners[end]) if end >= 0 else (True, len(owners) + 1) for end in pair]
         first, second = (0, 1) if places[0] <= places[1] else (1, 0)
         atoms.append(tuple(owners[pair[which]] for which in (first, second) if pair[which] >= 0))
-        lines.append(np.concatenate([paths.lines[2 * n + first][::-1], paths.lines[2 * n + second][1:]]))
+        lines.append(np.concatenate([paths[2 * n + first][::-1], paths[2 * n + second][1:]]))
     return ends, atoms, lines
 
 

@@ -15,7 +15,7 @@ from ..base.watch import checkpoint, stage
 from ..gaussians.expansion import GaussianExpansion, origin_of
 from ..gaussians.kernels._sums import MANY, PLANES, on_slabs, shares_derivatives
 from ..model.lattice import Lattice
-from ._field import SlabEvaluator
+from . import SlabEvaluator
 
 Combine = Callable[..., Any]
 """Values of sums to those of a field: a formula of `taichi_kernels.expressions`, of arrays and of numbers to come."""

@@ -16,8 +16,8 @@ from ..gaussians.kernels._sums import at_points, in_double, on_slabs
 from ..gaussians.kernels._tolerances import tolerances
 from ..model.derived import Derived
 from ..model.lattice import Lattice
+from . import Field, PointEvaluator, SlabEvaluator
 from ._combining import Combine, combined
-from ._field import Field, PointEvaluator, SlabEvaluator
 
 Reals = NDArray[np.floating]
 

@@ -15,7 +15,7 @@ from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived
 from ..model.orbitals import Spinors
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SMALL, SumField
 from .orbital import orbital_range
 

@@ -10,7 +10,7 @@ from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, g
 from ..gaussians.products import kinetic_products
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_of, occupied
 

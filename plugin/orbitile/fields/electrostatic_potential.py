@@ -30,7 +30,7 @@ from ..model.cell import molecules_only
 from ..model.charges import PointCharges
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ._field import Field, PointEvaluator, References
+from . import Field, PointEvaluator, References
 from .density import density_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from ..base.errors import FieldError
 from ..gaussians.expansion import merged
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_field, density_of
 

@@ -27,7 +27,7 @@ from ..gaussians.expansion import GaussianExpansion, concatenated, gradient, rea
 from ..gaussians.promolecule import promolecular_density
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField, enclosing_box
 from .density import density_of
 from .derivatives import gradient_of, norm
@@ -95,13 +95,13 @@ def sides_of(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
         When the list cannot be read, names atoms that are not there, or leaves no nucleus on one of the sides.
     """
     key = listed.strip()
-    return _SIDES.of(wavefunction, key, lambda: _made(wavefunction, field, key))
+    return _SIDES.of(wavefunction, key, lambda: _split(wavefunction, field, key))
 
 
 _SIDES = Derived[Sides](most=4)
 
 
-def _made(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
+def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
     n = wavefunction.n_atoms
     try:
         named = np.array(atoms_in(f"field '{field}'", listed))

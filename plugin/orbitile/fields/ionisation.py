@@ -22,7 +22,7 @@ from ..gaussians.products import density_products
 from ..model.derived import Derived
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Orbitals, Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_of
 from .localisation import DECADE, density_at, faded

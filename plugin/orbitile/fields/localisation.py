@@ -32,7 +32,7 @@ from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.kernels._tolerances import tolerances
 from ..model.orbitals import COMPLEX
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import density_of, occupied
 from .derivatives import gradient_of, kinetic_of

@@ -10,7 +10,7 @@ from ..base.errors import FieldError
 from ..gaussians.localised.localisation import SCHEMES, Scheme, count_of, localised, why_not
 from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
-from ._field import References
+from . import References
 from .orbital import Orbital, of_spin
 
 PRIORITY = 95
@@ -104,10 +104,10 @@ def localised_orbital(wavefunction: Wavefunction, name: str) -> LocalisedOrbital
     match = _NAME.fullmatch(wanted)
     if match is None:
         return None
-    return _ORBITALS.of(wavefunction, wanted, lambda: _found(wavefunction, wanted, match))
+    return _ORBITALS.of(wavefunction, wanted, lambda: _find(wavefunction, wanted, match))
 
 
-def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> LocalisedOrbital:
+def _find(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> LocalisedOrbital:
     scheme = next(name for name in SCHEMES if name == match[1])
     spin: Spin = "beta" if (match[3] or "a").startswith("b") else "alpha"
     index = int(match[2]) - 1

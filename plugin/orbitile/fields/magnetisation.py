@@ -19,7 +19,7 @@ from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
 from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
-from ._field import References
+from . import References
 from ._sums import SMALL, SumField
 from .density import density_of
 

@@ -47,7 +47,7 @@ from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.orbitals import Orbitals, Spinors
 from ..model.wavefunction import DAMAGED, Spin, Wavefunction
-from ._field import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
+from . import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 from ._frontier import degenerate_with, frontier_order, why_no_frontier
 
 PRIORITY = 100
@@ -367,10 +367,10 @@ class SpinorOrbital(Orbital):
                 last = min(first + step, stop)
                 n, plane = last - first, lattice.shape[1:]
                 if joint is not None:
-                    values = _filled(joint, first, last, (len(those) * n, *plane), out.dtype, target)
+                    values = _fill(joint, first, last, (len(those) * n, *plane), out.dtype, target)
                     parts = list(values.reshape(len(those), n, *plane))
                 else:
-                    parts = [_filled(part, first, last, (n, *plane), out.dtype, target) for part in each]
+                    parts = [_fill(part, first, last, (n, *plane), out.dtype, target) for part in each]
                 home[first - start : last - start] = _magnitude(parts)
                 checkpoint()
             if not target.on_host:
@@ -384,7 +384,7 @@ class SpinorOrbital(Orbital):
         return lambda points: _magnitude([evaluate(points) for evaluate in evaluators])
 
 
-def _filled(
+def _fill(
     evaluate: SlabEvaluator, first: int, last: int, shape: tuple[int, ...], dtype: Any, target: Target
 ) -> NDArray[np.floating]:
     """What an evaluator gives, in a NumPy array."""
@@ -446,11 +446,15 @@ def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
     name = name.strip().lower()
     match = _NAME.fullmatch(name)
     if match is None:
-        return _ORBITALS.of(wavefunction, name, lambda: _named(wavefunction, name)) if name.startswith("mo:") else None
-    return _ORBITALS.of(wavefunction, name, lambda: _found(wavefunction, name, match))
+        return (
+            _ORBITALS.of(wavefunction, name, lambda: _find_by_label(wavefunction, name))
+            if name.startswith("mo:")
+            else None
+        )
+    return _ORBITALS.of(wavefunction, name, lambda: _find(wavefunction, name, match))
 
 
-def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:
+def _find(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:
     frontier, shift, number, spin_letter = match.groups()
     spin: Spin = "beta" if (spin_letter or "a").startswith("b") else "alpha"
     orbitals, named_spin = wavefunction.orbitals(spin), of_spin(wavefunction, spin)
@@ -478,7 +482,7 @@ def _found(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbit
     return _orbital(wavefunction, spin, order[place], described)
 
 
-def _named(wavefunction: Wavefunction, name: str) -> Orbital:
+def _find_by_label(wavefunction: Wavefunction, name: str) -> Orbital:
     """The orbital that the file calls what stands behind `mo:`, blanks and capital letters aside."""
     text = name.removeprefix("mo:")
     spins = wavefunction.spins

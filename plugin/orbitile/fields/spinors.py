@@ -18,7 +18,7 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..base.errors import FieldError
 from ..model.wavefunction import Wavefunction
-from ._field import Field, PointEvaluator, References
+from . import Field, PointEvaluator, References
 from .orbital import SpinorOrbital, names_orbital, orbital_of
 
 PRIORITY = 96

@@ -35,7 +35,7 @@ from ..gaussians.expansion import GaussianExpansion, integrals
 from ..gaussians.products import density_products, transition_products
 from ..model.derived import Derived
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
-from ._field import References
+from . import References
 from ._sums import SumField
 from .density import Weighted, density_field
 from .orbital import Orbital, of_spin

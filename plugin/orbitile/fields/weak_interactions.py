@@ -19,7 +19,7 @@ from taichi_kernels.expressions import Value, above, at_least, at_most, cbrt, lo
 
 from ..gaussians.expansion import GaussianExpansion, gradient
 from ..model.wavefunction import Wavefunction
-from ._field import Field, References
+from . import Field, References
 from ._sums import SumField
 from .density import density_of
 from .derivatives import gradient_of, hessian_of, norm, second_derivatives

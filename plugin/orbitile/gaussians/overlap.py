@@ -193,7 +193,7 @@ def repeated_overlap(
     with _latest_lock:
         if key is not None and key in _latest_repeated:
             return _latest_repeated[key]
-    made = _repeated(bra, bra_positions, ket, ket_positions, vectors)
+    made = _add_images(bra, bra_positions, ket, ket_positions, vectors)
     if key is not None and isinstance(made, np.ndarray):
         made.setflags(write=False)
         with _latest_lock:
@@ -202,7 +202,7 @@ def repeated_overlap(
     return made
 
 
-def _repeated(
+def _add_images(
     bra: Sequence[Shell], bra_positions: Reals, ket: Sequence[Shell], ket_positions: Reals, vectors: Reals
 ) -> Matrix:
     cell = Cell(np.zeros(3), vectors)
@@ -409,7 +409,7 @@ _ENLARGED = Derived[Enlarged](most=1)
 
 def enlarged(wavefunction: Wavefunction) -> Enlarged:
     """The basis of a wavefunction, enlarged; kept with it."""
-    return _ENLARGED.of(wavefunction, None, lambda: _enlarged(wavefunction))
+    return _ENLARGED.of(wavefunction, None, lambda: _enlarge(wavefunction))
 
 
 def position_integrals(wavefunction: Wavefunction, orbitals: Reals) -> Reals:
@@ -472,11 +472,11 @@ def centres_and_spreads(wavefunction: Wavefunction, orbitals: Reals) -> tuple[Re
     return centres, np.sqrt(np.maximum(squares, 0.0))
 
 
-def _enlarged(wavefunction: Wavefunction) -> Enlarged:
+def _enlarge(wavefunction: Wavefunction) -> Enlarged:
     from scipy.sparse import coo_matrix
 
     shells = wavefunction.shells
-    raised = tuple(_raised(shell) for shell in shells)
+    raised = tuple(_raise(shell) for shell in shells)
     n_basis = wavefunction.n_basis
     n_all = n_basis + sum(shell.n_functions for shell in raised)
     times = []
@@ -496,7 +496,7 @@ def _enlarged(wavefunction: Wavefunction) -> Enlarged:
     return Enlarged((*shells, *raised), (times[0], times[1], times[2]))
 
 
-def _raised(shell: Shell) -> Shell:
+def _raise(shell: Shell) -> Shell:
     """Cartesian functions of l + 1 whose radial part is that of the shell."""
     l = shell.angular_momentum
     ratio = radial_normalization(shell.exponents, l) / radial_normalization(shell.exponents, l + 1)

@@ -208,11 +208,11 @@ def _block(
         else:
             meets, pairs = images.rank[of][None, :] >= images.rank[widths][:, None], len(primitives) * len(images.of)
         p, q = np.nonzero((2 * rough > tolerance / (2 * pairs)) & meets)
-        parts += _pairs_moved(primitives, matrix, offset, p + first, of[q], centre[q])
+        parts += _move_pairs(primitives, matrix, offset, p + first, of[q], centre[q])
     return parts
 
 
-def _pairs_moved(
+def _move_pairs(
     primitives: GaussianExpansion,
     matrix: Reals,
     offset: np.int32,
@@ -236,7 +236,7 @@ def _pairs_moved(
                 columns = primitives.first_term[q[some]][:, None] + np.arange(len(polynomial_powers(int(b))))
                 blocks = matrix[rows[:, :, None], columns[:, None, :]]
                 blocks *= np.where(p[some] == q[some], 1.0, 2.0)[:, None, None]
-                parts.append(_moved(primitives, p[some], q[some], centre[some], int(a), int(b), blocks))
+                parts.append(_move(primitives, p[some], q[some], centre[some], int(a), int(b), blocks))
     return parts
 
 
@@ -245,7 +245,7 @@ def ceilings(primitives: GaussianExpansion) -> Reals:
     return largest_magnitudes(replace(primitives, exponent=(1 - SHARE) * primitives.exponent))
 
 
-def _moved(
+def _move(
     primitives: GaussianExpansion, p: NDArray[np.intp], q: NDArray[np.intp], B: Reals, a: int, b: int, blocks: Reals
 ) -> GaussianExpansion:
     """Products of primitives of degrees a and b, the latter about B, shape (n, 3).

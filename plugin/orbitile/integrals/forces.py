@@ -36,12 +36,11 @@ from ..base.watch import checkpoint
 from ..gaussians.expansion import polynomial_powers
 from ..model.wavefunction import Basis, Wavefunction
 from .coulomb import coulomb_values
-from .exchange_correlation import exchange_correlation
 from .functionals import Functional
 from .hermite_list import Block, HermiteList, point_charges
 from .one_electron import derivative_pairs, integrals_over_space
 from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, runs_of, to_hermite
-from .quadrature import Quadrature
+from .quadrature import Quadrature, exchange_correlation
 
 _NUMBERS = 1 << 20
 """Numbers that are held at once for some pairs: 8 MB."""

@@ -1,4 +1,4 @@
-r"""Densities at the points of a grid, and what acts on densities at these points, on the list of Hermite Gaussians.
+r"""Densities at the points of a grid, and what acts on densities there, on the list of Hermite Gaussians.
 
 .. math::  \rho(r_g) = \sum_P \sum_n H_n L_n(r_g), \qquad
     v_n = \sum_g \left[ a_g L_n(r_g) + b_g \cdot \nabla L_n(r_g) \right]
@@ -12,12 +12,18 @@ two basis functions that it carries can matter there: with A and B the centres, 
 where the polynomials :math:`p_a(r) = \sum_l c_l r^l` have the largest coefficients of any basis function. This times
 the weights of the cell bounds what the cell adds to a matrix element of a potential of 1 hartree; it does not depend on
 any density matrix.
+
+**Exchange and correlation** of a density have the energy and the potential
+
+.. math::  E = \sum_g w_g\, f(\rho_g, \nabla\rho_g), \qquad
+    v_n = \sum_g w_g \left[ \frac{\partial f}{\partial \rho} L_n(r_g)
+        + \frac{\partial f}{\partial \nabla\rho} \cdot \nabla L_n(r_g) \right]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +41,7 @@ from ..gaussians.expansion import polynomial_powers
 from ..gaussians.multipoles import hermite_terms
 from ..gaussians.packing import MergedPrimitives
 from ..model.derived import Derived
+from .functionals import Functional, at_points
 from .grids import Grid
 from .pairs import Pairs
 
@@ -46,6 +53,11 @@ if TYPE_CHECKING:
 LEFT_OUT = {"single": 1e-11, "double": 1e-14}
 """What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be left
 out."""
+
+
+NOISE = {"single": 1e-6, "double": 1e-13}
+"""What the density of a spin at a point may be off by, as a share of the whole density there: both are sums of the same
+Gaussians with coefficients of either sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -345,3 +357,79 @@ def _monomials(degree: int) -> Reals:
                     result[row, place[i, j, k]] = x * y * z
     result.setflags(write=False)
     return result
+
+
+# ---- exchange and correlation
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangeCorrelation:
+    """Exchange and correlation.
+
+    Attributes
+    ----------
+    energy : float
+        In hartree.
+    electrons : tuple of float
+        Of each spin, or of both together, as the grid has them: how far they are off tells how good it is.
+    values : tuple of ndarray, shape (n_coefficients,)
+        Derivatives of the energy with respect to the coefficients of each spin, in hartree; `to_matrix` makes matrices
+        of them.
+    """
+
+    energy: float
+    electrons: tuple[float, ...]
+    values: tuple[Reals, ...]
+
+
+def exchange_correlation(
+    quadrature: Quadrature, coefficients: Sequence[Reals], functional: Functional, raised: bool = False
+) -> ExchangeCorrelation:
+    """Exchange and correlation of a density.
+
+    Parameters
+    ----------
+    quadrature
+        Grid and products of basis functions, on the device of the current session.
+    coefficients : one or two ndarrays, shape (n_coefficients,)
+        The density on the list: of all electrons, or of alpha and of beta electrons.
+    functional
+        Of density and gradient.
+    raised
+        Values for the list that is raised by one degree instead, which forces ask for.
+    """
+    if len(coefficients) > 1 and functional.needs_gradient and quadrature.sums.in_double and not raised:
+        # where a spin has almost no density its potential depends on digits that single precision does not have
+        quadrature = quadrature.in_precision(Target(quadrature.target.device, "double"))
+    density = quadrature.densities(coefficients, functional.needs_gradient)
+    found = of_densities(quadrature, density, functional, raised)
+    if quadrature.target.precision == "double" or raised:
+        return found
+    # an error of a coefficient is the same at all points, so it adds up in the energy; to first order it is known
+    lost = sum(float(quadrature.lost(one) @ of_spin) for one, of_spin in zip(coefficients, found.values, strict=True))
+    return replace(found, energy=found.energy + lost)
+
+
+def of_densities(
+    quadrature: Quadrature, density: Any, functional: Functional, raised: bool = False, exact: bool = False
+) -> ExchangeCorrelation:
+    """The same of densities at the points, as `Quadrature.densities` leaves them: `exact` or not."""
+    noise = NOISE["double" if exact else quadrature.target.precision]
+    sums = quadrature.sums
+    n_spins, n_columns = density.shape[:2]
+    energy = sums.energies
+    potential = sums.columns("potential", n_spins, n_columns)
+    if sums.in_double and functional.by_kernel:
+        from taichi_kernels.functionals import functional_at_points
+
+        functional_at_points(functional, density, sums.weights, energy, potential, quadrature.target, watcher(), noise)
+    else:
+        columns = np.ascontiguousarray(sums.to_numpy(density), np.float64)
+        of_points, potentials = at_points(functional, columns, quadrature.target, noise)
+        sums.from_numpy(energy, of_points * quadrature.weights)
+        sums.from_numpy(potential, potentials * quadrature.weights)
+    return ExchangeCorrelation(
+        sums.total(energy),
+        tuple(sums.electrons(density, spin) for spin in range(n_spins)),
+        tuple(quadrature.values_of(potential, spin, raised) for spin in range(n_spins)),
+    )

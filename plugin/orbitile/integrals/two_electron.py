@@ -328,7 +328,7 @@ def shell_products(
     for class_ in pairs.classes:
         for rows in _kinds(pairs, class_, contractions, wanted):
             checkpoint()
-            result.append(_contracted(pairs, class_, rows, contractions, numbers))
+            result.append(_contract(pairs, class_, rows, contractions, numbers))
     return result
 
 
@@ -405,7 +405,7 @@ def _kinds(
         yield rows[begin[(kind == row).all(axis=1)][:, None] + np.arange(row[2])]
 
 
-def _contracted(
+def _contract(
     pairs: Pairs, class_: PairClass, rows: NDArray[np.intp], contractions: list[_Contraction], numbers: Integers
 ) -> ShellProducts:
     """Products of shells of one kind, from the rows of the list that belong to each."""

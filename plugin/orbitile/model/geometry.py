@@ -141,6 +141,15 @@ def find_bonds(atomic_numbers: NDArray[np.int64], positions: NDArray[np.float64]
     return kept[np.lexsort((kept[:, 1], kept[:, 0]))]
 
 
+def connected_parts(n: int, pairs: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Number of the connected part that each of n atoms or points belongs to, by pairs of neighbours, shape (m, 2)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    return connected_components(graph, directed=False)[1]
+
+
 def formula(molecule: Molecule) -> str:
     """Sum formula in Hill order; ghost atoms are left out."""
     counts = Counter(SYMBOLS[number] for number in molecule.atomic_numbers if number > 0)

@@ -108,7 +108,7 @@ def _wavefunction(contents: dict[str, Any], path: Path) -> Wavefunction:
     stored = json.loads(contents["mol"])
     if "a" in stored or "kpts" in contents or "kpt" in contents:
         raise FileError(
-            f"{path.name}: expected a molecule, got a periodic calculation, of which PySCF's files have k points"
+            f"{path.name}: expected a molecule, got a periodic calculation, whose orbitals go with k points"
         )
     molecule = _molecule(stored, path.name)
     rows, factors = functions_of(molecule.shells, molecule.cartesian)

@@ -44,13 +44,12 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..base.watch import checkpoint
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
-from ..integrals.exchange_correlation import of_densities
 from ..integrals.functionals import Functional
 from ..integrals.grids import grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
-from ..integrals.quadrature import quadrature_of
+from ..integrals.quadrature import of_densities, quadrature_of
 from ..model.wavefunction import Basis
 from .calculation import NotConverged, Response
 

@@ -221,7 +221,7 @@ def _element(name: str, number: int) -> tuple[tuple[Contraction, ...], int]:
     functions, potential = basis_set(name, SYMBOLS[number])
     rows = [(shell[0], np.array([row for row in shell[1:] if np.ndim(row)])) for shell in functions]
     found = [(l, row[:, 0], column) for l, row in rows for column in row[:, 1:].T]
-    return _ordered(found), int(potential[0]) if potential else 0
+    return _order(found), int(potential[0]) if potential else 0
 
 
 @lru_cache(maxsize=128)
@@ -255,7 +255,7 @@ def _from_basis_set_exchange(name: str, number: int) -> tuple[tuple[Contraction,
         exponents = np.array(shell["exponents"], np.float64)
         momenta = momenta if len(momenta) > 1 else momenta * len(columns)
         found += [(int(l), exponents, column) for l, column in zip(momenta, columns, strict=True)]
-    return _ordered(found), int(element.get("ecp_electrons", 0))
+    return _order(found), int(element.get("ecp_electrons", 0))
 
 
 def _plain(name: str) -> str:
@@ -264,12 +264,12 @@ def _plain(name: str) -> str:
     return short.replace("(d,p)", "**").replace("(d)", "*")
 
 
-def _ordered(contractions: list[Contraction]) -> tuple[Contraction, ...]:
+def _order(contractions: list[Contraction]) -> tuple[Contraction, ...]:
     """Contractions by angular momentum, each normalised and from its highest exponent to the lowest."""
-    return tuple(_normalised(*contraction) for contraction in sorted(contractions, key=lambda shell: shell[0]))
+    return tuple(_normalise(*contraction) for contraction in sorted(contractions, key=lambda shell: shell[0]))
 
 
-def _normalised(l: int, exponents: Reals, coefficients: Reals) -> Contraction:
+def _normalise(l: int, exponents: Reals, coefficients: Reals) -> Contraction:
     r"""The contraction that has the norm 1, without primitives that it does not have.
 
     Normalised primitives of one centre overlap by :math:`(2 \sqrt{ab} / (a + b))^{l + 3/2}`.

@@ -15,7 +15,7 @@ from ..base.errors import FileError, OrbitileError
 from ..base.watch import tell, watched
 from ..exporters._series import SeriesWriter, series_target
 from ..files.writing import refuse_inputs
-from ..model.geometry import Geometry
+from ..model.geometry import Geometries, Geometry
 from ..model.trajectory import Trajectory
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
@@ -23,7 +23,7 @@ from ..readers import load_geometries
 from ..readers.series import SeriesFrames
 from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
-from .from_file import calculation_of_file
+from .from_file import calculation_of_geometries
 from .series import engine_of_series
 
 LARGEST_FORCE = 4e-4
@@ -104,12 +104,13 @@ def optimise(
         raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
     if steps < 1:
         raise OrbitileError(f"steps: expected 1 or more, got {steps}")
+    geometries = load_geometries(source, topology)
     if calculation is None:
-        calculation, remarks = calculation_of_file(source, {}, Calculation("pbe"), topology, engine)
+        calculation, remarks = calculation_of_geometries(geometries, {}, Calculation("pbe"), engine)
         for remark in remarks:
             (report or (lambda line: None))(f"{Path(source).name}: {remark}")
     settings = f"optimisation, {calculation}"
-    start = _one_geometry(source, frame, topology)
+    start = _one_geometry(geometries, frame)
     refuse_inputs(path, [source] if topology is None else [source, topology])
     target = series_target(path)
     with watched(progress, cancelled), _steps_in(target, start, settings) as done:
@@ -128,9 +129,8 @@ def optimise(
     return Trajectory(SeriesFrames(target))
 
 
-def _one_geometry(source: str | PathLike[str], frame: int | None, topology: str | PathLike[str] | None) -> Geometry:
+def _one_geometry(geometries: Geometries, frame: int | None) -> Geometry:
     """The geometry to begin from."""
-    geometries = load_geometries(source, topology)
     n = len(geometries)
     if frame is None and n > 1:
         raise OrbitileError(f"{geometries.name}: holds {n} geometries; choose one with --frame, in Python with frame=")

@@ -58,7 +58,7 @@ def colour_volume(surface: Surface) -> Volume:
         lacking = target - np.sum(weights * values[corners], axis=1)
         values += np.bincount(corners.ravel(), (weights * lacking[:, None]).ravel(), lattice.n_points) / total
     middle = 0.5 * (colouring.low + colouring.high)
-    spread = _carried_on(values.reshape(lattice.shape), known.reshape(lattice.shape), middle)
+    spread = _carry_on(values.reshape(lattice.shape), known.reshape(lattice.shape), middle)
     return Volume(spread.astype(np.float32), lattice, colouring.quantity, colouring.unit)
 
 
@@ -87,7 +87,7 @@ def _corners(vertices: Reals, lattice: Lattice) -> tuple[NDArray[np.int64], Real
     return np.stack(corners, axis=1), np.stack(weights, axis=1)
 
 
-def _carried_on(values: Reals, known: NDArray[np.bool_], otherwise: float) -> Reals:
+def _carry_on(values: Reals, known: NDArray[np.bool_], otherwise: float) -> Reals:
     """Values with their unknown neighbours filled in by means, `_MARGIN` points far."""
     values = np.where(known, values, 0.0)
     known = known.copy()

@@ -108,7 +108,7 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
                 parts.append((phase, *part))
     if not parts:
         raise no_surface(isovalue, name_of(volume), volume.unit, *range_of_magnitude(volume), lattice)
-    return _assembled(parts, lattice, isovalue, volume.quantity, volume.unit)
+    return _assemble(parts, lattice, isovalue, volume.quantity, volume.unit)
 
 
 def isosurface_in_session(
@@ -166,14 +166,14 @@ def isosurface_in_session(
             parts.append((phase, indices, faces, normals))
     if not parts:
         raise no_surface(isovalue, name, unit, mesh.smallest, mesh.largest, lattice)
-    return _assembled(parts, lattice, isovalue, quantity, unit)
+    return _assemble(parts, lattice, isovalue, quantity, unit)
 
 
 _Part = tuple[int, NDArray[np.float32], NDArray[np.integer], NDArray[np.floating]]
 """Phase, vertices in index coordinates, faces, normals."""
 
 
-def _assembled(parts: list[_Part], lattice: Lattice, isovalue: float, quantity: str, unit: str) -> Surface:
+def _assemble(parts: list[_Part], lattice: Lattice, isovalue: float, quantity: str, unit: str) -> Surface:
     offsets = np.cumsum([0] + [len(indices) for _, indices, _, _ in parts])
     return _surface(
         np.concatenate([indices for _, indices, _, _ in parts]),
@@ -408,7 +408,7 @@ def cube_cases() -> CubeCases:
         for outcome in range(1 << len(ambiguous)):
             joined = {face: outcome >> place & 1 for place, face in enumerate(ambiguous)}
             entry = pattern * 64 + sum(bit << face for face, bit in joined.items())
-            kind, apart, together = _resolved(pattern, joined)
+            kind, apart, together = _resolve_case(pattern, joined)
             interior[entry] = kind
             tiling[entry] = [place(apart), place(together)]
             if kind:
@@ -427,7 +427,7 @@ _Tiling = tuple[str, tuple[int, ...]]
 _NOTHING: _Tiling = ("", ())
 
 
-def _resolved(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tiling]:
+def _resolve_case(pattern: int, joined: dict[int, int]) -> tuple[int, _Tiling, _Tiling]:
     """What to test inside a cell, and its triangles where parts are apart and where they are joined there.
 
     `joined` says for each ambiguous face whether the parts above the isovalue are joined on it.

@@ -149,7 +149,7 @@ def path(steps: AnalysisTour) -> None:
     done = f"{WINDOW} is not None and {WINDOW}._report() is not None and {WINDOW}.name == 'flow' and at_rest()"
     steps.step("70-path", lambda: steps.open("hcn.h5"), "'object:cgo' in str(objects()) and at_rest()")
     steps.step("71-flow", lambda: steps.choose("Electron flow"), done)
-    steps.step("72-orbital", lambda: (steps.tab(1), steps.row(0)), "'ibo' in str(list(session().shelf)) and at_rest()")
+    steps.step("72-orbital", lambda: (steps.tab(2), steps.row(0)), "'ibo' in str(list(session().shelf)) and at_rest()")
     steps.step("73-later", lambda: window.prompt("frame 15"), "at_rest()")
     steps.step("74-plot", lambda: steps.tab(0))
 

@@ -105,10 +105,10 @@ def intrinsic_atomic_orbitals(wavefunction: Wavefunction, spin: Spin = "alpha") 
         combination of orbitals of free atoms resembles.
     """
     one_set = "alpha" if wavefunction.beta is None else spin
-    return _INTRINSIC.of(wavefunction, one_set, lambda: _made(wavefunction, spin))
+    return _INTRINSIC.of(wavefunction, one_set, lambda: _make_orbitals(wavefunction, spin))
 
 
-def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
+def _make_orbitals(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
     occupied = wavefunction.orbitals(spin).coefficients[:, whole_occupations(wavefunction, spin) > 0]
     minimal = minimal_basis(wavefunction)
     n, m = wavefunction.n_basis, minimal.n_basis
@@ -123,8 +123,8 @@ def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
     mixed = dense(repeated_overlap(wavefunction.shells, wavefunction.positions, minimal.shells, places, cell))
     of_minimal = dense(repeated_overlap(minimal.shells, places, minimal.shells, places, cell))
     overlap = own_overlap(wavefunction)
-    projected = patiently(lambda: _solved(dense(overlap), mixed))
-    coefficients = patiently(lambda: _polarised(occupied, overlap, projected, mixed, of_minimal))
+    projected = patiently(lambda: _solve(dense(overlap), mixed))
+    coefficients = patiently(lambda: _polarise(occupied, overlap, projected, mixed, of_minimal))
     sizes = [shell.n_functions for shell in minimal.shells]
     atoms = np.repeat([shell.atom for shell in minimal.shells], sizes)
     coefficients.setflags(write=False)
@@ -133,7 +133,7 @@ def _made(wavefunction: Wavefunction, spin: Spin) -> IntrinsicAtomicOrbitals:
     )
 
 
-def _solved(overlap: Reals, mixed: Reals) -> Reals:
+def _solve(overlap: Reals, mixed: Reals) -> Reals:
     """The functions of the minimal basis as the basis of the molecule can make them: S^-1 times their overlaps."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
@@ -146,17 +146,17 @@ def _solved(overlap: Reals, mixed: Reals) -> Reals:
     return solved
 
 
-def _polarised(occupied: Reals, overlap: Reals, projected: Reals, mixed: Reals, of_minimal: Reals) -> Reals:
+def _polarise(occupied: Reals, overlap: Reals, projected: Reals, mixed: Reals, of_minimal: Reals) -> Reals:
     depolarised = projected @ np.linalg.solve(of_minimal, mixed.T @ occupied)
     if occupied.shape[1]:
-        depolarised = _orthonormal(depolarised, overlap)
+        depolarised = _orthonormalise(depolarised, overlap)
     image = overlap @ projected
     inside, outside = occupied.T @ image, depolarised.T @ image  # O P and O~ P, in their orbitals
     both = occupied @ ((occupied.T @ (overlap @ depolarised)) @ outside)
-    return _orthonormal(projected + 2 * both - occupied @ inside - depolarised @ outside, overlap)
+    return _orthonormalise(projected + 2 * both - occupied @ inside - depolarised @ outside, overlap)
 
 
-def _orthonormal(orbitals: Reals, overlap: Reals) -> Reals:
+def _orthonormalise(orbitals: Reals, overlap: Reals) -> Reals:
     """The orthonormal orbitals that resemble some orbitals most (P.-O. Loewdin, J. Chem. Phys. 1950, 18, 365)."""
     values, axes = np.linalg.eigh(orbitals.T @ (overlap @ orbitals))
     if values[0] < _SPANNED**2:
@@ -228,7 +228,7 @@ def _shells_of_element(number: int, core: int) -> tuple[Shell, ...]:
     for l, exponents, coefficients in known[str(from_core)]:
         seen[l] = max(seen[l], l) + 1
         if seen[l] > gone[l]:
-            shells.append(_normalised(Shell(0, l, True, np.array(exponents), np.array(coefficients))))
+            shells.append(_normalise(Shell(0, l, True, np.array(exponents), np.array(coefficients))))
     return tuple(shells)
 
 
@@ -249,7 +249,7 @@ def are_core(wavefunction: Wavefunction, shells: Sequence[Shell]) -> list[bool]:
     return result
 
 
-def _normalised(shell: Shell) -> Shell:
+def _normalise(shell: Shell) -> Shell:
     """The shell with the norm 1, which published coefficients miss by 1e-6."""
     norm = shell_overlap((shell,), np.zeros((1, 3)), (shell,), np.zeros((1, 3)))[0, 0]
     return replace(shell, coefficients=shell.coefficients / np.sqrt(norm))

@@ -148,7 +148,7 @@ def localisation(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Whic
             f"localised orbitals: expected a scheme of {', '.join(SCHEMES)} and occupied or all, got {scheme!r} and "
             f"{which!r}"
         )
-    return _LOCALISED.of(wavefunction, (scheme, which), lambda: _made(wavefunction, scheme, which))
+    return _LOCALISED.of(wavefunction, (scheme, which), lambda: _localise_all(wavefunction, scheme, which))
 
 
 def localisation_near(
@@ -169,7 +169,7 @@ def localisation_near(
     OrbitileError
         As `localised`, and when there are not as many orbitals.
     """
-    return _made(wavefunction, scheme, which, near)
+    return _localise_all(wavefunction, scheme, which, near)
 
 
 def shares_on_atoms(wavefunction: Wavefunction, spin: Spin = "alpha") -> Reals:
@@ -229,7 +229,7 @@ def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which
     return operations / _RATE
 
 
-def _made(
+def _localise_all(
     wavefunction: Wavefunction, scheme: Scheme, which: Which, near: Mapping[Spin, Reals] | None = None
 ) -> Localisation:
     orbitals: dict[Spin, Orbitals] = {}
@@ -266,7 +266,7 @@ def _sets(wavefunction: Wavefunction, spin: Spin, scheme: Scheme, which: Which, 
     if near is not None and near.shape[1] != ends[-1]:
         raise OrbitileError(f"localised orbitals: expected {ends[-1]} {spin} orbitals near them, got {near.shape[1]}")
     for first, last, start in zip(ends[:-1], ends[1:], starts, strict=True):
-        make = partial(_localised, wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
+        make = partial(_localise_set, wavefunction, spin, scheme, *start, None if near is None else near[:, first:last])
         yield make() if near is not None else _SETS.of(wavefunction, (scheme, spin, start[0]), make)
 
 
@@ -303,7 +303,7 @@ def _valence_virtual(wavefunction: Wavefunction, spin: Spin) -> tuple[Reals, Rea
     return virtual @ rotation, energies
 
 
-def _localised(
+def _localise_set(
     wavefunction: Wavefunction,
     spin: Spin,
     scheme: Scheme,
@@ -323,7 +323,7 @@ def _localised(
         rotation = left @ right
         rotation = rotation @ climbed(functional.rotated(rotation)).rotation
     if scheme != "boys":
-        rotation = _parted(rotation, functional.rotated(rotation).expectations, energies)
+        rotation = _separate(rotation, functional.rotated(rotation).expectations, energies)
     values = np.einsum("ki,k,ki->i", rotation, energies, rotation)
     order = np.argsort(np.where(np.isnan(values), np.inf, np.round(values, 7)), kind="stable")
     rotation = rotation[:, order]
@@ -338,7 +338,7 @@ def _localised(
     )
 
 
-def _parted(rotation: Reals, shares: Reals, energies: Reals) -> Reals:
+def _separate(rotation: Reals, shares: Reals, energies: Reals) -> Reals:
     """Orbitals that are wholly on one atom, such as 1s and 2s, as eigenvectors of the Fock operator among them."""
     if not np.all(np.isfinite(energies)) or not shares.size:
         return rotation

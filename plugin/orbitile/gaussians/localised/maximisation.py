@@ -257,7 +257,7 @@ def maximised(functional: Functional, coefficients: Reals, thorough: bool = True
 def climbed(functional: Functional) -> Maximum:
     """The maximum of a functional that is reached from the orbitals as they are, uphill all the way: one near them."""
     n = len(functional.gradient)
-    return Maximum(np.eye(n), functional) if n < 2 else _climbed(functional, np.eye(n), _FINE)
+    return Maximum(np.eye(n), functional) if n < 2 else _climb(functional, np.eye(n), _FINE)
 
 
 def products_for(n: int) -> int:
@@ -269,10 +269,10 @@ def _better(best: Maximum, functional: Functional, start: Reals) -> Maximum:
     """The best maximum so far, or the one that a start leads to."""
     known = best.functional.value
     unit = max(abs(known), 1.0)
-    other = _climbed(functional, start, _ROUGH)
+    other = _climb(functional, start, _ROUGH)
     if other.functional.value < known - _NEAR * unit:
         return best
-    other = _climbed(functional, other.rotation, _FINE)
+    other = _climb(functional, other.rotation, _FINE)
     return other if other.functional.value > known + _LARGER * unit else best
 
 
@@ -299,7 +299,7 @@ def _cayley(rotation: Reals) -> Reals:
     return np.asarray(np.linalg.solve(one - 0.5 * rotation, one + 0.5 * rotation), np.float64)
 
 
-def _climbed(functional: Functional, start: Reals, least: float) -> Maximum:
+def _climb(functional: Functional, start: Reals, least: float) -> Maximum:
     rotation, here = start, functional.rotated(start)
     radius = 0.5 * float(np.sqrt(here.scale.mean() * len(start)))
     for step in range(_MOST_STEPS):

@@ -87,7 +87,7 @@ class Panel(ToolWindow):
         self.session = session
         self.browser = Browser(session, self)
         self.showing = self.browser.showing
-        self._defects: set[str] = set()
+        self._reported_errors: set[str] = set()
         self._analysis_window: AnalysisWindow | None = None
         self._connect()
         self._connect_live()
@@ -539,8 +539,8 @@ class Panel(ToolWindow):
             self.browser.tick()
         except Exception as error:  # it is called a hundred times a second: told once, where it is seen
             self.say(f"internal error (please report): {type(error).__name__}: {error}", error=True)
-            if repr(error) not in self._defects:
-                self._defects.add(repr(error))
+            if repr(error) not in self._reported_errors:
+                self._reported_errors.add(repr(error))
                 traceback.print_exc()
 
     def _show_selected(self, level: Level) -> None:

@@ -10,11 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ...base.errors import OrbitileError
-from ...model.geometry import find_bonds
+from ...model.geometry import connected_parts, find_bonds
 
 Positions = NDArray[np.float64]
 Values = float | NDArray[np.float64]
@@ -155,9 +153,7 @@ def with_dihedral(
 def _fragments(numbers: _Numbers, positions: Positions, bond: tuple[int, int]) -> NDArray[np.int32]:
     """Number of the connected part that each atom belongs to once a bond, if there is such, is broken."""
     bonds = [pair for pair in find_bonds(numbers, positions).tolist() if set(pair) != set(bond)]
-    one, other = np.array(bonds, np.int64).reshape(-1, 2).T
-    n = len(positions)
-    return connected_components(coo_array((np.ones(len(one)), (one, other)), (n, n)), directed=False)[1]
+    return connected_parts(len(positions), np.array(bonds, np.int64).reshape(-1, 2))
 
 
 def _turned(
