@@ -18,12 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import orbitile as ob
 from orbitile.model.units import angstrom
 from orbitile_benchmarks.systems import STONE
-from taichi_kernels import rows_call
+from taichi_kernels import lattice_rows
 
 RUNS = {"homo": 15, "density": 3}
 STEPS = {"make_tables": "tables", "make_lists": "planes and columns", "add_up": "bricks and sums"}
@@ -32,43 +30,43 @@ Count = tuple[float, float]
 """Bytes and operations."""
 
 
-def of_tables(call: rows_call.Call, *_: object) -> Count:
+def of_tables(call: lattice_rows.Call, *_: object) -> Count:
     """Values written along the axes; x with its polynomials, y and z with a power each."""
     sizes = call.sizes
-    n_x, n_y, n_z = sizes.families
+    n_x, n_y, n_z = sizes.n_families
     values = [
-        8 * sizes.sums * n_x * sizes.bricks_x * sizes.tables_x,
-        8 * n_y * sizes.sheets * sizes.bricks_y * sizes.tables,
-        16 * n_z * sizes.bricks_z * sizes.tables,
+        8 * sizes.n_sums * n_x * sizes.bricks_x * sizes.n_tables_x,
+        8 * n_y * sizes.sheets * sizes.bricks_y * sizes.n_tables,
+        16 * n_z * sizes.bricks_z * sizes.n_tables,
     ]
-    terms = 2.0 * values[0] * sizes.terms / max(sizes.tables_x, 1)
+    terms = 2.0 * values[0] * sizes.n_terms / max(sizes.n_tables_x, 1)
     return call.target.dtype.itemsize * float(sum(values)), terms + sum(values)
 
 
-def of_lists(call: rows_call.Call, *_: object) -> Count:
+def of_lists(call: lattice_rows.Call, *_: object) -> Count:
     """Rows of planes with the largest magnitudes of sixteen columns, and what is written for each of them."""
     sizes, size = call.sizes, call.target.dtype.itemsize
     columns = -(-sizes.bricks_y // 16)
-    listed = float(rows_call.rows_listed(call, "plane_count", sizes.bricks_x, 1).sum())
-    per_row = sizes.tables_x / sizes.rows  # tables
-    planes = float(sizes.rows * sizes.bricks_x)
+    listed = float(lattice_rows.rows_listed(call, "plane_count", sizes.bricks_x, 1).sum())
+    per_row = sizes.n_tables_x / sizes.n_rows  # tables
+    planes = float(sizes.n_rows * sizes.bricks_x)
     read = planes * (16 + per_row * (2 * size + 8)) + listed * columns * (20 + per_row * (17 * size + 8))
     return read + listed * columns * 16 * (4 + size), 2 * per_row * (planes + 16 * listed * columns)
 
 
-def of_sums(call: rows_call.Call, *_: object) -> Count:
+def of_sums(call: lattice_rows.Call, *_: object) -> Count:
     """Rows of columns with their tables, rows of bricks with theirs along z, and the values.
 
     Of derivatives the rows of bricks are those of the first: others have some more or fewer.
     """
     sizes, size = call.sizes, call.target.dtype.itemsize
     in_columns = (
-        float(rows_call.rows_listed(call, "column_count", sizes.columns, 1).sum()) * sizes.groups_z * sizes.results
+        float(lattice_rows.rows_listed(call, "column_count", sizes.columns, 1).sum()) * sizes.groups_z * sizes.n_results
     )
-    in_bricks = float(rows_call.rows_listed(call, "brick_count", sizes.bricks, 1).sum()) * sizes.results
-    per_row = sizes.tables_x / sizes.rows
+    in_bricks = float(lattice_rows.rows_listed(call, "brick_count", sizes.bricks, 1).sum()) * sizes.n_results
+    per_row = sizes.n_tables_x / sizes.n_rows
     used = in_columns * (20 + size + per_row * (16 * size + 8) + 16 * size) + in_bricks * 16 * size
-    written = float(np.prod(call.shape)) * sizes.results * call.out.dtype.itemsize
+    written = float(sizes.nx * sizes.ny * sizes.nz) * sizes.n_results * call.out.dtype.itemsize
     return used + written, 2 * (in_columns * 64 * per_row + in_bricks * 64 * 16)
 
 
@@ -89,19 +87,20 @@ def measured(file: str, field: str, spacing: float) -> dict[str, Any]:
     counted: dict[str, Count] = {}
     counting = True
 
-    def watched(name: str, step: Callable[..., None]) -> Callable[..., None]:
-        def run(call: rows_call.Call, *arguments: Any) -> None:
+    def watched(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        def run(call: lattice_rows.Call, *arguments: Any) -> Any:
             begin = time.perf_counter()
-            step(call, *arguments)
+            result = step(call, *arguments)
             spent[name] = spent.get(name, 0.0) + time.perf_counter() - begin
             if counting:
                 before, now = counted.get(name, (0.0, 0.0)), COUNTS[name](call)
                 counted[name] = before[0] + now[0], before[1] + now[1]
+            return result
 
         return run
 
     for name in STEPS:
-        setattr(rows_call, name, watched(name, getattr(rows_call, name)))
+        setattr(lattice_rows, name, watched(name, getattr(lattice_rows, name)))
     wavefunction = ob.load(file)
     lattice = lattice_of(wavefunction, file, spacing)
     ob.compute(wavefunction, field, lattice, device="cpu")

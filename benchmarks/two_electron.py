@@ -25,8 +25,7 @@ from orbitile_benchmarks.geometries import alkane, atoms_of, hydrogen_cube
 from taichi_kernels.devices import probe
 from taichi_kernels.session import session
 from taichi_kernels.target import Target
-from taichi_kernels.two_electron.s_functions import MAPPINGS, integrals_of_s_functions
-from taichi_kernels.two_electron.s_kernels import GROUP
+from taichi_kernels.two_electron.s_functions import GROUP, MAPPINGS, integrals_of_s_functions
 
 HYDROGEN = {
     "STO-6G": [

@@ -7,12 +7,15 @@ no wheels for Python 3.14) or where `ORBITILE_COMPILER=quadrants` asks for it.
 import contextlib
 import ctypes
 import functools
+import hashlib
 import importlib
 import importlib.util
+import inspect
 import io
+import linecache
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,9 +23,8 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
-from .cache_folder import ensure_cache_folder
+from .cache_folder import cache_with_room, ensure_cache_folder
 from .devices import DeviceUnavailable
-from .shader_cache import cache_with_room
 
 COMPILERS = ("taichi", "quadrants")
 
@@ -195,45 +197,38 @@ def without_locations() -> Iterator[None]:
 
 
 @contextmanager
-def _lightly() -> Iterator[None]:
-    """On a CPU, without the compiler's own optimisation."""
+def _without(option: str, devices: tuple[str, ...]) -> Iterator[None]:
+    """Compile for some devices without an option of the compiler. A version that lacks the option is left alone."""
     config = _impl.current_cfg()
-    before = config.advanced_optimization
-    config.advanced_optimization = before and running() != "cpu"
+    before = getattr(config, option, None)
+    if before is None or running() not in devices:
+        yield
+        return
+    setattr(config, option, False)
     try:
         yield
     finally:
-        config.advanced_optimization = before
+        setattr(config, option, before)
 
 
-def lightly_optimised(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that is compiled without the compiler's own optimisation, where LLVM makes the same of it.
-
-    That is most of the time for a kernel of many steps: 4 s of 5. The machine code computes the same digits, as fast.
-    """
+def _compiled_without(kernel: Callable[..., Any], option: str, *devices: str) -> Callable[..., Any]:
+    setting = functools.partial(_without, option, devices)
 
     @functools.wraps(kernel)
-    def launched(*arguments: Any) -> Any:
-        with _lightly():
-            return kernel(*arguments)
+    def launched(**arguments: Any) -> Any:
+        with setting():
+            return call(kernel, arguments)
 
-    launched.compiled_in = _lightly  # type: ignore[attr-defined]  # for `Launch`
+    launched.compiled_in, launched.takes_names = setting, True  # type: ignore[attr-defined]  # for `Launch` and `call`
     return launched
 
 
-@contextmanager
-def _with_vectors() -> Iterator[None]:
-    """Where LLVM makes the code, on a CPU and for CUDA, vectors remain vectors."""
-    config = _impl.current_cfg()
-    before = getattr(config, "real_matrix_scalarize", None)
-    if before is None or running() not in ("cpu", "cuda"):
-        yield
-        return
-    config.real_matrix_scalarize = False
-    try:
-        yield
-    finally:
-        config.real_matrix_scalarize = before
+def lightly_optimised(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that is compiled for a CPU without the compiler's own optimisation, where LLVM makes the same of it.
+
+    That is most of the time for a kernel of many steps: 4 s of 5. The machine code computes the same digits, as fast.
+    """
+    return _compiled_without(kernel, "advanced_optimization", "cpu")
 
 
 def with_vectors(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -242,14 +237,7 @@ def with_vectors(kernel: Callable[..., Any]) -> Callable[..., Any]:
     By default the compiler takes vectors apart, and LLVM finds again some of what belongs together. Vectors have to
     be of 2, 4, 8 or 16 numbers: LLVM has others end where the next one begins at a multiple of their alignment.
     """
-
-    @functools.wraps(kernel)
-    def launched(*arguments: Any) -> Any:
-        with _with_vectors():
-            return kernel(*arguments)
-
-    launched.compiled_in = _with_vectors  # type: ignore[attr-defined]  # for `Launch`
-    return launched
+    return _compiled_without(kernel, "real_matrix_scalarize", "cpu", "cuda")
 
 
 def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
@@ -257,19 +245,18 @@ def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
 
     Arrays have to be of the types that the kernel declares, and those of NumPy C-ordered.
     """
-    if COMPILER != "taichi":  # its own call is quick
-        return kernel
 
     @functools.wraps(kernel)
-    def launched(*arguments: Any) -> None:
+    def launched(**arguments: Any) -> None:
         launch = _launches.get(launched)
         if launch is None:
-            if running() != "cpu":
-                kernel(*arguments)
+            if COMPILER != "taichi" or running() != "cpu":  # the own call of the other one is quick
+                call(kernel, arguments)
                 return
             launch = _launches[launched] = Launch(kernel, arguments)
-        launch(*arguments)
+        launch.launch_with(arguments)
 
+    launched.takes_names = True  # type: ignore[attr-defined]  # for `call`
     return launched
 
 
@@ -318,18 +305,25 @@ class Launch:
     kernel
         A kernel without return value.
     arguments
-        Those of the first call, from which its types are read: integers, reals, arrays on the device, and with Taichi
-        those of NumPy. It is compiled, and not yet launched.
+        Those of the first call by name, from which its types are read: integers, reals, arrays on the device, and with
+        Taichi those of NumPy. There may be values that are none of its arguments. It is compiled, and not yet launched.
+
+    Raises
+    ------
+    TypeError
+        When an argument is missing; here, and in each call.
     """
 
-    def __init__(self, kernel: Any, arguments: Sequence[Any]) -> None:
+    def __init__(self, kernel: Any, arguments: Mapping[str, Any]) -> None:
+        self._names = names = _names_of(kernel)
+        _require_all(names, arguments)
         primal = kernel._primal
         if COMPILER == "quadrants":  # as its own call does
             primal.raise_on_templated_floats = _impl.current_cfg().raise_on_templated_floats
         self._program = program = _impl.get_runtime().prog
         _held.add(self)
         with getattr(kernel, "compiled_in", contextlib.nullcontext)():
-            key = primal.ensure_compiled(*arguments)
+            key = primal.ensure_compiled(*(arguments[name] for name in names))
             if COMPILER == "quadrants":
                 self._kernel = primal.materialized_kernels[key]
                 result = program.compile_kernel(program.config(), program.get_device_caps(), self._kernel)
@@ -337,37 +331,79 @@ class Launch:
             else:
                 self._kernel = primal.compiled_kernels[key]
                 self._compiled = program.compile_kernel(program.config(), program.get_device_caps(), self._kernel)
-        places: dict[str, list[int]] = {"ndarray": [], "numpy": [], "float": [], "int": []}
-        for place, argument in enumerate(arguments):
-            places[_sort_of(argument)].append(place)
+        places: dict[str, list[tuple[int, str]]] = {"ndarray": [], "numpy": [], "float": [], "int": []}
+        for place, name in enumerate(names):
+            places[_sort_of(arguments[name])].append((place, name))
         self._arrays, self._reals, self._integers = places["ndarray"], places["float"], places["int"]
-        self._of_numpy = [(place, arguments[place].dtype, _lanes(primal, place)) for place in places["numpy"]]
+        self._of_numpy = [
+            (place, name, arguments[name].dtype, _lanes(primal, place)) for place, name in places["numpy"]
+        ]
 
     def forget(self) -> None:
         """Let go of the compiled kernel and of what runs it; it cannot be launched any more."""
         self._program = self._kernel = self._compiled = None
 
-    def __call__(self, *arguments: Any) -> None:
+    def __call__(self, arguments: Mapping[str, Any]) -> None:
         """Launch it with arguments of the same types; it may still run when this returns."""
         context = self._kernel.make_launch_context()
-        if COMPILER == "quadrants":
-            context.set_args_ndarray(self._arrays, [arguments[place].arr for place in self._arrays])
-            context.set_args_float(self._reals, [arguments[place] for place in self._reals])
-            context.set_args_int(self._integers, [arguments[place] for place in self._integers])
-        else:
-            for place in self._arrays:
-                context.set_arg_ndarray((place,), arguments[place].arr)
-            for place, dtype, lanes in self._of_numpy:
-                array = arguments[place]
-                if array.dtype != dtype or not array.flags.c_contiguous:
-                    raise TypeError(f"argument {place}: expected a C-ordered array of {dtype}, got {array.dtype}")
-                shape = array.shape[: array.ndim - lanes]
-                context.set_arg_external_array_with_shape((place,), array.ctypes.data, array.nbytes, shape, 0)
-            for place in self._reals:
-                context.set_arg_float((place,), arguments[place])
-            for place in self._integers:
-                context.set_arg_int((place,), int(arguments[place]))
+        try:
+            self._set_arguments(context, arguments)
+        except KeyError:
+            _require_all(self._names, arguments)
+            raise
         self._program.launch_kernel(self._compiled, context)
+
+    def _set_arguments(self, context: Any, arguments: Mapping[str, Any]) -> None:
+        arrays, reals, integers = self._arrays, self._reals, self._integers
+        if COMPILER == "quadrants":
+            context.set_args_ndarray([place for place, _ in arrays], [arguments[name].arr for _, name in arrays])
+            context.set_args_float([place for place, _ in reals], [arguments[name] for _, name in reals])
+            context.set_args_int([place for place, _ in integers], [arguments[name] for _, name in integers])
+            return
+        for place, name in arrays:
+            context.set_arg_ndarray((place,), arguments[name].arr)
+        for place, name, dtype, lanes in self._of_numpy:
+            array = arguments[name]
+            if array.dtype != dtype or not array.flags.c_contiguous:
+                raise TypeError(f"argument {name}: expected a C-ordered array of {dtype}, got {array.dtype}")
+            shape = array.shape[: array.ndim - lanes]
+            context.set_arg_external_array_with_shape((place,), array.ctypes.data, array.nbytes, shape, 0)
+        for place, name in reals:
+            context.set_arg_float((place,), arguments[name])
+        for place, name in integers:
+            context.set_arg_int((place,), int(arguments[name]))
+
+    def launch_with(self, arguments: Mapping[str, Any]) -> None:
+        """The same; a value that is none of the arguments is an error."""
+        _require_no_others(self._names, arguments)
+        self(arguments)
+
+
+@functools.lru_cache(maxsize=256)
+def _names_of(kernel: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of the arguments of a kernel, in order."""
+    return tuple(inspect.signature(kernel).parameters)
+
+
+def _require_all(names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+    if missing := set(names) - set(arguments):
+        raise TypeError(f"arguments of the kernel are missing: {sorted(missing)}")
+
+
+def _require_no_others(names: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
+    if len(arguments) != len(names):
+        _require_all(names, arguments)
+        raise TypeError(f"the kernel has no arguments {sorted(set(arguments) - set(names))}")
+
+
+def call(kernel: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call a kernel with arguments by name, which the compiler's own call takes much longer to look up than a dict."""
+    if hasattr(kernel, "takes_names"):
+        return kernel(**arguments)
+    names = _names_of(kernel)
+    _require_no_others(names, arguments)
+    _require_all(names, arguments)
+    return kernel(*(arguments[name] for name in names))
 
 
 def _sort_of(argument: Any) -> str:
@@ -381,3 +417,11 @@ def _sort_of(argument: Any) -> str:
 def _lanes(primal: Any, place: int) -> int:
     """How many of the last axes of an array are those of the vectors that are its elements."""
     return getattr(primal.arguments[place].annotation.dtype, "ndim", 0)
+
+
+def kernel_from(source: str, title: str, names: dict[str, Any]) -> Any:
+    """The kernel of a source that defines it as `kernel`, with the names that it uses beside `ti`."""
+    file, names = f"<{title}, {hashlib.sha256(source.encode()).hexdigest()}>", {"ti": ti, **names}
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # where the compiler looks
+    exec(compile(source, file, "exec"), names)
+    return names["kernel"]

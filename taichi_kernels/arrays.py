@@ -3,9 +3,11 @@
 import atexit
 import ctypes
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +15,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from . import staged_copies
 from .devices import DeviceUnavailable, cuda_driver
 
 
@@ -286,9 +287,9 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
         values = np.empty(array.shape, dtype)
     with _cuda_address(array) as (driver, address):
         ti.sync()  # in the context: this may be another thread than the one that started the compiler
-        if values.nbytes >= _FEW * staged_copies.PIECE:
+        if values.nbytes >= _FEW * _PIECE:
             try:
-                staged_copies.copy(driver, _primary_context()[1], int(address.value), values)
+                _copy_by_threads(driver, _primary_context()[1], int(address.value), values)
                 return values
             except RuntimeError:  # memory that the GPU reaches is refused; or the GPU is lost, as the next line says
                 pass
@@ -298,6 +299,81 @@ def to_numpy(array: Any, values: "np.ndarray | None" = None) -> np.ndarray:
 
 _FEW = 4
 """Pieces below which one thread copies as fast as several."""
+
+
+_PIECE = 1 << 21
+"""Bytes that are copied at a time."""
+
+_THREADS = 4
+"""More wait for each other. All together they hold 16 MiB, from the first large copy on."""
+
+_copying = threading.Lock()
+_threads: "list[ThreadPoolExecutor]" = []
+_own = threading.local()
+
+
+def _copy_by_threads(driver: ctypes.CDLL, context: ctypes.c_void_p, address: int, values: np.ndarray) -> None:
+    """Copy what lies at an address of the GPU, which is there by now, to a C-ordered array, by some threads at once.
+
+    To copy to memory of a program the driver has one thread take it from memory of its own, which the GPU reaches. Four
+    that do the same, each with two pieces of such memory of which one is filled while the other one is emptied, take
+    two thirds of the time (20 MB: 0.75 ms in place of 1.23 beside an H200), and find new pages of the array side by
+    side.
+
+    Raises
+    ------
+    RuntimeError
+        When the driver refuses.
+    """
+    with _copying:
+        if not _threads:
+            _threads.append(ThreadPoolExecutor(_THREADS, "orbitile-copies"))
+    pieces = iter(range(0, values.nbytes, _PIECE))  # one for all: each thread takes the next piece
+    copies = [_threads[0].submit(_copy_pieces, driver, context, address, values, pieces) for _ in range(_THREADS)]
+    wait(copies)  # all of them, since who has the array may write to it afterwards
+    for copied in copies:
+        copied.result()
+
+
+def _copy_pieces(
+    driver: ctypes.CDLL, context: ctypes.c_void_p, source: int, values: np.ndarray, pieces: Iterator[int]
+) -> None:
+    """Copy those pieces that no other thread takes; the array lives as long, also where nobody waits for it."""
+    if not hasattr(_own, "slots"):
+        _done(driver.cuCtxSetCurrent(context))
+        _own.slots = _slot(driver), _slot(driver)
+    before: Callable[[], None] | None = None
+    slots = _own.slots
+    for first in pieces:
+        size = min(_PIECE, values.nbytes - first)
+        stream, buffer = slots[0]
+        _done(driver.cuMemcpyDtoHAsync_v2(buffer, ctypes.c_uint64(source + first), ctypes.c_size_t(size), stream))
+        if before is not None:
+            before()
+        before = _emptied(driver, stream, buffer, values.ctypes.data + first, size)
+        slots = slots[::-1]
+    if before is not None:
+        before()
+
+
+def _emptied(
+    driver: ctypes.CDLL, stream: ctypes.c_void_p, buffer: ctypes.c_void_p, target: int, size: int
+) -> Callable[[], None]:
+    """What waits for a piece and takes it to where it belongs."""
+
+    def empty() -> None:
+        _done(driver.cuStreamSynchronize(stream))
+        ctypes.memmove(target, buffer.value or 0, size)
+
+    return empty
+
+
+def _slot(driver: ctypes.CDLL) -> tuple[ctypes.c_void_p, ctypes.c_void_p]:
+    """A stream, and memory of the host that the GPU reaches."""
+    stream, buffer = ctypes.c_void_p(), ctypes.c_void_p()
+    _done(driver.cuStreamCreate(ctypes.byref(stream), 1))  # 1: it does not wait for others
+    _done(driver.cuMemHostAlloc(ctypes.byref(buffer), ctypes.c_size_t(_PIECE), 0))
+    return stream, buffer
 
 
 def _takes(values: np.ndarray, dtype: object) -> bool:

@@ -21,8 +21,7 @@ import numpy as np
 from ._taichi import quick, ti
 from .arrays import array_of
 from .devices import probe
-from .launching import idle, launch, sent, turns_of
-from .pace import Checkpoint, Pace
+from .launching import Checkpoint, idle, launch, pace_of, sent, turns_of
 from .target import Target
 
 LANES = 16
@@ -96,7 +95,8 @@ def becke_shares(
     out = np.empty((len(atom), LANES))
     in_lanes = np.ascontiguousarray(padded.transpose(0, 2, 1)) if target.on_host else padded.reshape(-1, 3)
     kernel = _kernel(target)
-    shared = [sent(np.ascontiguousarray(array), target) for array in (in_lanes, positions, inverse, shifts, nearest)]
+    given = {"offset": in_lanes, "position": positions, "inverse": inverse, "shift": shifts, "nearest": nearest}
+    shared = {name: sent(np.ascontiguousarray(array), target) for name, array in given.items()}
     together = LANES if target.on_host else 1
     slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
     kept = _kept(slots * len(positions), target)
@@ -104,24 +104,20 @@ def becke_shares(
     def piece(first: int, last: int) -> None:
         some = slice(first, last)
         there = out[some] if target.on_host else out[some].reshape(-1)
-        launch(kernel, last - first, slots, len(positions), atom[some], block[some], *shared, *kept, there)
+        tasks = {"n_blocks": last - first, "slots": slots, "atom": atom[some], "block": block[some]}
+        launch(kernel, n_atoms=len(positions), **tasks, **shared, **kept, out=there)
 
     work = np.full(len(atom), LANES * _FACTORS * len(positions) ** 2)
-    _pace(target).run(work, piece, checkpoint)
+    pace_of(1 << 22, "shares of atoms", target).run(work, piece, checkpoint)
     ends = (before * LANES).tolist()
     return [out.reshape(-1)[end : end + len(offsets[k])] for end, k in zip(ends, kind, strict=True)]
 
 
-def _kept(n: int, target: Target) -> list[Any]:
+def _kept(n: int, target: Target) -> dict[str, Any]:
     """Room for what tasks keep; on a CPU of NumPy, since what the compiler gives back there it does not use again."""
     if target.on_host:
-        return [np.empty((n, LANES)), np.empty((n, LANES)), np.empty(n, np.int32)]
-    return [array_of(element, n) for element in (ti.f64, ti.f64, ti.i32)]
-
-
-@lru_cache
-def _pace(target: Target) -> Pace:
-    return Pace(1 << 22)
+        return {"distance": np.empty((n, LANES)), "cell": np.empty((n, LANES)), "through": np.empty(n, np.int32)}
+    return {"distance": array_of(ti.f64, n), "cell": array_of(ti.f64, n), "through": array_of(ti.i32, n)}
 
 
 def _element(target: Target) -> object:

@@ -1,17 +1,23 @@
-"""The folder for compiled kernels: one of this user's own, since what is in it is run."""
+"""The folder for compiled kernels: one of this user's own, since what is in it is run; and Mesa's on a full disk."""
 
 import atexit
 import os
 import shutil
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _INSIDE = ("taichi", "quadrants", "orbitile")
 """Folders in it that the compilers and this package make."""
 _UNKNOWN = 65534
 """Owner of what belongs to root outside a container."""
+
+_ROOM = 8 << 20
+"""Bytes that Mesa may map or write at once."""
+
+_SWITCH = "MESA_SHADER_CACHE_DISABLE"
 
 
 def ensure_cache_folder() -> None:
@@ -115,3 +121,30 @@ def _temporary_folder() -> Path:
     made = tempfile.mkdtemp(prefix="orbitile-")
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return Path(made)
+
+
+@contextmanager
+def cache_with_room() -> Iterator[None]:
+    """Where the disk of its cache is full, a driver of Mesa's that is loaded in this block keeps no compiled shaders.
+
+    Mesa maps a file of the cache into memory before the disk has room for it, and the first write to it then ends the
+    process (SIGBUS). https://docs.mesa3d.org/envvars.html names the folders and the switch.
+    """
+    before = os.environ.get(_SWITCH)
+    folders = (os.environ.get(name) for name in ("MESA_SHADER_CACHE_DIR", "MESA_GLSL_CACHE_DIR", "XDG_CACHE_HOME"))
+    folder = next(filter(None, folders), None) or os.path.expanduser("~/.cache")
+    while folder != os.path.dirname(folder) and not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                os.posix_fallocate(probe.fileno(), 0, _ROOM)
+    except OSError:  # full, or not to be written to
+        os.environ[_SWITCH] = "true"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_SWITCH, None)
+        else:
+            os.environ[_SWITCH] = before

@@ -24,15 +24,21 @@ import numpy as np
 from ._taichi import fill, number
 from .arrays import to_numpy
 from .cells import split_position
-from .coulomb_kernels import KET_ROWS, TILE, adding_kernel, is_written_out, table_of, written_out_kernel
-from .coulomb_loops import LANES, looping_kernel
+from .coulomb_kernels import (
+    KET_ROWS,
+    LANES,
+    TILE,
+    adding_kernel,
+    is_written_out,
+    looping_kernel,
+    table_of,
+    written_out_kernel,
+)
 from .devices import probe
 from .hermite_tables import powers_of, recurrence
-from .launching import launch, synchronise
-from .pace import Checkpoint, Pace
-from .session import generation
+from .kept_arrays import Workspace
+from .launching import Checkpoint, launch, pace_of, part_of, synchronise
 from .target import Target
-from .workspace import Workspace
 
 _TASKS = {"cpu": 64, "cuda": 1 << 16, "vulkan": 1 << 12}
 """Tasks that a device should have at once, if need be several chunks of kets for each bra."""
@@ -130,7 +136,7 @@ def coulomb_sums(
     total, done = sum(float(step.work.sum()) for step in steps), 0.0
     tables = _Tables(bras, kets, coefficients, steps, double)
     for n, step in enumerate(steps):
-        tables.add(n, None if checkpoint is None else _mapped(checkpoint, done / total, step.work.sum() / total))
+        tables.add(n, part_of(checkpoint, done / total, step.work.sum() / total))
         done += float(step.work.sum())
     return tables.sums()
 
@@ -138,10 +144,6 @@ def coulomb_sums(
 def _in_tiles(counts: np.ndarray, tile: int) -> np.ndarray:
     """Numbers of kets as multiples of a tile; the last one is filled up with nothing."""
     return (-(-counts // tile) * tile).astype(np.int32)
-
-
-def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
-    return lambda share: checkpoint(before + length * share)
 
 
 def _products(bra: int, ket: int) -> int:
@@ -184,7 +186,6 @@ class _Tables:
     ) -> None:
         self._bras, self._kets, self._coefficients, self._double = bras, kets, coefficients, double
         self._steps, self._software = steps, probe(double.device).software
-        self._kept = _workspace(generation())
         self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
         self._there = not double.on_host and double.precision == "double"
         self._sums = []
@@ -223,19 +224,27 @@ class _Tables:
         cells, numbers = self._of_kets(step.ket, target)
         if not written_out:
             cells, numbers = (_in_lanes(array, LANES[device]) for array in (cells, numbers))
-        kernel, first_arguments = self._kernel(target, bra, ket, written_out)
+        kernel, own = self._kernel(target, bra, ket, written_out)
         table = self._operand(f"table {bra + ket}, {target.precision}", table_of(target.precision, bra + ket))
         parts = self._space("parts", n_chunks * n_orders * n_bras, self._double.dtype)
         for place in ranges:
-            arguments = (
-                n_bras, n_chunks, -(-n_tiles // n_chunks), *self._of_bras(step.bra, target), int(self._at[place]),
-                self._ends, cells, numbers, table, parts,
-            )  # fmt: skip
+            given = own | {
+                "n_bras": n_bras,
+                "n_chunks": n_chunks,
+                "tiles": -(-n_tiles // n_chunks),
+                **self._of_bras(step.bra, target),
+                "at": int(self._at[place]),
+                "ends": self._ends,
+                "ket_cells": cells,
+                "kets": numbers,
+                "table": table,
+                "parts": parts,
+            }
 
-            def piece(begin: int, end: int, arguments: tuple = arguments) -> None:
-                self._launch(kernel, *first_arguments, begin, end, *arguments)
+            def piece(begin: int, end: int, given: dict[str, Any] = given) -> None:
+                self._launch(kernel, begin=begin, end=end, **given)
 
-            _pace(target, written_out).run(step.work, piece, checkpoint, synchronise)
+            pace_of(1e7, "Coulomb sums", target, written_out).run(step.work, piece, checkpoint, synchronise)
             self._add_parts(step, parts, n_orders, n_chunks)
 
     def _is_written_out(self, step: _Step) -> bool:
@@ -251,49 +260,57 @@ class _Tables:
         edges = range(0, int(step.high.max()), size)
         return [(np.clip(step.low, edge, edge + size), np.clip(step.high, edge, edge + size)) for edge in edges]
 
-    def _launch(self, kernel: Callable[..., Any], *arguments: object) -> None:
+    def _launch(self, kernel: Callable[..., Any], **arguments: object) -> None:
         if self._double.on_host:
-            launch(kernel, *arguments)
+            launch(kernel, **arguments)
         else:
-            self._kept.launch(kernel, *arguments)
+            _kept.launch(kernel, **arguments)
 
     def _add_parts(self, step: _Step, parts: Any, n_orders: int, n_chunks: int) -> None:
         """Add up what the chunks gave, for the bras that have any kets."""
         n_active, n_bras, held = len(step.work), len(step.low), self._sums[step.bra]
         if self._there:
-            self._launch(adding_kernel(self._double.dtype), n_active, n_bras, n_orders, n_chunks, parts, held)
+            sizes = {"n_active": n_active, "n_bras": n_bras, "n_orders": n_orders, "n_chunks": n_chunks}
+            self._launch(adding_kernel(self._double.dtype), **sizes, parts=parts, out=held)
             return
         values = parts if self._double.on_host else to_numpy(parts)
         shape = n_chunks, n_orders, n_bras
         held[:, :n_active] += values[: math.prod(shape)].reshape(shape)[:, :, :n_active].sum(axis=0, dtype=np.float64)
 
-    def _kernel(self, target: Target, bra: int, ket: int, written_out: bool) -> tuple[Callable[..., Any], tuple]:
-        """The kernel for two degrees, and its first arguments."""
+    def _kernel(
+        self, target: Target, bra: int, ket: int, written_out: bool
+    ) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """The kernel for two degrees, and what only this one takes."""
         if written_out:
-            return written_out_kernel(target, self._double.dtype, bra, ket), ()
+            return written_out_kernel(target, self._double.dtype, bra, ket), {}
         degree, n_orders, n_ket_orders = bra + ket, len(powers_of(bra)), len(powers_of(ket))
         n_held = len(powers_of(degree)) + degree + 1
         lanes = LANES[target.device]
         n_workers = max(1, min(_WORKERS[target.device], _HELD // (n_held * lanes)))
-        steps = (n_held, 1) if target.on_host else (1, n_workers)
+        worker_step, step = (n_held, 1) if target.on_host else (1, n_workers)
         held = self._space("R", n_workers * n_held * lanes, target.dtype)
-        return looping_kernel(target, self._double.dtype), (
-            n_workers, *steps, degree, n_orders, n_ket_orders,
-            self._operand(f"rule {degree}", recurrence(degree)),
-            self._operand(f"orders {bra} {ket}", sums_of_orders(bra, ket)),
-            _in_lanes(held, lanes),
-        )  # fmt: skip
+        return looping_kernel(target, self._double.dtype), {
+            "n_workers": n_workers,
+            "worker_step": worker_step,
+            "step": step,
+            "degree": degree,
+            "n_orders": n_orders,
+            "n_ket_orders": n_ket_orders,
+            "rule": self._operand(f"rule {degree}", recurrence(degree)),
+            "sum_of_orders": self._operand(f"orders {bra} {ket}", sums_of_orders(bra, ket)),
+            "held": _in_lanes(held, lanes),
+        }
 
-    def _packed_bras(self, b: int, target: Target) -> tuple[Any, Any]:
+    def _packed_bras(self, b: int, target: Target) -> dict[str, Any]:
         """Cells of the centres; their remainders, exponents and one over these."""
         group = self._bras[b]
         cells, rest = split_position(group.centre)
         numbers = np.stack([*rest.T, group.exponent, 1 / group.exponent])
         name = f"bras {b}, {target.precision}"
-        return (
-            self._operand(f"cells of {name}", np.ravel(cells.T)),
-            self._operand(name, np.ravel(numbers).astype(target.dtype)),
-        )
+        return {
+            "bra_cells": self._operand(f"cells of {name}", np.ravel(cells.T)),
+            "bras": self._operand(name, np.ravel(numbers).astype(target.dtype)),
+        }
 
     def _packed_kets(self, k: int, target: Target) -> tuple[Any, Any]:
         """The same of the kets, and the coefficients with all that belongs to the kets alone, tile by tile."""
@@ -309,21 +326,16 @@ class _Tables:
         )
 
     def _operand(self, name: str, values: np.ndarray) -> Any:
-        return self._kept.operand(self._double, name, values, values.dtype)
+        return _kept.operand(self._double, name, values, values.dtype)
 
     def _space(self, name: str, size: int, dtype: "np.dtype[Any]") -> Any:
         """Uninitialised."""
         return (
-            np.empty(size, dtype)
-            if self._double.on_host
-            else self._kept.array(f"{name}, {dtype}", number(dtype), (size,))
+            np.empty(size, dtype) if self._double.on_host else _kept.array(f"{name}, {dtype}", number(dtype), (size,))
         )
 
 
-@lru_cache(maxsize=1)
-def _workspace(run: int) -> Workspace:
-    """What is kept on the device, of one run of the compiler."""
-    return Workspace(np.dtype(np.float64))
+_kept = Workspace(np.dtype(np.float64))
 
 
 def _tiled(rows: np.ndarray, tile: int, ones: int) -> np.ndarray:
@@ -348,8 +360,3 @@ def sums_of_orders(bra: int, ket: int) -> np.ndarray:
     """Places of the sums of orders, shape (orders of the bra, orders of the ket)."""
     place = {p: n for n, p in enumerate(powers_of(bra + ket))}
     return np.array([[place[tuple(np.add(p, q).tolist())] for q in powers_of(ket)] for p in powers_of(bra)], np.int32)
-
-
-@lru_cache
-def _pace(target: Target, written_out: bool) -> Pace:
-    return Pace(1e7)

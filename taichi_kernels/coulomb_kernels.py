@@ -6,13 +6,12 @@ task, and neighbours, which have neighbouring bras, read the same kets. What the
 afterwards, always in the same order.
 
 The recurrences of a pair of degrees are written out as source text, the orders of the bra one after the other. Pairs of
-degrees for which that would be too long have a kernel with loops, `coulomb_loops`.
+degrees for which that would be too long have a kernel with loops, which also serves where there is little to do.
 
 Boys functions: from a table the highest one that is wanted, the highest one of its Taylor series, and exp(-T); the rest
 by downward recurrence, at the point of the table or where they are wanted. Beyond the table by their asymptotic form.
 """
 
-import linecache
 import math
 import re
 from collections.abc import Callable
@@ -21,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import lightly_optimised, number, quick, ti
+from ._taichi import kernel_from, lightly_optimised, number, quick, ti
 from .cells import CELL
 from .hermite_tables import TABLE_END, boys_function, powers_of
-from .launching import loop_over_tasks, turns_of
+from .launching import idle, loop_over_tasks, turns_of
 from .target import Target
 
 TILE = {"cpu": 64, "cuda": 32, "vulkan": 32}
@@ -45,6 +44,9 @@ STEP, TAYLOR = 1 / 32, {"single": 3, "double": 6}
 
 SMALLEST = 1e-30
 """Square of a distance in bohr^2 that stands for nothing, so that it can be divided by."""
+
+LANES = {"cpu": 16, "cuda": 1, "vulkan": 1}
+"""Kets that the kernel with loops takes at once."""
 
 _BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
 
@@ -211,18 +213,15 @@ def _source(bra: int, ket: int, precision: str, tile: int, turns: int) -> str:
 def written_out_kernel(target: Target, sums: "np.dtype[np.floating]", bra: int, ket: int) -> Callable[..., Any]:
     """Kernel for one pair of degrees, for which `is_written_out`; `sums` is the type of what it adds up."""
     text = _source(bra, ket, target.precision, TILE[target.device], turns_of(target))
-    file = f"<Coulomb sums of degrees {bra} and {ket}, {target.precision}, {target.device}>"
+    title = f"Coulomb sums of degrees {bra} and {ket}, {target.precision}, {target.device}"
     array, real, wide = ti.types.ndarray, number(target.dtype), number(sums)
     names = {
-        "ti": ti,
         "real": real,
         "WIDE": wide,
         "BLOCK": _BLOCK[target.device],
         **{"I1": array(ti.i32, 1), "R1": array(real, 1), "W1": array(wide, 1)},
     }
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where the compiler looks for it
-    exec(compile(text, file, "exec"), names)
-    return quick(lightly_optimised(names["kernel"]))
+    return quick(lightly_optimised(kernel_from(text, title, names)))
 
 
 @lru_cache
@@ -240,3 +239,138 @@ def adding_kernel(sums: "np.dtype[np.floating]") -> Callable[..., Any]:
             out[to] = added
 
     return kernel
+
+
+@lru_cache
+def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..., Any]:
+    """Kernel for any pair of degrees, for several kets at once on a CPU; otherwise as `written_out_kernel`.
+
+    Each worker keeps R of all orders in a place of its own, element s at `worker * worker_step + s * step`.
+    """
+    lanes, together = LANES[target.device], TILE[target.device] // LANES[target.device]
+    vectors, array, real, wide = lanes > 1, ti.types.ndarray, number(target.dtype), number(sums)
+    L, I = (ti.types.vector(lanes, kind) if vectors else kind for kind in (real, ti.i32))
+    IL, RL, I1, I2 = array(I, 1), array(L, 1), array(ti.i32, 1), array(ti.i32, 2)
+    R1, W1 = array(real, 1), array(wide, 1)
+    n_taylor, end_of_table = TAYLOR[target.precision], TABLE_END[target.precision]
+    turns = turns_of(target, together=1)
+
+    @ti.kernel
+    def kernel(
+        n_workers: ti.i32,
+        worker_step: ti.i32,
+        step: ti.i32,
+        degree: ti.i32,
+        n_orders: ti.i32,
+        n_ket_orders: ti.i32,
+        rule: I2,  # (orders of the sum of the degrees, 4)
+        sum_of_orders: I2,  # (orders of the bra, orders of the ket)
+        held: RL,
+        begin: ti.i32,
+        end: ti.i32,
+        n_bras: ti.i32,
+        n_chunks: ti.i32,
+        tiles: ti.i32,
+        bra_cells: I1,
+        bras: R1,
+        at: ti.i32,
+        ends: I1,  # from `at` on, of each bra the first ket, then of each bra the one behind the last
+        ket_cells: IL,
+        kets: RL,
+        table: R1,
+        parts: W1,
+    ):
+        n_all = (degree + 1) * (degree + 2) * (degree + 3) // 6
+        n_tasks = (end - begin) * n_chunks
+        ti.loop_config(block_dim=1 if ti.static(vectors) else 32)
+        for turn_of_worker in range(n_workers * turns):
+            if idle(turn_of_worker, turns):
+                continue
+            worker = turn_of_worker // turns
+            mine = worker * worker_step
+            for turn in range((n_tasks - worker + n_workers - 1) // n_workers):
+                task = worker + turn * n_workers
+                bra = begin + task % (end - begin)
+                chunk = task // (end - begin)
+                z, inverse_z = bras[3 * n_bras + bra], bras[4 * n_bras + bra]
+                for n in range(n_orders):
+                    parts[(chunk * n_orders + n) * n_bras + bra] = ti.cast(0.0, wide)
+                first_block = ti.max(chunk * tiles * together, ends[at + bra] // lanes)
+                for block in range(
+                    first_block, ti.min((chunk + 1) * tiles * together, ends[at + n_bras + bra] // lanes)
+                ):
+                    first = block // together * together * (KET_ROWS + n_ket_orders) + block % together
+                    first_cell = block // together * together * 3 + block % together
+                    c0 = ti.cast(ket_cells[first_cell] - bra_cells[bra], real)
+                    c1 = ti.cast(ket_cells[first_cell + together] - bra_cells[n_bras + bra], real)
+                    c2 = ti.cast(ket_cells[first_cell + 2 * together] - bra_cells[2 * n_bras + bra], real)
+                    d0 = c0 * real(CELL) + (kets[first] - bras[bra])
+                    d1 = c1 * real(CELL) + (kets[first + together] - bras[n_bras + bra])
+                    d2 = c2 * real(CELL) + (kets[first + 2 * together] - bras[2 * n_bras + bra])
+                    y, inverse_y = kets[first + 3 * together], kets[first + 4 * together]
+                    square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real(SMALLEST))
+                    inverse_sum, inverse_square = 1.0 / (y + z), 1.0 / square
+                    alpha = y * z * inverse_sum
+                    t = alpha * square
+                    u = ti.min(t, real(end_of_table))
+                    place = ti.cast(u * real(1 / STEP) + real(0.5), ti.i32)
+                    at_place = real(2 * STEP) * ti.cast(place, real)
+                    x = real(0.5) * at_place - u
+                    nearest, f, decay = L(0.0), L(0.0), L(0.0)
+                    if ti.static(vectors):
+                        for s in range(lanes):
+                            nearest[s] = table[TABLE_COLUMNS * place[s]]
+                            f[s] = table[TABLE_COLUMNS * place[s] + 1]
+                            decay[s] = table[TABLE_COLUMNS * place[s] + 2]
+                    else:
+                        nearest, f = table[TABLE_COLUMNS * place], table[TABLE_COLUMNS * place + 1]
+                        decay = table[TABLE_COLUMNS * place + 2]
+                    series, exponential = f, L(1.0)
+                    for k in ti.static(range(n_taylor - 1, 0, -1)):
+                        f = (at_place * f + decay) / ti.cast(2 * (degree + k) + 1, real)
+                        series = series * (x * real(1 / (k + 1))) + f
+                    for k in ti.static(range(n_taylor, 0, -1)):
+                        exponential = 1.0 + exponential * (x * real(1 / k))
+                    scale = ti.sqrt(inverse_sum)
+                    decay *= exponential * scale
+                    series = (series * x + nearest) * scale
+                    near, far = L(1.0), ti.sqrt(inverse_square * inverse_z * inverse_y)
+                    odd = ti.cast(1.0, real)
+                    for m in range(degree + 1):  # what is far, and what the others are to be multiplied by
+                        held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), far, near) * odd
+                        far *= inverse_square
+                        near *= 2.0 * alpha
+                        odd *= ti.cast(2 * m + 1, real)
+                    odd = ti.cast(1.0, real)
+                    for back in range(degree + 1):
+                        m = degree - back
+                        g = held[mine + (n_all + m) * step]
+                        held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), g, g * series)
+                        series = 2.0 * u * series + decay * odd
+                        odd *= ti.cast(2 * m - 1, real)
+                    for s in range(n_all):
+                        held[mine + s * step] = L(0.0)
+                    for back in range(degree + 1):
+                        m = degree - back
+                        n_here = (back + 1) * (back + 2) * (back + 3) // 6
+                        for before in range(n_here - 1):  # in place: orders are made of lower ones
+                            s = n_here - 1 - before
+                            along = d0
+                            if rule[s, 2] == 1:
+                                along = d1
+                            if rule[s, 2] == 2:
+                                along = d2
+                            again = held[mine + rule[s, 1] * step] * ti.cast(rule[s, 3], real)
+                            held[mine + s * step] = along * held[mine + rule[s, 0] * step] - again
+                        held[mine] = held[mine + (n_all + m) * step]
+                    for n in range(n_orders):
+                        value = L(0.0)
+                        for m in range(n_ket_orders):
+                            value += kets[first + (KET_ROWS + m) * together] * held[mine + sum_of_orders[n, m] * step]
+                        to = (chunk * n_orders + n) * n_bras + bra
+                        if ti.static(vectors):
+                            parts[to] = parts[to] + ti.cast(value.sum(), wide)
+                        else:
+                            parts[to] = parts[to] + ti.cast(value, wide)
+
+    return quick(kernel)

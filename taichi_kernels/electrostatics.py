@@ -16,13 +16,12 @@ harmonics, by
     I_{l+1}^m = \frac{(2l + 1)\, z\, I_l^m - (l^2 - m^2)\, I_{l-1}^m}{r^2}
 
 Points are sorted along a curve that fills space, and what is near and what is far is found for each group of those that
-follow one another, see `far_levels`. All that does not depend on the points is brought to the device once; a call sends
+follow one another. All that does not depend on the points is brought to the device once; a call sends
 points and brings values home.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,22 +36,47 @@ from .electrostatics_kernels import (
     WRITTEN_OUT,
     far_kernel,
     key_kernel,
+    level_kernel,
     looping_kernel,
     near_kernel,
 )
-from .far_levels import Levels, LevelTables, level_kernel, level_tables
 from .hermite_tables import boys_table, recurrence
-from .launching import synchronise
-from .pace import Checkpoint, Pace
-from .session import generation
+from .kept_arrays import Workspace
+from .launching import Checkpoint, pace_of, part_of, synchronise
 from .target import Target
-from .workspace import Workspace
 
 _ROWS = 1 << 25
 """Rows of all groups and sites that are held at once: 128 MiB."""
 
 _BOYS = 20
 """For an estimate of the work: what Boys functions cost, in coefficients."""
+
+
+_ROUNDINGS = 8 * float(np.finfo(np.float32).eps)
+"""By how much single precision rounds what adds up over a few steps, as a share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Bounds on the errors of multipoles.
+
+    Attributes
+    ----------
+    sites : ndarray of float64, shape (n_sites, 3)
+        In bohr.
+    distances : ndarray of float64, shape (n_distances,)
+        Rising, in bohr, 127 at most.
+    bounds : ndarray of float64, shape (n_sites, n_levels, n_distances)
+        Of the error, in hartree/e, when so many levels and one are far from a point at that distance or farther; they
+        grow with the levels.
+    tolerance : float
+        In hartree/e. At 0 nothing is far.
+    """
+
+    sites: np.ndarray
+    distances: np.ndarray
+    bounds: np.ndarray
+    tolerance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +128,55 @@ class Sources:
 
     Attributes
     ----------
-    levels : LevelTables
-        What says which of them are far.
-    steps : tuple of (callable, tuple of int, tuple)
-        A kernel for each degree and one for the multipoles: with the numbers and the arrays that it takes beside the
-        points.
+    levels : dict
+        Arguments of the kernel that finds which of them are far, beside the points.
+    steps : tuple of (callable, dict)
+        A kernel for each degree and one for the multipoles: with its arguments beside the points.
     target : Target
         What they were prepared for.
     """
 
-    levels: LevelTables
-    steps: tuple[tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]], ...]
+    levels: dict[str, Any]
+    steps: tuple[tuple[Callable[..., Any], dict[str, Any]], ...]
     target: Target
+
+
+def level_tables(levels: Levels, effort: np.ndarray, wide: "np.dtype[np.floating]") -> dict[str, Any]:
+    """What `level_kernel` takes beside points, by name; rounding of single precision makes less far, and never more.
+
+    Parameters
+    ----------
+    levels
+    effort : ndarray, shape (n_rows,)
+        About how much work a row is for a point.
+    wide
+        Type of the numbers.
+    """
+    n_sites, _, n_distances = levels.bounds.shape
+    limits = []
+    if levels.tolerance > 0:
+        limits.append(levels.tolerance)
+        while limits[-1] > levels.tolerance / n_sites:
+            limits.append(limits[-1] / 2)
+    within = np.zeros((len(limits), n_sites, n_distances), np.int32)
+    for table, limit in zip(within, limits, strict=True):
+        table[...] = (levels.bounds <= limit).sum(axis=1)
+    bounds = np.concatenate([np.zeros((n_sites, 1, n_distances)), levels.bounds], axis=1)
+    distances, tolerance = levels.distances, levels.tolerance
+    if wide == np.float32:
+        extent = np.abs(levels.sites).max() + distances[-1]
+        distances = distances * (1 + _ROUNDINGS) + extent * _ROUNDINGS
+        tolerance *= 1 - n_sites * _ROUNDINGS
+    return {
+        "n_sites": n_sites,
+        "n_limits": len(limits),
+        "tolerance": float(tolerance),
+        "sites": np.ascontiguousarray(levels.sites, wide),
+        "distances": np.ascontiguousarray(distances, wide),
+        "within": np.concatenate([within.reshape(-1, n_distances), np.zeros((1, n_distances), np.int32)]),
+        "bounds": np.ascontiguousarray(bounds.reshape(-1, n_distances), wide),
+        "effort": np.ascontiguousarray(effort, np.float32),
+    }
 
 
 def send_sources(distributions: list[Distributions], multipoles: Multipoles, levels: Levels, target: Target) -> Sources:
@@ -134,37 +195,40 @@ def send_sources(distributions: list[Distributions], multipoles: Multipoles, lev
     real, wide = target.dtype, _wide(target)
     far = np.any(multipoles.moments != 0, axis=1)
     effort = far * float(multipoles.moments.shape[1])
-    steps: list[tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]]] = []
+    steps: list[tuple[Callable[..., Any], dict[str, Any]]] = []
     for group in distributions:
         counts = group.ranges[:, 1] - group.ranges[:, 0]
         if not counts.any():
             continue
         effort = effort + counts * float(group.hermite.shape[1] + _BOYS)
         whole, rest = split_position(group.centre)
-        arrays = (
-            _there(group.ranges, np.int32, target),
-            _there(whole, np.int32, target),
-            _there(np.column_stack([rest, group.exponent]), real, target),
-            _there(group.hermite, real, target),
-            _there(boys_table(target.precision, group.degree), real, target),
-        )
+        given = {
+            "ranges": _there(group.ranges, np.int32, target),
+            "centre_whole": _there(whole, np.int32, target),
+            "centre": _there(np.column_stack([rest, group.exponent]), real, target),
+            "hermite": _there(group.hermite, real, target),
+            "table": _there(boys_table(target.precision, group.degree), real, target),
+        }
         if group.degree <= WRITTEN_OUT:
-            steps.append((near_kernel(target, wide, group.degree), (), arrays))
+            steps.append((near_kernel(target, wide, group.degree), given))
         else:
-            arrays = (*arrays, _there(recurrence(group.degree), np.int32, target))
-            steps.append((looping_kernel(target, wide), (group.degree,), arrays))
+            given |= {"degree": group.degree, "rule": _there(recurrence(group.degree), np.int32, target)}
+            steps.append((looping_kernel(target, wide), given))
     if far.any():
         whole, rest = split_position(multipoles.site)
-        arrays = (
-            _there(far, np.int32, target),
-            _there(whole, np.int32, target),
-            _there(rest, real, target),
-            _there(multipoles.moments, real, target),
-        )
-        steps.append((far_kernel(target, wide), (multipoles.order,), arrays))
-    tables = level_tables(levels, effort, wide)
-    there = tuple(_there(array, array.dtype, target) for array in tables.arrays)
-    return Sources(LevelTables(tables.n_sites, tables.n_limits, tables.tolerance, there), tuple(steps), target)
+        given = {
+            "order": multipoles.order,
+            "is_far": _there(far, np.int32, target),
+            "site_whole": _there(whole, np.int32, target),
+            "site_rest": _there(rest, real, target),
+            "moments": _there(multipoles.moments, real, target),
+        }
+        steps.append((far_kernel(target, wide), given))
+    tables = {
+        name: _there(value, value.dtype, target) if isinstance(value, np.ndarray) else value
+        for name, value in level_tables(levels, effort, wide).items()
+    }
+    return Sources(tables, tuple(steps), target)
 
 
 def potential_at_points(points: np.ndarray, sources: Sources, checkpoint: Checkpoint | None = None) -> np.ndarray:
@@ -186,37 +250,41 @@ def potential_at_points(points: np.ndarray, sources: Sources, checkpoint: Checkp
     ndarray of float64, shape (n_points,)
         In hartree / e. That of a point depends on the others only by what is far from its group.
     """
-    target, levels = sources.target, sources.levels
+    target, n_sites = sources.target, sources.levels["n_sites"]
     wide, together, n = _wide(target), TOGETHER[target.device], len(points)
     n_groups = -(-n // together)
-    if n_groups > 1 and n_groups * levels.n_sites > _ROWS:
+    if n_groups > 1 and n_groups * n_sites > _ROWS:
         return _in_halves(points, sources, checkpoint)
     device = _Device(target)
     whole, rest = split_position(np.ascontiguousarray(points.T))
-    where = device.sent("whole", whole.reshape(-1)), device.sent("rest", rest.reshape(-1).astype(target.dtype))
-    slots = device.sent("slots", _slots(whole, where[0], together, device, target))
+    there = device.sent("whole", whole.reshape(-1))
+    where = {
+        "n_points": n,
+        "points": device.sent("slots", _slots(whole, there, together, device, target)),
+        "whole": there,
+        "rest": device.sent("rest", rest.reshape(-1).astype(target.dtype)),
+        "rows": device.empty("rows", (n_groups, n_sites), np.int32),
+    }
     if checkpoint is not None:
         checkpoint(0.0)
-    rows = device.empty("rows", (n_groups, levels.n_sites), np.int32)
     work = device.empty("work", (n_groups,), np.float32)
 
     def find(begin: int, end: int) -> None:
-        numbers = begin, end - begin, levels.n_sites, levels.n_limits, levels.tolerance
-        device.launch(level_kernel(target, wide), *numbers, n, slots, *where, *levels.arrays, rows, work)
+        device.launch(level_kernel(target, wide), begin=begin, n=end - begin, **sources.levels, **where, work=work)
 
-    asked = None if checkpoint is None else lambda share: checkpoint(0.0)
-    _pace(target, "levels").run(np.full(n_groups, float(levels.n_sites)), find, asked, synchronise)
-    effort = np.ones(n_groups) if checkpoint is None else device.home(work, n_groups)
+    work_of_levels = np.full(n_groups, float(n_sites))
+    pace_of(1 << 20, "levels", target).run(work_of_levels, find, part_of(checkpoint, 0.0, 0.0), synchronise)
+    effort = np.ones(n_groups) if checkpoint is None else device.to_host(work, n_groups)
     values = device.sent("values", np.zeros(n, wide))
 
     def add(begin: int, end: int) -> None:
-        some = begin * together, (end - begin) * together
-        for kernel, numbers, arrays in sources.steps:
-            device.launch(kernel, *some, levels.n_sites, *numbers, n, slots, rows, *where, *arrays, values)
+        some = {"begin": begin * together, "n": (end - begin) * together, "n_sites": n_sites}
+        for kernel, given in sources.steps:
+            device.launch(kernel, **some, **where, **given, out=values)
 
-    _pace(target, "sums").run(effort * float(together), add, checkpoint, synchronise)
+    pace_of(1 << 20, "potential", target).run(effort * float(together), add, checkpoint, synchronise)
     synchronise()
-    return device.home(values, n).astype(np.float64, copy=False)
+    return device.to_host(values, n).astype(np.float64, copy=False)
 
 
 def _slots(whole: np.ndarray, there: Any, together: int, device: "_Device", target: Target) -> np.ndarray:
@@ -225,27 +293,27 @@ def _slots(whole: np.ndarray, there: Any, together: int, device: "_Device", targ
     low, high = whole.min(axis=1), whole.max(axis=1)
     halvings = max(0, int((high - low).max()).bit_length() - KEY_BITS)
     keys = device.empty("keys", (n,), np.int32)
-    device.launch(key_kernel(target), n, *low.tolist(), halvings, there, keys)
+    low_x, low_y, low_z = low.tolist()
+    corner = {"low_x": low_x, "low_y": low_y, "low_z": low_z}
+    device.launch(key_kernel(target), n=n, **corner, halvings=halvings, whole=there, keys=keys)
     synchronise()
-    order = places_in_order(device.home(keys, n))
+    order = places_in_order(device.to_host(keys, n))
     return np.concatenate([order, np.full(-n % together, -1 - order[-1])], dtype=np.int32, casting="same_kind")
 
 
 def _in_halves(points: np.ndarray, sources: Sources, checkpoint: Checkpoint | None) -> np.ndarray:
     """The same for one half of the points after the other."""
-
-    def told(half: int) -> Checkpoint | None:
-        return None if checkpoint is None else lambda share: checkpoint((half + share) / 2)
-
     halves = enumerate(np.array_split(points, 2))
-    return np.concatenate([potential_at_points(some, sources, told(half)) for half, some in halves])
+    return np.concatenate(
+        [potential_at_points(some, sources, part_of(checkpoint, half / 2, 0.5)) for half, some in halves]
+    )
 
 
 class _Device:
     """Arrays of one call: NumPy's on a CPU, those that are kept on the device otherwise."""
 
     def __init__(self, target: Target) -> None:
-        self._on_host, self._kept = target.on_host, _workspace(generation())
+        self._on_host = target.on_host
 
     def sent(self, name: str, values: np.ndarray) -> Any:
         if self._on_host:
@@ -257,27 +325,19 @@ class _Device:
     def empty(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
         if self._on_host:
             return np.empty(shape, dtype)
-        return self._kept.array(f"{name}, {np.dtype(dtype)}", number(dtype), shape)
+        return _kept.array(f"{name}, {np.dtype(dtype)}", number(dtype), shape)
 
-    def home(self, array: Any, n: int) -> np.ndarray:
+    def to_host(self, array: Any, n: int) -> np.ndarray:
         return array if self._on_host else to_numpy(array, np.empty(n, dtype_of(array)))
 
-    def launch(self, kernel: Callable[..., Any], *arguments: Any) -> None:
+    def launch(self, kernel: Callable[..., Any], **arguments: Any) -> None:
         if self._on_host:
-            kernel(*arguments)
+            kernel(**arguments)
         else:
-            self._kept.launch(kernel, *arguments)
+            _kept.launch(kernel, **arguments)
 
 
-@lru_cache(maxsize=1)
-def _workspace(run: int) -> Workspace:
-    """What is kept on the device, of one run of the compiler."""
-    return Workspace(np.dtype(np.float64))
-
-
-@lru_cache
-def _pace(target: Target, step: str) -> Pace:
-    return Pace(1 << 20)
+_kept = Workspace(np.dtype(np.float64))
 
 
 def _wide(target: Target) -> "np.dtype[np.floating]":

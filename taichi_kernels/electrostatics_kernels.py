@@ -8,18 +8,17 @@ Boys functions: the highest one from a table by a Taylor series (its derivatives
 by downward recurrence; beyond the table by their asymptotic form and upward recurrence, which is stable there.
 """
 
-import linecache
 from collections.abc import Callable
 from functools import lru_cache
 from types import SimpleNamespace
 
 import numpy as np
 
-from ._taichi import number, quick, ti
+from ._taichi import kernel_from, number, quick, ti
 from .cells import CELL
 from .hermite_tables import HIGHEST, STEP, TABLE_END, TAYLOR, powers_of, recurrence
 from .hilbert import curve
-from .launching import idle, loop_over_tasks, turns_of
+from .launching import idle, indented, loop_over_tasks, turns_of
 from .target import Target
 
 _LANES = 16
@@ -34,14 +33,13 @@ WRITTEN_OUT = 6
 KEY_BITS = 10
 """Bits of a cell along each axis, where it is looked up how far along a curve it is."""
 
+_HALVINGS = 7
+"""Steps that find one of up to 127 distances."""
+
 _TASKS = 8
 """Vectors of points that a thread of a CPU is given at a time."""
 
 _BLOCK = {"cpu": 16, "cuda": 128, "vulkan": 128}
-
-
-def _block(statements: list[str], depth: int) -> str:
-    return "".join("    " * depth + statement + "\n" for statement in statements)
 
 
 def _near_source(degree: int, n_taylor: int, vectors: bool, turns: int) -> str:
@@ -58,7 +56,9 @@ def _near_source(degree: int, n_taylor: int, vectors: bool, turns: int) -> str:
                 now[s] = f"r{m}_{s}"
                 lines.append(f"{now[s]} = d{axis} * {held[once]}{again}")
         held = now
-    lines += [f"value = h[q, 0] * {held[0]}"] + [f"value += h[q, {s}] * {held[s]}" for s in range(1, len(powers))]
+    lines += [f"value = hermite[q, 0] * {held[0]}"] + [
+        f"value += hermite[q, {s}] * {held[s]}" for s in range(1, len(powers))
+    ]
     taylor = [f"b{degree} = f{n_taylor}"]
     taylor += [f"b{degree} = b{degree} * (x * real({1.0 / (k + 1)!r})) + f{k}" for k in range(n_taylor - 1, -1, -1)]
     exponential = ["e = L(1.0)"] + [f"e = 1.0 + e * (x * real({1.0 / k!r}))" for k in range(n_taylor, 0, -1)]
@@ -73,37 +73,40 @@ def _near_source(degree: int, n_taylor: int, vectors: bool, turns: int) -> str:
     return (
         "@ti.kernel\n"
         "def kernel(begin: ti.i32, n: ti.i32, n_sites: ti.i32, n_points: ti.i32, points: I1, rows: I2, whole: I1, "
-        "rest: R1, ranges: I2, c: I2, g: R2, h: R2, table: R2, out: W1):\n"
+        "rest: R1, ranges: I2, centre_whole: I2, centre: R2, hermite: R2, table: R2, out: W1):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
-        + _block(loop, 1)
-        + _block(
+        + indented(loop, 1)
+        + indented(
             ["slot = begin + task * LANES", "here = slot // TOGETHER", "total = W(0.0)"]
             + ["w0, w1, w2, v0, v1, v2 = gathered(slot, n_points, points, whole, rest)", "for site in range(n_sites):"],
             2,
         )
-        + _block(["row = rows[here, site]", "for q in range(ranges[row, 0], ranges[row, 1]):"], 3)
-        + _block(
-            [f"d{n} = ti.cast(c[q, {n}] - w{n}, real) * real(CELL) + (g[q, {n}] - v{n})" for n in range(3)]
-            + ["p = g[q, 3]", "t = p * (d0 * d0 + d1 * d1 + d2 * d2)", "inverse = 1.0 / t"]
+        + indented(["row = rows[here, site]", "for q in range(ranges[row, 0], ranges[row, 1]):"], 3)
+        + indented(
+            [
+                f"d{n} = ti.cast(centre_whole[q, {n}] - w{n}, real) * real(CELL) + (centre[q, {n}] - v{n})"
+                for n in range(3)
+            ]
+            + ["p = centre[q, 3]", "t = p * (d0 * d0 + d1 * d1 + d2 * d2)", "inverse = 1.0 / t"]
             + ["a0 = ti.sqrt(inverse) * real(0.886226925452758)", *upward]
             + [f"b{m} = a{m}" for m in range(degree + 1)]
             + [f"if {smallest} < END:"],
             4,
         )
-        + _block(
+        + indented(
             ["u = ti.min(t, END)", "place = ti.cast(u * real(1 / STEP) + real(0.5), ti.i32)"]
             + ["x = real(STEP) * ti.cast(place, real) - u", *looked_up]
             + ["for s in range(LANES):"],
             5,
         )
-        + _block([f"f{k}{element} = table[place{element}, {k}]" for k in range(n_taylor + 2)], 6)
-        + _block(
+        + indented([f"f{k}{element} = table[place{element}, {k}]" for k in range(n_taylor + 2)], 6)
+        + indented(
             [*taylor, *exponential, f"decay = e * f{n_taylor + 1}", *downward, "far = t >= END"]
             + [f"b{m} = ti.select(far, a{m}, b{m})" for m in range(degree + 1)],
             5,
         )
-        + _block([*scaled, *lines, "total += ti.cast(value, WIDE)"], 4)
-        + _block(["add(slot, points, total, out)"], 2)
+        + indented([*scaled, *lines, "total += ti.cast(value, WIDE)"], 4)
+        + indented(["add(slot, points, total, out)"], 2)
     )
 
 
@@ -112,7 +115,6 @@ def near_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int) -> C
     """Kernel for distributions of one degree, up to `WRITTEN_OUT`; `sums` is the type of what it adds up."""
     kind = _kinds(target, sums)
     names = {
-        "ti": ti,
         "WIDE": number(sums),
         "CELL": CELL,
         "STEP": STEP,
@@ -122,10 +124,7 @@ def near_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int) -> C
         **vars(kind),
     }
     text = _near_source(degree, TAYLOR[target.precision], target.on_host, turns_of(target, _TASKS))
-    file = f"<potential of degree {degree}, {target.precision}, {target.device}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # where Taichi looks for the source
-    exec(compile(text, file, "exec"), names)
-    return quick(names["kernel"])
+    return quick(kernel_from(text, f"potential of degree {degree}, {target.precision}, {target.device}", names))
 
 
 @lru_cache
@@ -330,5 +329,89 @@ def key_kernel(target: Target) -> Callable[..., None]:
         for i in range(n):
             x, y, z = whole[i] - low_x, whole[n + i] - low_y, whole[2 * n + i] - low_z
             _, keys[i] = along(x >> halvings, y >> halvings, z >> halvings)
+
+    return quick(kernel)
+
+
+@lru_cache
+def level_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..., None]:
+    """Kernel that finds the rows of groups, and the work that they are; `sums` is the type of the tables.
+
+    A group has as many slots as `TOGETHER` says. See `electrostatics.potential_at_points` for points in slots.
+    """
+    wide, real, together = number(sums), number(target.dtype), TOGETHER[target.device]
+    I1, I2, R1, F1, W1, W2 = (
+        ti.types.ndarray(ti.i32, 1),
+        ti.types.ndarray(ti.i32, 2),
+        ti.types.ndarray(real, 1),
+        ti.types.ndarray(ti.f32, 1),
+        ti.types.ndarray(wide, 1),
+        ti.types.ndarray(wide, 2),
+    )
+
+    @ti.kernel
+    def kernel(
+        begin: ti.i32,
+        n: ti.i32,
+        n_sites: ti.i32,
+        n_limits: ti.i32,
+        tolerance: wide,
+        n_points: ti.i32,
+        points: I1,  # (slots)
+        whole: I1,  # (3 x points) whole cells of CELL bohr
+        rest: R1,  # (3 x points) bohr
+        sites: W2,  # (sites, 3) bohr
+        distances: W1,  # bohr
+        within: I2,  # (limits x sites, distances)
+        bounds: W2,  # (rows, distances) hartree/e
+        effort: F1,  # (rows)
+        rows: I2,  # (groups, sites)
+        work: F1,  # (groups)
+    ):
+        ti.loop_config(block_dim=32)
+        for i in range(n):
+            b = begin + i
+            n_distances, n_rows = distances.shape[0], bounds.shape[0] // n_sites
+            low, high = ti.Vector([wide(1e30)] * 3), ti.Vector([wide(-1e30)] * 3)
+            for slot in range(b * together, (b + 1) * together):
+                p = ti.max(points[slot], -1 - points[slot])
+                for axis in ti.static(range(3)):
+                    x = ti.cast(whole[axis * n_points + p], wide) * wide(CELL) + ti.cast(
+                        rest[axis * n_points + p], wide
+                    )
+                    low[axis], high[axis] = ti.min(low[axis], x), ti.max(high[axis], x)
+            for s in range(n_sites):
+                square = wide(0.0)
+                for axis in ti.static(range(3)):
+                    x = sites[s, axis]
+                    outside = ti.max(ti.max(low[axis] - x, x - high[axis]), wide(0.0))
+                    square += outside * outside
+                distance = ti.sqrt(square)
+                place = 0  # how many of the distances are not larger
+                for halving in ti.static(range(_HALVINGS)):
+                    further = place + (1 << (_HALVINGS - 1 - halving))
+                    if further <= n_distances:
+                        if distances[further - 1] <= distance:
+                            place = further
+                rows[b, s] = place - 1
+            chosen, found = 0, n_limits == 0
+            for limit in range(n_limits):
+                if not found:
+                    chosen = limit
+                    error = wide(0.0)
+                    for s in range(n_sites):
+                        place = rows[b, s]
+                        if place >= 0:
+                            error += bounds[s * n_rows + within[limit * n_sites + s, place], place]
+                    found = error <= tolerance
+            total = ti.f32(0.0)
+            for s in range(n_sites):
+                place = rows[b, s]
+                row = s * n_rows
+                if place >= 0 and n_limits > 0:
+                    row += within[chosen * n_sites + s, place]
+                rows[b, s] = row
+                total += effort[row]
+            work[b] = total
 
     return quick(kernel)

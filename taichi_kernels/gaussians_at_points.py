@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import number, ti
+from ._taichi import number, quick, ti
 from .cells import CELL, sorted_into_cells, split_position
-from .gaussian import exponential
-from .launching import launch, sent
-from .pace import Checkpoint, Pace
+from .elementary import exponential
+from .launching import Checkpoint, launch, pace_of, part_of, sent
 from .target import Target
 
 _EDGE = 2.0
@@ -103,12 +102,14 @@ def gaussians_at_points(
 
     def look(first: int, last: int) -> None:
         some = slice(first, last)
-        launch(kernels.count, last - first, len(exponent), low[some], high[some], position, radius, count[some])
+        boxes = {"n_cells": last - first, "low": low[some], "high": high[some]}
+        launch(kernels.count, **boxes, n=len(exponent), position=position, radius=radius, found=count[some])
 
-    asked = None if checkpoint is None else lambda share: checkpoint(0.0)
-    _pace(target, "lists").run(looks, look, asked)
-    of_all = gaussian, integer, np.ascontiguousarray(terms, real)
-    kept: list[Any] = []
+    asked = part_of(checkpoint, 0.0, 0.0)
+    lists, sums = (pace_of(1 << 18, f"{step} of Gaussians at points", target) for step in ("lists", "sums"))
+    lists.run(looks, look, asked)
+    of_all = {"gaussian": gaussian, "integer": integer, "terms": np.ascontiguousarray(terms, real)}
+    kept: dict[str, Any] = {}
     result = np.zeros(len(cells.placed), real)
     ends = np.cumsum(count, dtype=np.int64)
     begin = 0
@@ -123,16 +124,17 @@ def gaussians_at_points(
             here = first[one : other + 1] - first[one]
             launch(
                 kernels.fill,
-                other - one,
-                len(exponent),
-                *(box[one:other] for box in boxes),
-                position,
-                radius,
-                here,
-                listed[first[one] : max(first[other], first[one] + 1)],
+                n_cells=other - one,
+                n=len(exponent),
+                low=boxes[0][one:other],
+                high=boxes[1][one:other],
+                position=position,
+                radius=radius,
+                first=here,
+                listed=listed[first[one] : max(first[other], first[one] + 1)],
             )
 
-        _pace(target, "lists").run(looks[begin:end], fill, asked)
+        lists.run(looks[begin:end], fill, asked)
         slots = slice(int(cells.first_slot[begin]), int(cells.first_slot[end]))
         of_slots = sorted_cell[slots] - np.int32(begin)
         there = whole[slots], np.ascontiguousarray(remainder[slots], real), result[slots]
@@ -144,29 +146,29 @@ def gaussians_at_points(
             places, some, (first, listed), shared = of_slots, there, lists, of_all
             if here.stop - here.start < len(of_slots):
                 if not kept:
-                    kept.extend(sent(array, target, lanes) for array, lanes in zip(of_all, (8, 8, 0), strict=True))
+                    lanes = {"gaussian": 8, "integer": 8, "terms": 0}
+                    kept.update((name, sent(array, target, lanes[name])) for name, array in of_all.items())
                 low, high = int(of_slots[here.start]), int(of_slots[here.stop - 1]) + 1
                 places = of_slots[here] - np.int32(low)
                 listed = listed[first[low] : max(first[high], first[low] + 1)]
                 first = first[low : high + 1] - first[low]
                 some, shared = tuple(array[here] for array in there), kept
-            *where, values = some
-            launch(kernels.evaluate, here.stop - here.start, *where, places, first, listed, *shared, values)
+            launch(
+                kernels.evaluate,
+                n_points=here.stop - here.start,
+                whole=some[0],
+                remainder=some[1],
+                cell=places,
+                first=first,
+                listed=listed,
+                **shared,
+                out=some[2],
+            )
 
-        before, share = (begin / len(cells), (end - begin) / len(cells))
-        told = None if checkpoint is None else _mapped(checkpoint, before, share)
-        _pace(target, "sums").run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
+        told = part_of(checkpoint, begin / len(cells), (end - begin) / len(cells))
+        sums.run((np.diff(first) + 1.0)[of_slots[::_RUN]] * _RUN, evaluate, told)
         begin = end
     return cells.by_point(result)
-
-
-def _mapped(checkpoint: Checkpoint, before: float, length: float) -> Checkpoint:
-    return lambda share: checkpoint(before + length * share)
-
-
-@lru_cache
-def _pace(target: Target, step: str) -> Pace:
-    return Pace(1 << 18)
 
 
 @lru_cache
@@ -265,4 +267,4 @@ def _kernels(target: Target) -> SimpleNamespace:
                     total += value * exp(-g[0] * square)
             out[n] = total
 
-    return SimpleNamespace(count=count, fill=fill, evaluate=evaluate)
+    return SimpleNamespace(count=quick(count), fill=quick(fill), evaluate=quick(evaluate))

@@ -10,17 +10,17 @@ Both go through the same table of entries, which is made for each pair of degree
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ._taichi import ti
+from ._taichi import quick, ti
 from .arrays import send, to_numpy
 from .devices import probe
-from .hermite_map_kernels import map_kernels
 from .kept_arrays import KeptArrays
-from .launching import synchronise
-from .pace import Checkpoint
+from .launching import Checkpoint, synchronise
 from .target import Target
 
 
@@ -174,7 +174,7 @@ class HermiteMap:
         if not probe(target.device).double:
             self._on_host_to_hermite(matrix, out, checkpoint)
             return out
-        kernels, n_terms = map_kernels(), len(self._from_basis)
+        kernels, n_terms = _kernels(), len(self._from_basis)
         given = self._given("matrix", matrix, target)
         orders = out if target.on_host else self._space("orders", out.shape, target)
         for n, run in enumerate(self._runs):
@@ -182,15 +182,14 @@ class HermiteMap:
             n_rows = len(run.from_basis)
             half = self._space("half", (n_rows, len(matrix)), target)
             rows = self._space("rows", (n_rows, n_terms), target)
-            kernels.from_left(
-                n_rows, len(matrix), *self._sparse(f"from basis {n}", run.from_basis, target), given, half
-            )
-            kernels.from_right(n_rows, n_terms, *self._sparse("from basis", self._from_basis, target), half, rows)
+            left = self._sparse(f"from basis {n}", run.from_basis, target)
+            kernels.from_left(rows=n_rows, columns=len(matrix), **left, matrix=given, out=half)
+            right = self._sparse("from basis", self._from_basis, target)
+            kernels.from_right(rows=n_rows, columns=n_terms, **right, matrix=half, out=rows)
             for m, block, some in self._parts(run):
-                kernels.to_orders(
-                    some.start, some.stop, int(self._first[m]), block.n_orders, run.first_row,
-                    *self._of_block(m, block, target), *self._table(m, "orders", block.to_orders, target), rows, orders,
-                )  # fmt: skip
+                pairs = self._pairs(m, block, some, run.first_row, target)
+                table = self._table(m, "orders", block.to_orders, target)
+                kernels.to_orders(**pairs, **table, matrix=rows, out=orders)
         self._back(orders, out)
         return out
 
@@ -215,26 +214,27 @@ class HermiteMap:
             result[...] = 0
             self._on_host_to_matrix(values, result, checkpoint)
             return result + result.T
-        kernels = map_kernels()
+        kernels = _kernels()
         sums = self._space("sums", result.shape, target)
-        kernels.clear(*result.shape, sums)
+        kernels.clear(rows=n_basis, columns=n_basis, matrix=sums)
         given = self._given("values", values, target)
         for n, run in enumerate(self._runs):
             checkpoint(n / len(self._runs))
             n_rows = len(run.from_basis)
             half = self._space("half", (n_rows, n_basis), target)
             rows = self._space("rows", (n_rows, n_terms), target)
-            kernels.clear(n_rows, n_terms, rows)
+            kernels.clear(rows=n_rows, columns=n_terms, matrix=rows)
             for m, block, some in self._parts(run):
-                kernels.to_block(
-                    some.start, some.stop, int(self._first[m]), block.n_orders, block.n_rows, block.n_columns,
-                    run.first_row, *self._of_block(m, block, target), *self._table(m, "block", block.to_block, target),
-                    given, rows,
-                )  # fmt: skip
-            kernels.from_right(n_rows, n_basis, *self._sparse("to basis", self._to_basis, target), rows, half)
-            kernels.add_from_left(n_basis, n_basis, *self._sparse(f"to basis {n}", run.to_basis, target), half, sums)
+                pairs = self._pairs(m, block, some, run.first_row, target)
+                table = self._table(m, "block", block.to_block, target)
+                shape = {"n_rows": block.n_rows, "n_columns": block.n_columns}
+                kernels.to_block(**pairs, **shape, **table, values=given, out=rows)
+            right = self._sparse("to basis", self._to_basis, target)
+            kernels.from_right(rows=n_rows, columns=n_basis, **right, matrix=rows, out=half)
+            left = self._sparse(f"to basis {n}", run.to_basis, target)
+            kernels.add_from_left(rows=n_basis, columns=n_basis, **left, matrix=half, out=sums)
         both = result if target.on_host else self._space("both", result.shape, target)
-        kernels.add_transpose(n_basis, sums, both)
+        kernels.add_transpose(n=n_basis, matrix=sums, out=both)
         self._back(both, result)
         return result
 
@@ -271,29 +271,35 @@ class HermiteMap:
         first, size = int(self._first[m]), self._blocks[m].n_orders
         return slice(first + some.start * size, first + some.stop * size)
 
-    def _of_block(self, m: int, block: PairBlock, target: Target) -> "list[object]":
+    def _pairs(self, m: int, block: PairBlock, some: slice, first_row: int, target: Target) -> "dict[str, Any]":
+        """Some pairs of a block as arguments of kernels, of which the first row has a number."""
         keep = self._kept.operand
-        return [
-            keep(target, f"row {m}", block.row, np.int32),
-            keep(target, f"column {m}", block.column, np.int32),
-            keep(target, f"weight {m}", block.weight, np.float64),
-            keep(target, f"coefficients {m}", block.coefficients, np.float64),
-        ]
+        return {
+            "begin": some.start,
+            "end": some.stop,
+            "first_value": int(self._first[m]),
+            "n_orders": block.n_orders,
+            "first_row": first_row,
+            "row": keep(target, f"row {m}", block.row, np.int32),
+            "column": keep(target, f"column {m}", block.column, np.int32),
+            "weight": keep(target, f"weight {m}", block.weight, np.float64),
+            "along": keep(target, f"coefficients {m}", block.coefficients, np.float64),
+        }
 
-    def _table(self, m: int, name: str, entries: Entries, target: Target) -> "list[object]":
+    def _table(self, m: int, name: str, entries: Entries, target: Target) -> "dict[str, Any]":
         keep = self._kept.operand
-        return [
-            keep(target, f"first of {name} {m}", entries.first, np.int32),
-            keep(target, f"entries of {name} {m}", entries.entry, np.int32),
-        ]
+        return {
+            "first": keep(target, f"first of {name} {m}", entries.first, np.int32),
+            "entry": keep(target, f"entries of {name} {m}", entries.entry, np.int32),
+        }
 
-    def _sparse(self, name: str, matrix: Sparse, target: Target) -> "list[object]":
+    def _sparse(self, name: str, matrix: Sparse, target: Target) -> "dict[str, Any]":
         keep = self._kept.operand
-        return [
-            keep(target, f"first of {name}", matrix.first, np.int32),
-            keep(target, f"columns of {name}", matrix.column, np.int32),
-            keep(target, f"values of {name}", matrix.value, np.float64),
-        ]
+        return {
+            "first": keep(target, f"first of {name}", matrix.first, np.int32),
+            "column": keep(target, f"columns of {name}", matrix.column, np.int32),
+            "value": keep(target, f"values of {name}", matrix.value, np.float64),
+        }
 
     def _given(self, name: str, values: np.ndarray, target: Target) -> object:
         values = np.ascontiguousarray(values, np.float64)
@@ -328,3 +334,84 @@ def _summed(
         for s, t, x, y, z in entries.entry[first:last].tolist():
             result[:, n] += value_of(s, t) * along[:, 0, x] * along[:, 1, y] * along[:, 2, z]
     return result
+
+
+@lru_cache
+def _kernels() -> SimpleNamespace:
+    """Products with sparse matrices; the sums of the map and of its adjoint."""
+    I1, I2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.i32, 2)
+    R1, R2, R3 = (ti.types.ndarray(ti.f64, n) for n in (1, 2, 3))
+
+    @ti.kernel
+    def clear(rows: ti.i32, columns: ti.i32, matrix: R2):
+        for i, j in ti.ndrange(rows, columns):
+            matrix[i, j] = 0.0
+
+    @ti.kernel
+    def add_transpose(n: ti.i32, matrix: R2, out: R2):
+        for i, j in ti.ndrange(n, n):
+            out[i, j] = matrix[i, j] + matrix[j, i]
+
+    @ti.kernel
+    def from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        """The product of a sparse matrix and another one."""
+        for i, j in ti.ndrange(rows, columns):
+            total = ti.cast(0.0, ti.f64)
+            for k in range(first[i], first[i + 1]):
+                total += value[k] * matrix[column[k], j]
+            out[i, j] = total
+
+    @ti.kernel
+    def add_from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        for i, j in ti.ndrange(rows, columns):
+            total = out[i, j]
+            for k in range(first[i], first[i + 1]):
+                total += value[k] * matrix[column[k], j]
+            out[i, j] = total
+
+    @ti.kernel
+    def from_right(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        """The product of a matrix and the transpose of a sparse one."""
+        for i, j in ti.ndrange(rows, columns):
+            total = ti.cast(0.0, ti.f64)
+            for k in range(first[j], first[j + 1]):
+                total += value[k] * matrix[i, column[k]]
+            out[i, j] = total
+
+    @ti.kernel
+    def to_orders(
+        begin: ti.i32, end: ti.i32, first_value: ti.i32, n_orders: ti.i32, first_row: ti.i32, row: I1, column: I1,
+        weight: R1, along: R3, first: I1, entry: I2, matrix: R2, out: R1,
+    ):  # fmt: skip
+        for i in range((end - begin) * n_orders):
+            p = begin + i // n_orders
+            n = i % n_orders
+            total = ti.cast(0.0, ti.f64)
+            for e in range(first[n], first[n + 1]):
+                element = matrix[row[p] - first_row + entry[e, 0], column[p] + entry[e, 1]]
+                total += element * along[p, 0, entry[e, 2]] * along[p, 1, entry[e, 3]] * along[p, 2, entry[e, 4]]
+            out[first_value + p * n_orders + n] = weight[p] * total
+
+    @ti.kernel
+    def to_block(
+        begin: ti.i32, end: ti.i32, first_value: ti.i32, n_orders: ti.i32, n_rows: ti.i32, n_columns: ti.i32,
+        first_row: ti.i32, row: I1, column: I1, weight: R1, along: R3, first: I1, entry: I2, values: R1, out: R2,
+    ):  # fmt: skip
+        for i in range((end - begin) * n_rows * n_columns):
+            p = begin + i // (n_rows * n_columns)
+            n = i % (n_rows * n_columns)
+            total = ti.cast(0.0, ti.f64)
+            for e in range(first[n], first[n + 1]):
+                value = values[first_value + p * n_orders + entry[e, 0]]
+                total += value * along[p, 0, entry[e, 2]] * along[p, 1, entry[e, 3]] * along[p, 2, entry[e, 4]]
+            out[row[p] - first_row + n // n_columns, column[p] + n % n_columns] = 0.5 * weight[p] * total
+
+    return SimpleNamespace(
+        clear=quick(clear),
+        add_transpose=quick(add_transpose),
+        from_left=quick(from_left),
+        add_from_left=quick(add_from_left),
+        from_right=quick(from_right),
+        to_orders=quick(to_orders),
+        to_block=quick(to_block),
+    )

@@ -34,7 +34,7 @@ def hilbert_order(points: np.ndarray) -> np.ndarray:
     edge = max(float((columns.max(axis=1) - low).max()), 1e-6)
     places = ((points - low) * ((1 << _BITS) - 1) / edge).astype(np.int32)
     halves = np.empty((len(points), 2), np.int32)
-    launch(_kernel(), len(points), places, halves)
+    launch(_kernel(), n=len(points), places=places, halves=halves)
     return places_in_order(halves[:, 0].astype(np.int64) << 30 | halves[:, 1])
 
 

@@ -19,12 +19,11 @@ import numpy as np
 
 from ._taichi import number, ti, with_vectors
 from .arrays import DeviceArray
-from .gaussian import along_axis, exponential, largest_of
-from .launching import synchronise
+from .elementary import along_axis, exponential, largest_of
+from .kept_arrays import Workspace
+from .launching import Checkpoint, synchronise
 from .layout import BRICK, BX, BY, BZ, PackedSums
-from .pace import Checkpoint
 from .target import Target
-from .workspace import Workspace
 
 _NEAR = 8
 """Products that are looked at by neighbouring threads, which then load what lies together; each thread looks at every
@@ -91,28 +90,32 @@ def _launch(
     parts, n_words = min(words, _PARTS), bricks_x * bricks_y * bricks_z * words
     space.launch(
         _kernel(target, out.dtype),
-        len(packed.primitives),
-        n_tables,
-        n_products,
-        *shape,
-        *packed.spacing,
-        first_plane,
-        parts,
-        tolerance / parts,
-        space.upload("primitives", packed.primitives, real, 8),
-        space.upload("first_table", plan.first_table, np.int32),
-        space.upload("first_table_x", plan.first_table_x, np.int32),
-        space.upload("products", plan.products, np.int32, 4),
-        space.upload("terms", packed.terms, real),
-        space.vectors("x", (2 * bricks_x * n_products,), 4),
-        space.vectors("y", (2 * bricks_y * n_tables,), 4),
-        space.reals("z", (BZ * bricks_z * n_tables,)),
-        space.reals("largest_x", (bricks_x * n_products,)),
-        space.reals("largest_y", (bricks_y * n_products,)),
-        space.reals("largest_z", (bricks_z * n_products,)),
-        space.integers("masks", (n_words,)),
-        out,
-    )  # fmt: skip
+        n_primitives=len(packed.primitives),
+        n_tables=n_tables,
+        n_products=n_products,
+        nx=shape[0],
+        ny=shape[1],
+        nz=shape[2],
+        step_x=packed.spacing[0],
+        step_y=packed.spacing[1],
+        step_z=packed.spacing[2],
+        first=first_plane,
+        parts=parts,
+        budget=tolerance / parts,
+        primitive=space.upload("primitives", packed.primitives, real, 8),
+        first_table=space.upload("first_table", plan.first_table, np.int32),
+        first_table_x=space.upload("first_table_x", plan.first_table_x, np.int32),
+        product=space.upload("products", plan.products, np.int32, 4),
+        terms=space.upload("terms", packed.terms, real),
+        x=space.vectors("x", (2 * bricks_x * n_products,), 4),
+        y=space.vectors("y", (2 * bricks_y * n_tables,), 4),
+        z=space.reals("z", (BZ * bricks_z * n_tables,)),
+        largest_x=space.reals("largest_x", (bricks_x * n_products,)),
+        largest_y=space.reals("largest_y", (bricks_y * n_products,)),
+        largest_z=space.reals("largest_z", (bricks_z * n_products,)),
+        masks=space.integers("masks", (n_words,)),
+        out=out,
+    )
     return n_words
 
 

@@ -1,24 +1,25 @@
-"""How kernels are launched."""
+"""How kernels are launched: at once, or in pieces, between which somebody may look at how far it is, or end it."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ._taichi import Launch as Launch
-from ._taichi import number, ti
+from ._taichi import call, number, ti
 from ._taichi import synchronise as synchronise
 from .arrays import array_of, send
 from .target import Target
 
 
-def launch(kernel: Callable[..., object], *arguments: object) -> None:
+def launch(kernel: Callable[..., object], **arguments: object) -> None:
     """Call a kernel that takes NumPy arrays, and wait for it.
 
     The compiler writes arrays back when the device is through, and keeps no reference to them: what is made for the
     call only has to live until then.
     """
-    kernel(*arguments)
+    call(kernel, arguments)
     synchronise()
 
 
@@ -113,6 +114,11 @@ def worker_of(turn: ti.i32):
     return turn // _BLOCK
 
 
+def indented(statements: list[str], depth: int) -> str:
+    """Statements as text of a source, at a depth of blocks."""
+    return "".join("    " * depth + statement + "\n" for statement in statements)
+
+
 def loop_over_tasks(n: str, turns: int, task: str = "task") -> list[str]:
     """The same for kernels that are written out: the lines that the lines of a task follow."""
     if turns == 1:
@@ -127,3 +133,90 @@ def loop_over_tasks(n: str, turns: int, task: str = "task") -> list[str]:
 
 _LARGE = 1 << 21
 """Bytes from which an array is sent once rather than with each piece: a copy of it takes 1 % of a piece."""
+
+
+Checkpoint = Callable[[float], None]
+"""Called between two pieces with the share that is done; ends the work by raising."""
+
+PIECE = 0.045
+"""Seconds that a piece should take: nobody waits for 0.1 s, and launching it is below 1 %."""
+
+_FASTER = 4.0
+"""Times by which the next piece may be larger or smaller."""
+
+
+def part_of(checkpoint: Checkpoint | None, before: float, length: float) -> Checkpoint | None:
+    """What a part of some work calls with its own share, for a checkpoint of the whole."""
+    return None if checkpoint is None else lambda share: checkpoint(before + length * share)
+
+
+class Pace:
+    """How much work of one kind makes a piece, learned from the pieces before.
+
+    Parameters
+    ----------
+    work
+        Of the first piece, in whatever unit the caller counts.
+    """
+
+    def __init__(self, work: float) -> None:
+        self.work = work
+
+    def run(
+        self,
+        work: np.ndarray,
+        launch: Callable[[int, int], None],
+        checkpoint: Checkpoint | None,
+        wait: Callable[[], None] | None = None,
+    ) -> None:
+        """Do some units of work in order, in pieces where there is a checkpoint, otherwise at once.
+
+        Parameters
+        ----------
+        work : ndarray, shape (n_units,)
+            Of each unit.
+        launch
+            Called with the first unit of a piece and the one behind its last.
+        checkpoint
+            Called between two pieces.
+        wait
+            Waits for what was launched, if `launch` does not. Short work is not waited for.
+        """
+        n = len(work)
+        if checkpoint is None or n == 0:
+            launch(0, n)
+            return
+        ends = np.cumsum(work, dtype=np.float64)
+        total, done, first = max(float(ends[-1]), 1.0), 0.0, 0
+        while first < n:
+            last = max(first + 1, int(np.searchsorted(ends, done + self.work, side="right")))
+            begin = time.perf_counter()
+            launch(first, last)
+            size = float(ends[last - 1]) - done
+            if wait is None or last < n or self.tells(size):
+                if wait is not None:
+                    wait()
+                self.learn(size, time.perf_counter() - begin)
+            done, first = done + size, last
+            if first < n:
+                checkpoint(done / total)
+
+    def fits(self, work: float) -> bool:
+        """Whether some work is not too much for a piece."""
+        return work <= self.work
+
+    def tells(self, size: float) -> bool:
+        """Whether the time of that much work says how much makes a piece: of less it is that of launching it."""
+        return size > self.work / 2
+
+    def learn(self, size: float, seconds: float) -> None:
+        """Take note of how long some work took."""
+        if self.tells(size) or seconds > PIECE:
+            wanted = size * PIECE / max(seconds, 1e-6)
+            self.work = min(max(wanted, self.work / _FASTER), self.work * _FASTER)
+
+
+@cache
+def pace_of(first: float, *kind: Hashable) -> Pace:
+    """The pace of one kind of work in this process; `first` is how much its first piece is."""
+    return Pace(first)

@@ -12,19 +12,17 @@ The lattice is cut into bricks of 8 x 8 x 16 points, and each brick adds up only
 (`lattice_rows`), or, for one sum of not too many Gaussians on a GPU, products that are marked (`lattice_products`).
 """
 
-from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from .arrays import DeviceArray
+from .kept_arrays import Workspace
 from .lattice_products import evaluate_products
 from .lattice_rows import evaluate_rows
-from .layout import BX, BY, BZ, Layout, PackedSums
-from .orders import PLAIN, Orders
-from .pace import Checkpoint
-from .session import generation
+from .launching import Checkpoint
+from .layout import BX, PLAIN, Layout, Orders, PackedSums
 from .target import Target
-from .workspace import Workspace
 
 _MANY_ROWS = 14
 """Bits of a number of rows that is large: densities have lists, and so a workspace, of a size of their own."""
@@ -99,9 +97,9 @@ def orbital_on_lattice(
     packed = PackedSums(plan, primitives, terms, spacing, shape, orders)
     many = len(plan.rows).bit_length() > _MANY_ROWS
     if not target.on_host and not many and not shear and orders == PLAIN:
-        evaluate_products(_workspace(target.dtype, "products"), packed, tolerance, target, out, checkpoint)
+        evaluate_products(workspace_of(target.dtype, "products"), packed, tolerance, target, out, checkpoint)
         return
-    space = _workspace(target.dtype, "many rows" if many else "few rows")
+    space = workspace_of(target.dtype, "many rows" if many else "few rows")
     evaluate_rows(space, many, packed, start, tolerance, target, out, shear, checkpoint)
 
 
@@ -112,56 +110,7 @@ def _largest_factors(exponent: np.ndarray, degree: np.ndarray) -> np.ndarray:
     return np.maximum(1.0, np.where(power <= degree[:, None], largest, 0.0).max(axis=1)) ** 2
 
 
-@dataclass(frozen=True)
-class Work:
-    """What the last step of the kernel did.
-
-    Attributes
-    ----------
-    pairs : int
-        Rows that screening kept, over all bricks; on a GPU, products of three tables.
-    multiply_adds : int
-        Multiplications with addition that their products take, counting bricks at the edge as whole ones. The bricks of
-        a column share column factors on a CPU.
-    """
-
-    pairs: int
-    multiply_adds: int
-
-
-def latest_work(plan: Layout, precision: str) -> Work:
-    """Work of the latest call for this layout, in this precision of tables and sums, read from the lists it left.
-
-    Raises
-    ------
-    ValueError
-        When the latest call was for another layout, so that its lists are gone.
-    """
-    spaces = [_workspace(np.dtype(precision), use) for use in ("products", "few rows", "many rows")]
-    space = next((space for space in spaces if space.latest is not None and space.latest[0] is plan), None)
-    if space is None or space.latest is None:
-        raise ValueError("the lists of that call are gone: another one came after it")
-    if space.latest[2] is None:
-        words = space.integers("masks", (space.latest[1],)).to_numpy()[: space.latest[1]]
-        kept = int(np.unpackbits(words.view(np.uint8)).sum())
-        return Work(kept, kept * BX * BY * BZ)
-    _, n_counts, listed = space.latest
-    pairs = int(space.integers("brick_count", (n_counts,)).to_numpy()[:n_counts].sum())
-    name, n_lists, capacity = listed
-    counts = space.integers(f"{name}_count", (n_lists,)).to_numpy()[:n_lists]
-    rows = space.integers(f"{name}_rows", (n_lists * capacity,)).to_numpy()[: n_lists * capacity].reshape(n_lists, -1)
-    # per row and plane of a brick: a column factor of as many terms as it has tables, times a vector along z
-    factors = int(plan.rows[rows[np.arange(capacity) < counts[:, None]], 2].sum()) * BX * BY
-    return Work(pairs, factors + pairs * BX * BY * BZ)
-
-
-_workspaces: dict["tuple[np.dtype[np.floating], str]", tuple[int, Workspace]] = {}
-
-
-def _workspace(real: "np.dtype[np.floating]", use: str) -> Workspace:
+@lru_cache
+def workspace_of(real: "np.dtype[np.floating]", use: str) -> Workspace:
     """The arrays of one use: those of another differ in type or size."""
-    now = generation()
-    held = _workspaces.get((real, use))
-    if held is None or held[0] != now:
-        held = _workspaces[real, use] = (now, Workspace(real))
-    return held[1]
+    return Workspace(real)

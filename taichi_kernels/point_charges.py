@@ -20,6 +20,7 @@ do not depend on how points are handed over.
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,6 @@ from .arrays import allocate, array_of
 from .cells import CELL, split_position
 from .devices import probe
 from .launching import launch
-from .pace import Pace
 from .target import Target
 
 _LANES = 8
@@ -61,15 +61,15 @@ class ChargesOnDevice:
     ----------
     n, parts : int
         Charges, or blocks of them on a CPU; and parts that they are summed up in.
-    arrays : tuple
-        Places, charges, and squares of the radii.
+    arrays : dict
+        Places, charges, and squares of the radii, as the kernels call them.
     target : Target
         What they were prepared for.
     """
 
     n: int
     parts: int
-    arrays: tuple
+    arrays: dict[str, Any]
     target: Target
 
 
@@ -94,23 +94,17 @@ def send_charges(position: np.ndarray, charge: np.ndarray, radius: np.ndarray, t
         place = np.minimum(np.arange(n * _LANES), len(charge) - 1)
         counts = np.arange(n * _LANES) < len(charge)
         floats = np.column_stack([charge[place] * counts, square[place]])
-        arrays = (_lanes(position[place], np.float64), _lanes(floats, real))
+        arrays = {"position": _lanes(position[place], np.float64), "charge": _lanes(floats, real)}
         parts = -(-n // _BLOCKS_A_PART)
     else:
         cell, remainder = split_position(position)
-        arrays = (
-            _on_device(cell, 3),
-            _on_device(np.column_stack([remainder, charge]).astype(real), 4),
-            _on_device(square.astype(real), 0),
-        )
+        arrays = {
+            "whole": _on_device(cell, 3),
+            "charge": _on_device(np.column_stack([remainder, charge]).astype(real), 4),
+            "square": _on_device(square.astype(real), 0),
+        }
         parts = min(_PARTS, -(-n // _CHARGES_A_PART))
     return ChargesOnDevice(n, parts, arrays, target)
-
-
-@lru_cache
-def pace_of_charges(target: Target) -> Pace:
-    """How many points times charges make a piece for `potential_of_charges`."""
-    return Pace(1 << 22)
 
 
 def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.ndarray:
@@ -139,18 +133,19 @@ def potential_of_charges(points: np.ndarray, charges: ChargesOnDevice) -> np.nda
         n = some.stop - some.start
         if target.on_host:
             partial = np.empty((charges.parts, n), wide)
-            where = points[some].copy()
-            launch(kernels.sum_vectors, n, charges.n, charges.parts, where, *charges.arrays, partial)
+            where = {"n_points": n, "point": points[some].copy()}
+            launch(kernels.sum_vectors, **where, n_blocks=charges.n, parts=charges.parts, **charges.arrays, out=partial)
             values[some] = partial.sum(axis=0)
             continue
         cell, remainder = split_position(points[some])
         remainder = np.ascontiguousarray(remainder, target.dtype)
         rows, held = charges.parts, allocate((charges.parts, n), wide)
-        launch(kernels.sum_charges, n, charges.n, rows, cell, remainder, *charges.arrays, held)
+        where = {"n_points": n, "cell": cell, "remainder": remainder}
+        launch(kernels.sum_charges, **where, n=charges.n, parts=rows, **charges.arrays, out=held)
         while rows > 1:
             fewer = -(-rows // _FOLD)
             folded = allocate((fewer, n), wide)
-            kernels.fold(n, rows, held, folded)
+            kernels.fold(n_points=n, rows=rows, partial=held, out=folded)
             rows, held = fewer, folded
         values[some] = held.to_numpy()[0]
     return values

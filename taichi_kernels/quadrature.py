@@ -27,11 +27,9 @@ from .cells import CELL
 from .devices import probe
 from .hermite_tables import powers_of
 from .kept_arrays import KeptArrays
-from .launching import synchronise
-from .pace import Checkpoint, Pace
-from .quadrature_kernels import WRITTEN_OUT, density_kernel, moments_kernel, threads_of
+from .launching import Checkpoint, pace_of, part_of, synchronise
+from .quadrature_kernels import WRITTEN_OUT, density_kernel, looping_kernels, moments_kernel, threads_of
 from .quadrature_lists import GaussianGroups, Lists, PointCells
-from .quadrature_loops import looping_kernels
 from .target import Target
 
 _MOMENTS = 1 << 23
@@ -142,15 +140,23 @@ class QuadratureSums:
         """
         target, groups, gradient = self._target, self._groups, columns.shape[1] == 4
         n_degrees, threads = len(groups.degrees), threads_of(target)
-        given = self._given("starts", "listed")
+        given = self._given(starts="starts", listed="listed")
         sizes = np.diff(self._lists.starts).reshape(len(self._cells), n_degrees) + 1.0
         for k, degree in enumerate(groups.degrees):
             kernel, orders = self._kernel("density", degree, gradient)
-            h = self._sent(f"terms {k}", terms[k])
-            of_degree = n_degrees, k, groups.first_slot[k], *given, h, spin, columns, *orders
+            of_degree = {
+                "n_degrees": n_degrees,
+                "which": k,
+                "first_slot": groups.first_slot[k],
+                "h": self._sent(f"terms {k}", terms[k]),
+                "spin": spin,
+                "out": columns,
+                **given,
+                **orders,
+            }
 
-            def piece(first: int, last: int, kernel: Any = kernel, of_degree: tuple = of_degree) -> None:
-                kernel(0, (last - first) * threads, first, self.n_points, *of_degree)
+            def piece(first: int, last: int, kernel: Any = kernel, of_degree: dict[str, Any] = of_degree) -> None:
+                kernel(zero=0, n=(last - first) * threads, begin=first, stride=self.n_points, **of_degree)
 
             _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
 
@@ -175,7 +181,7 @@ class QuadratureSums:
         """
         target, groups, gradient = self._target, self._groups, columns.shape[1] == 4
         n_degrees, threads = len(groups.degrees), threads_of(target)
-        given = self._given("cell_starts", "cells")
+        given = self._given(starts="cell_starts", cells="cells")
         values = self._values(columns, spin)
         sizes = np.diff(self._lists.cell_starts, axis=1)[:, 0] + 1.0
         counts = [(degree + more + 1) * (degree + more + 2) * (degree + more + 3) // 6 for degree in groups.degrees]
@@ -191,7 +197,7 @@ class QuadratureSums:
                 first_slot: int,
                 last_slot: int,
                 kernel: Any = kernel,
-                orders: list[Any] = orders,
+                orders: dict[str, Any] = orders,
                 k: int = k,
                 most: int = most,
             ) -> None:
@@ -203,9 +209,11 @@ class QuadratureSums:
                         sums = result[at : at + n * n_terms].reshape(n, n_terms)
                     else:
                         sums = self._space(f"moments of threads {k}", (n, n_terms * threads))
-                    kernel(0, n * threads, begin + one, self.n_points, *given, values, sums, *orders)
+                    slots = {"zero": 0, "n": n * threads, "first_slot": begin + one, "stride": self.n_points}
+                    kernel(**slots, **given, values=values, out=sums, **orders)
                     if not target.on_host:
-                        _small_kernels(target, self._sums).over_threads(n * n_terms, threads, at, sums, result)
+                        add_up = _small_kernels(target, self._sums).over_threads
+                        add_up(n=n * n_terms, threads=threads, first=at, given=sums, out=result)
 
             _run(target, ("moments", degree + more, gradient), sizes[begin:end], piece, checkpoint, k, n_degrees)
         added = self.to_numpy(result)
@@ -218,7 +226,8 @@ class QuadratureSums:
         if self._target.on_host:
             return float((columns[spin, 0] * self._weights).sum())
         parts = self._space("parts", (-(-self.n_points // _TOGETHER),))
-        _small_kernels(self._target, self._sums).weighted(self.n_points, spin, columns, self.weights, parts)
+        add_up = _small_kernels(self._target, self._sums).weighted
+        add_up(n_points=self.n_points, spin=spin, columns=columns, weights=self.weights, out=parts)
         return float(self.to_numpy(parts).sum(dtype=np.float64))
 
     def total(self, energy: Any) -> float:
@@ -226,7 +235,7 @@ class QuadratureSums:
         if self._target.on_host:
             return float(energy.sum())
         parts = self._space("parts", (-(-self.n_points // _TOGETHER),))
-        _small_kernels(self._target, self._sums).summed(self.n_points, energy, parts)
+        _small_kernels(self._target, self._sums).summed(n_points=self.n_points, energy=energy, out=parts)
         return float(self.to_numpy(parts).sum(dtype=np.float64))
 
     def to_numpy(self, array: Any) -> np.ndarray:
@@ -247,30 +256,29 @@ class QuadratureSums:
             return np.ascontiguousarray(columns[spin].reshape(-1), self._target.dtype)
         n = columns.shape[1] * self.n_points
         values = self._kept.exactly("values", number(self._target.dtype), (n,))
-        _small_kernels(self._target, self._sums).rounded(n, self.n_points, spin, columns, values)
+        rounded = _small_kernels(self._target, self._sums).rounded
+        rounded(n=n, n_points=self.n_points, spin=spin, columns=columns, out=values)
         return values
 
-    def _given(self, *lists: str) -> list[Any]:
-        """Points, lists and Gaussians on the device."""
-        target = self._target
-        keep = self._kept.operand
-        return [
-            keep(target, "origin", self._origin, target.dtype),
-            keep(target, "points", self._points, target.dtype),
-            *(keep(target, name, getattr(self._lists, name), np.int32) for name in lists),
-            keep(target, "gaussian", self._gaussian, target.dtype),
-        ]
+    def _given(self, **lists: str) -> dict[str, Any]:
+        """Points, Gaussians and lists on the device, these by what the kernel calls them and what `Lists` does."""
+        target, keep = self._target, self._kept.operand
+        return {
+            "origin": keep(target, "origin", self._origin, target.dtype),
+            "points": keep(target, "points", self._points, target.dtype),
+            "gaussian": keep(target, "gaussian", self._gaussian, target.dtype),
+            **{name: keep(target, one, getattr(self._lists, one), np.int32) for name, one in lists.items()},
+        }
 
-    def _kernel(self, name: str, degree: int, gradient: bool) -> tuple[Any, list[Any]]:
+    def _kernel(self, name: str, degree: int, gradient: bool) -> tuple[Any, dict[str, Any]]:
         """The kernel for a degree, and what else it takes: one with loops, the orders of the terms."""
         if degree <= WRITTEN_OUT:
             written_out = {"density": density_kernel, "moments": moments_kernel}[name]
-            return written_out(self._target, self._sums, degree, gradient), []
+            return written_out(self._target, self._sums, degree, gradient), {}
         orders = np.array(powers_of(degree), np.int32)
-        return (
-            getattr(looping_kernels(self._target, self._sums, gradient), name),
-            [len(orders), self._kept.operand(self._target, f"orders {degree}", orders, np.int32)],
-        )
+        there = self._kept.operand(self._target, f"orders {degree}", orders, np.int32)
+        kernel = getattr(looping_kernels(self._target, self._sums, gradient), name)
+        return kernel, {"n_terms": len(orders), "orders": there}
 
     def _sent(self, name: str, values: np.ndarray) -> Any:
         """Values of this call on the device."""
@@ -300,13 +308,8 @@ def _run(
     target: Target, kind: tuple, work: np.ndarray, piece: Any, checkpoint: Checkpoint | None, step: int, steps: int
 ) -> None:
     """Work in pieces, one of several steps."""
-    told = None if checkpoint is None else lambda share: checkpoint((step + share) / steps)
-    _pace(target, kind).run(work, piece, told, synchronise)
-
-
-@lru_cache
-def _pace(target: Target, kind: tuple) -> Pace:
-    return Pace(1 << 16)
+    told = part_of(checkpoint, step / steps, 1 / steps)
+    pace_of(1 << 16, "quadrature", target, *kind).run(work, piece, told, synchronise)
 
 
 @lru_cache

@@ -165,15 +165,24 @@ def lists_of(
     ).astype(np.float32)
     first_group = np.array(groups.first_slot, np.int32) // GROUP
     low, high = ((corner - middle).astype(np.float32) for corner in (cells.low, cells.high))
-    given = len(cells), n_degrees, first_group, low, high, fewer.astype(np.float32), boxes, slots
+    given = {
+        "n_cells": len(cells),
+        "n_degrees": n_degrees,
+        "first_group": first_group,
+        "low": low,
+        "high": high,
+        "fewer": fewer.astype(np.float32),
+        "boxes": boxes,
+        "slots": slots,
+    }
     counts = np.zeros(len(cells) * n_degrees, np.int32)
-    launch(kernels.count, *given, counts)
+    launch(kernels.count, **given, counts=counts)
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if starts[-1] >= 1 << 31:
         raise MemoryError("lists of the quadrature: more than 2^31 entries")
     starts = starts.astype(np.int32)
     listed = np.zeros(max(int(starts[-1]), 1), np.int32)
-    launch(kernels.fill, *given, starts, listed)
+    launch(kernels.fill, **given, starts=starts, listed=listed)
     return Lists(starts, listed, *_transposed(len(cells), n_degrees, len(groups.row), starts, listed))
 
 

@@ -1,14 +1,11 @@
-"""Tables of Gaussians along the axes, and their largest magnitudes: the first step of `lattice_rows`."""
+"""What the kernels of `lattice_rows` share: tables of Gaussians along the axes, and what screening may leave out."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
-from ._taichi import number, ti, with_vectors
-from .derived_tables import derived_polynomial, derived_power
-from .gaussian import along_axis, exponential, largest_of
-from .layout import BX, BY, BZ
-from .orders import Families, Orders
+from ._taichi import number, ti
+from .elementary import along_axis, exponential, largest_of
+from .layout import BX, BY, BZ, Families, Orders
 from .target import Target
 
 GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
@@ -16,6 +13,11 @@ GROUP = {"cpu": 16, "cuda": 1, "vulkan": 1}
 
 WIDE = {"cpu": BY, "cuda": 2, "vulkan": 2}
 """Points along y that lie together in tables: a vector of a CPU, the columns of points of a thread of a GPU."""
+
+
+_EVEN = 16.0
+"""Times its even share of what may still be lost that a row may take. Most take far less, so some can take more: from 8
+to 32, lists are within a twentieth of the shortest that there can be, those that leave out the smallest rows."""
 
 
 class Tables(NamedTuple):
@@ -144,40 +146,64 @@ def tables_of(target: Target, sheared: bool, orders: Orders) -> Tables:
     return Tables(tables_along_x, tables_along_y, tables_along_z, largest_of_bricks)
 
 
-@lru_cache
-def tables_kernel(target: Target, sheared: bool, orders: Orders) -> Callable[..., None]:
-    """The kernel of a CPU: tables of some primitives."""
-    real = number(target.dtype)
-    vector, array = ti.types.vector, ti.types.ndarray
-    I1, R1, Largest = array(ti.i32, 1), array(real, 1), array(vector(GROUP[target.device], real), 1)
-    Pairs, Offsets = array(vector(2, ti.i32), 1), array(vector(2, real), 1)
-    Eights, Sixteens = array(vector(8, real), 1), array(vector(16, real), 1)
-    tables = tables_of(target, sheared, orders)
+def share_of_rows(real: object) -> Callable[..., object]:
+    """A Taichi function: the share of what may still be lost that a row may take, given the rows still to come with it.
 
-    @ti.kernel
-    def make_tables(
-        n_tables: ti.i32, n_tables_x: ti.i32, n_terms: ti.i32, n_sums: ti.i32, nx: ti.i32, ny: ti.i32, nz: ti.i32,
-        step_x: real, step_y: real, step_z: real, negligible: real, from_primitive: ti.i32, to_primitive: ti.i32,
-        primitive: Eights, first_table: I1, first_table_x: I1, table: Pairs, terms: R1, weight: R1, offset: Offsets,
-        x: Eights, y: Eights, z: Sixteens, largest_x: R1, largest_y: Largest, largest_z: Largest,  # see `rows_kernel`
-    ):  # fmt: skip
-        bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
-        layers = bricks_x if ti.static(sheared) else 1
-        n_chosen = to_primitive - from_primitive
-        for task in range(n_chosen * bricks_x):
-            tables.along_x(
-                from_primitive + task // bricks_x, task % bricks_x, bricks_x, n_tables_x, n_terms, n_sums, step_x,
-                primitive, first_table_x, table, terms, weight, x, largest_x,
-            )  # fmt: skip
-        for task in range(layers * n_chosen * bricks_y):
-            layer = task // (n_chosen * bricks_y) if ti.static(sheared) else 0
-            tables.along_y(
-                from_primitive + task // bricks_y - layer * n_chosen, task % bricks_y, layer, nx, bricks_y, n_tables,
-                n_tables_x, layers * n_tables, step_y, negligible, primitive, first_table, first_table_x, offset, y,
-                largest_x, largest_y,
-            )  # fmt: skip
-        for task in range(n_chosen * bricks_z):
-            p = from_primitive + task // bricks_z
-            tables.along_z(p, task % bricks_z, bricks_z, n_tables, step_z, primitive, first_table, z, largest_z)
+    It is 1 at most, so no more is lost than may be, however many rows there are; and what the first rows leave is there
+    for the last.
+    """
 
-    return with_vectors(make_tables)
+    @ti.func
+    def share_of(rows: ti.i32):
+        return ti.min(ti.cast(_EVEN, real) / ti.cast(rows, real), ti.cast(1.0, real))
+
+    return share_of
+
+
+def derived_polynomial(real: object) -> Callable[..., object]:
+    r"""A Taichi function: a polynomial that, times the Gaussian, is the first or second derivative of another times it.
+
+    :math:`U' - 2 \zeta x U` and :math:`U'' - 4 \zeta x U' + (4 \zeta^2 x^2 - 2 \zeta) U`. Its arguments are the order,
+    the number of coefficients, the place of the last, all coefficients, distances from the centre, and the exponent.
+    """
+
+    @ti.func
+    def evaluate(order: ti.template(), n: ti.i32, last: ti.i32, terms: ti.template(), x, exponent: real):
+        value = x * 0.0
+        first = x * 0.0
+        half_second = x * 0.0
+        for i in range(n):  # Horner's rule, of the derivatives too
+            if ti.static(order > 1):
+                half_second = half_second * x + first
+            first = first * x + value
+            value = value * x + terms[last - i]
+        slope = -2.0 * exponent * x
+        result = first + slope * value
+        if ti.static(order > 1):
+            result = 2.0 * half_second + 2.0 * slope * first + (slope * slope - 2.0 * exponent) * value
+        return result
+
+    return evaluate
+
+
+def derived_power(real: object) -> Callable[..., object]:
+    """A Taichi function: the same of a power. Its arguments are the order, the power, distances, and the exponent."""
+
+    @ti.func
+    def evaluate(order: ti.template(), n: ti.i32, x, exponent: real):
+        value = x * 0.0 + 1.0
+        below = x * 0.0
+        two_below = x * 0.0
+        for _ in range(n):
+            two_below = below
+            below = value
+            value *= x
+        slope = -2.0 * exponent * x
+        power = ti.cast(n, real)
+        result = power * below + slope * value
+        if ti.static(order > 1):
+            result = power * (power - 1.0) * two_below + 2.0 * power * slope * below
+            result += (slope * slope - 2.0 * exponent) * value
+        return result
+
+    return evaluate

@@ -7,6 +7,7 @@ import sys
 from importlib import invalidate_caches
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -170,7 +171,7 @@ def test_a_command(capsys):
 def test_the_commands_of_viewers(tmp_path):
     """Consoles have the command, and help names the formats; all is made at the import, so in a process of its own."""
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from orbitile.session.commands import COMMANDS\n"
-    program += "from orbitile.session.syntax import PYTHON\n"
+    program += "from orbitile.session.declaration import PYTHON\n"
     program += "from orbitile.hosts.server.viewer import ServedViewer\nfrom orbitile.session.session import Session\n"
     program += "named = {command.name: command for command in COMMANDS}\n"
     program += "print(*(named[name].help(PYTHON) for name in ('orb_load', 'orb_export', 'orb_count')))\n"
@@ -186,6 +187,36 @@ def test_the_commands_of_viewers(tmp_path):
     assert "PresetSurface(field='toy-field', isovalue=0.4, color_by='density', transparency=0.25)" in said
     assert "toy, how close the atoms are, coloured by the density" in " ".join(said.split())
     assert "  orb_count         Count the surfaces that are shown\n" in said
+
+
+def test_an_activity_of_a_window(tmp_path):
+    """It is tried by itself, without a window, and a window has it."""
+    from orbitile_plugins.hosts.toy import ToyViewer
+    from orbitile_plugins.session.window.activities import many_surfaces
+
+    from orbitile.session.session import Session
+    from orbitile.session.window.browser import Browser
+    from orbitile.session.window.view import View
+
+    class Listening(View):
+        said = ()
+
+        def say(self, text, error=False, detail=""):
+            self.said += (text,)
+
+    session, view = SimpleNamespace(shelf=SimpleNamespace(present=lambda: ["a"] * 10)), Listening()
+    activity = many_surfaces.begin(SimpleNamespace(session=session, view=view))
+    activity.tick()
+    activity.tick()
+    assert view.said == ("10 surfaces are shown: each of them takes memory.",)
+    assert not activity.is_busy()
+    assert activity.at_rest()
+    browser = Browser(Session(ToyViewer()), Listening())
+    try:
+        assert any(isinstance(one, many_surfaces.ManySurfaces) for one in browser.activities)
+        browser.tick()
+    finally:
+        browser.close()
 
 
 def test_an_engine():

@@ -6,7 +6,7 @@ import pytest
 from orbitile.base import watch
 from orbitile.base.errors import Cancelled
 from orbitile.base.watch import Watch, checkpoint, stage, tell, watched, watcher
-from taichi_kernels.pace import PIECE, Pace
+from taichi_kernels.launching import PIECE, Pace
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_without_a_checkpoint_there_is_one_piece():
 
 def test_pieces_grow_where_they_are_quick_and_shrink_where_they_are_slow(monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr("taichi_kernels.pace.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("taichi_kernels.launching.time.perf_counter", lambda: clock[0])
     sizes = []
 
     def launch(first, last):

@@ -173,8 +173,9 @@ def memory_of(case: Case, device: str) -> dict[str, Any]:
 
 def peaks_of(device: str) -> dict[str, Any]:
     """Bytes copied and operations done a second, by kernels of the same Taichi that do nothing else."""
-    from taichi_kernels import peaks
     from taichi_kernels.session import session
+
+    from . import peaks
 
     found: dict[str, Any] = {"device": device}
     for precision in _precisions(device):
@@ -192,8 +193,9 @@ def share_of_peak(case: Case, device: str, seconds: float, peak: dict[str, Any])
     Operations are those of the products of the rows that screening kept; making tables and screening do others.
     """
     from taichi_kernels.layout import layout
-    from taichi_kernels.orbital_lattice import latest_work
     from taichi_kernels.session import session
+
+    from .lattice_work import latest_work
 
     with session(device):
         ob.compute_on_device(case.wavefunction, "homo", case.lattice, device=device, kernel="separable")

@@ -69,7 +69,7 @@ class ConsoleCommands(Declared):
     def lines(self):
         """A section a command."""
         from orbitile.session.commands import COMMANDS
-        from orbitile.session.syntax import PYMOL
+        from orbitile.session.declaration import PYMOL
 
         lines = []
         for command in COMMANDS:
@@ -146,12 +146,40 @@ def _help(*command: str) -> str:
     return printed.getvalue().rstrip()
 
 
+class PipeRequests(Declared):
+    """What a viewer may ask for at the pipe, beside the commands of its user."""
+
+    def lines(self):
+        """A table."""
+        from orbitile.hosts.server.requests import REQUESTS
+
+        rows = ((_request(one), one.summary, one.answer) for one in REQUESTS.values())
+        return table(["request", "what it is", "answer"], rows)
+
+
+class WindowRequests(Declared):
+    """What a window at the pipe tells of its user."""
+
+    def lines(self):
+        """A table."""
+        from orbitile.hosts.server.window import VERBS
+
+        return table(["words", "what the user does"], ((_request(one), one.summary) for _, one in VERBS.values()))
+
+
+def _request(request):
+    said = request.description()
+    return ", ".join([f"`{said['name']}`", *(_escaped(word) for word in said["words"])])
+
+
 DIRECTIVES = {
     "command-line": CommandLine,
     "fields": Fields,
     "analyses": Analyses,
     "console-commands": ConsoleCommands,
     "formats": Formats,
+    "pipe-requests": PipeRequests,
+    "window-requests": WindowRequests,
 }
 
 

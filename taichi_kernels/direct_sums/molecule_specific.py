@@ -188,21 +188,22 @@ def molecule_on_lattice(
     nx, ny, nz = place.shape
     step, rest = place.of_atoms(shells.atom_position)
     bases = np.arange(len(shells.basis_first_shell))
+    keep, squares = _held.operand, shell_reach**2
     launch(
         kernel,
-        ny,
-        nz,
-        nx * ny * -(-nz // lanes),
-        *place.steps(target),
-        _held.operand(target, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
-        _held.operand(target, "step", step, np.int32, 3),
-        _held.operand(target, "rest", rest, target.dtype, 3),
-        _held.operand(target, "first coefficient", shells.atom_first_coefficient, np.int32),
-        _held.operand(target, "first shell", shells.atom_first_shell, np.int32),
-        _held.operand(target, "shell reach", shell_reach**2, target.dtype),
-        _held.operand(target, "reach", np.maximum.reduceat(shell_reach**2, shells.atom_first_shell), target.dtype),
-        _held.operand(target, "coefficient", coefficient, target.dtype),
-        out,
+        ny=ny,
+        nz=nz,
+        n_tasks=nx * ny * -(-nz // lanes),
+        **place.steps(target),
+        basis_first_atom=keep(target, "basis_first_atom", np.searchsorted(shells.atom_basis, bases), np.int32),
+        atom_step=keep(target, "step", step, np.int32, 3),
+        atom_rest=keep(target, "rest", rest, target.dtype, 3),
+        atom_first_coefficient=keep(target, "first coefficient", shells.atom_first_coefficient, np.int32),
+        atom_first_shell=keep(target, "first shell", shells.atom_first_shell, np.int32),
+        shell_reach=keep(target, "shell reach", squares, target.dtype),
+        atom_reach=keep(target, "reach", np.maximum.reduceat(squares, shells.atom_first_shell), target.dtype),
+        coefficient=keep(target, "coefficient", coefficient, target.dtype),
+        out=out,
     )
 
 

@@ -65,14 +65,16 @@ def shared_memory_on_lattice(
     tasks = nx * ny * -(-nz // lanes)
     launch(
         _kernel(target, out.dtype),
-        *place.shape,
-        -(-tasks // BLOCK) * BLOCK,
-        len(tiles),
-        *place.steps(target),
-        _held.operand(target, "headers", headers, np.int32),
-        _held.operand(target, "numbers", numbers, target.dtype),
-        _held.operand(target, "tiles", tiles, np.int32),
-        out,
+        nx=nx,
+        ny=ny,
+        nz=nz,
+        n_threads=-(-tasks // BLOCK) * BLOCK,
+        n_tiles=len(tiles),
+        **place.steps(target),
+        headers=_held.operand(target, "headers", headers, np.int32),
+        numbers=_held.operand(target, "numbers", numbers, target.dtype),
+        tiles=_held.operand(target, "tiles", tiles, np.int32),
+        out=out,
     )
 
 

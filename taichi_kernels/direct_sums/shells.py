@@ -81,9 +81,10 @@ class Place:
             position - self.origin - steps @ self.axes
         )
 
-    def steps(self, target: Target) -> list[object]:
-        """Its steps as vectors of the compiler, for a kernel."""
-        return [ti.Vector(axis.tolist(), number(target.dtype)) for axis in self.axes]
+    def steps(self, target: Target) -> dict[str, object]:
+        """Its steps as vectors of the compiler, by what kernels call them."""
+        axes = zip(("along_x", "along_y", "along_z"), self.axes, strict=True)
+        return {name: ti.Vector(axis.tolist(), number(target.dtype)) for name, axis in axes}
 
 
 def bricks_of(shape: tuple[int, int, int]) -> int:

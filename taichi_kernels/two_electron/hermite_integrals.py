@@ -63,20 +63,30 @@ def hermite_integrals(
     n, m, n_orders = len(bra_exponent), len(ket_exponent), len(powers_of(degree))
     groups = -(-m // lanes)
     kets = np.minimum(np.arange(groups * lanes), m - 1)
-    sides = []
-    for centre, exponent in ((bra_centre, bra_exponent), (ket_centre[kets], ket_exponent[kets])):
-        whole, rest = split_position(centre)
-        sides += [whole, np.column_stack([rest, exponent]).astype(real)]
+    bra_whole, bra_rest = split_position(bra_centre)
+    ket_whole, ket_rest = split_position(ket_centre[kets])
+    bra = np.column_stack([bra_rest, bra_exponent]).astype(real)
+    ket = np.column_stack([ket_rest, ket_exponent[kets]]).astype(real)
     if target.on_host:
-        sides[2:] = [np.ascontiguousarray(side.reshape(groups, lanes, -1).transpose(0, 2, 1)) for side in sides[2:]]
+        ket_whole, ket = (
+            np.ascontiguousarray(side.reshape(groups, lanes, -1).transpose(0, 2, 1)) for side in (ket_whole, ket)
+        )
         out = np.empty((n * n_orders * groups, lanes), real)
     else:
         out = _held.array(f"integrals, {real}", number(real), (n * n_orders * groups,))
-    tables = (
-        _held.operand(target, f"Boys functions {degree}", boys_table(target.precision, degree), real),
-        _held.operand(target, f"recurrence {degree}", recurrence(degree), np.int32),
+    launch(
+        _kernel(target),
+        n=n,
+        groups=groups,
+        degree=degree,
+        bra_whole=bra_whole,
+        bra=bra,
+        ket_whole=ket_whole,
+        ket=ket,
+        table=_held.operand(target, f"Boys functions {degree}", boys_table(target.precision, degree), real),
+        rule=_held.operand(target, f"recurrence {degree}", recurrence(degree), np.int32),
+        out=out,
     )
-    launch(_kernel(target), n, groups, degree, *sides, *tables, out)
     values = out if target.on_host else to_numpy(out, np.empty(n * n_orders * groups, real))
     return values.reshape(n, n_orders, groups * lanes)[:, :, :m]
 

@@ -19,7 +19,7 @@ gto = pytest.importorskip("pyscf.gto")
     ("atoms", "maxima", "minima"),
     [
         # the lone pairs are 1.3 Angstrom apart; of the hydrogen atoms the place between them is left
-        ("C 0 0 0; O 0 0 1.2; H 0 0.94 -0.59; H 0 -0.94 -0.59", 1, 2),
+        pytest.param("C 0 0 0; O 0 0 1.2; H 0 0.94 -0.59; H 0 -0.94 -0.59", 1, 2, marks=pytest.mark.slow),
         # the minimum is a ring about the bond
         ("H 0 0 0; F 0 0 0.92", 1, 1),
     ],

@@ -9,11 +9,10 @@ import pytest
 
 import orbitile as ob
 from orbitile.commandline import main
-from orbitile_benchmarks import fragments, measurement, orbitile_rows, peers, report, strand, systems
-from taichi_kernels import peaks
+from orbitile_benchmarks import fragments, measurement, orbitile_rows, peaks, peers, report, strand, systems
+from orbitile_benchmarks.lattice_work import latest_work
 from taichi_kernels.devices import probe
 from taichi_kernels.layout import layout
-from taichi_kernels.orbital_lattice import latest_work
 from taichi_kernels.session import session
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital

@@ -6,7 +6,7 @@ import pytest
 import orbitile as ob
 from orbitile.fields.electrostatic_potential import ElectrostaticPotential
 from orbitile.gaussians.multipoles import DISTANCES, RADII, Class, far_field, harmonics
-from taichi_kernels.far_levels import Levels
+from taichi_kernels.electrostatics import Levels
 from taichi_kernels.hermite_tables import powers_of
 from tests.conftest import random_wavefunction
 from tests.kernels.test_far_levels import expected_rows

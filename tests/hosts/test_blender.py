@@ -352,8 +352,7 @@ class Layout:
 
 
 def test_the_panel_shows_and_does_what_the_browser_does():
-    from orbitile.hosts.blender.panel import Panel
-    from orbitile.hosts.blender.window import window
+    from orbitile.hosts.blender.panel import Panel, window
 
     bpy.ops.orbitile.load(filename=BENZENE)
     it, controls = window(), bpy.context.window_manager.orbitile

@@ -14,9 +14,8 @@ import pytest
 from orbitile import __version__
 from orbitile.base.errors import OrbitileError
 from orbitile.hosts.blender import installation
-from orbitile.session.commands import COMMANDS
+from orbitile.session.commands import COMMANDS, functions_of
 from orbitile.session.declaration import Answer
-from orbitile.session.functions import functions_of
 
 try:
     import tomllib

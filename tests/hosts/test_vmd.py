@@ -501,16 +501,19 @@ def test_the_example_of_a_script_without_a_window(tmp_path):
 def test_pictures_are_seen_from_where_vmd_looks(tmp_path):
     out = in_vmd(
         tmp_path,
-        """
+        f"""
         orb_load $benzene
-        molinfo 0 set rotate_matrix {{{0 1 0 0} {0 0 1 0} {1 0 0 0} {0 0 0 1}}}
+        molinfo 0 set rotate_matrix {{{{{{0 1 0 0}} {{0 0 1 0}} {{1 0 0 0}} {{0 0 0 1}}}}}}
         puts [orbitile::directions]
-        molinfo 0 set rotate_matrix {{{0 0 0 0} {0 0 0 0} {0 0 0 0} {0 0 0 1}}}
-        puts [catch {orb_picture seen.png} problem]$problem
+        orb_picture {{{tmp_path}/one.png}} 80 60
+        orb_picture {{{tmp_path}/same.png}} 80 60
+        molinfo 0 set rotate_matrix {{{{{{1 0 0 0}} {{0 1 0 0}} {{0 0 1 0}} {{0 0 0 1}}}}}}
+        orb_picture {{{tmp_path}/other.png}} 80 60
         """,
     )
     assert out[0] == "0 1 0 0 0 1 1 0 0"
-    assert "expected a rotation" in out[1]  # it is told before the picture
+    one, same, other = ((tmp_path / f"{name}.png").read_bytes() for name in ("one", "same", "other"))
+    assert one == same != other  # from where it is seen is told before each picture
 
 
 def test_there_is_no_menu_without_a_screen(tmp_path):

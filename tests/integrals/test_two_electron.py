@@ -14,8 +14,7 @@ from orbitile.integrals.two_electron import (
     s_pairs,
 )
 from orbitile.model.wavefunction import Basis, Shell
-from taichi_kernels.two_electron.s_functions import MAPPINGS, integrals_of_s_functions
-from taichi_kernels.two_electron.s_kernels import boys_fit
+from taichi_kernels.two_electron.s_functions import MAPPINGS, boys_fit, integrals_of_s_functions
 
 from .references import basis_of, functions_of_pyscf, molecule
 

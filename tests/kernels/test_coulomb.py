@@ -11,6 +11,7 @@ from taichi_kernels import coulomb
 from taichi_kernels.coulomb import Gaussians, coulomb_sums
 from taichi_kernels.coulomb_kernels import is_written_out
 from taichi_kernels.hermite_tables import powers_of
+from taichi_kernels.launching import Pace
 from taichi_kernels.session import session
 from taichi_kernels.target import Target
 
@@ -155,7 +156,7 @@ def test_point_charges_are_exact():
 
 
 def test_in_pieces(device, monkeypatch):
-    monkeypatch.setattr(coulomb, "_pace", lambda target, written_out: coulomb.Pace(1.0))
+    monkeypatch.setattr(coulomb, "pace_of", lambda *_: Pace(1.0))
     bras, kets = gaussians(1, 9, 1), gaussians(0, 33, 2)
     coefficients = np.ones((33, 1))
     whole = computed(device, "single", bras, kets, coefficients)

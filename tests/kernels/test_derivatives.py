@@ -14,9 +14,8 @@ from orbitile.gaussians.expansion import (
     starts,
     term_counts,
 )
-from taichi_kernels.layout import layout
+from taichi_kernels.layout import GRADIENT, layout
 from taichi_kernels.orbital_lattice import orbital_on_lattice
-from taichi_kernels.orders import GRADIENT
 from tests.gaussians.sums import value_at
 
 HESSIAN = ((0, 0, 0), (2, 0, 0), (0, 2, 0), (0, 0, 2), (1, 1, 0), (1, 0, 1), (0, 1, 1))

@@ -69,5 +69,5 @@ def test_elementary_functions(name: str, reference, low: float, high: float, dev
             for i in range(x.shape[0]):
                 out[i] = function(x[i])
 
-        launch(kernel, sign * x, values)
+        launch(kernel, x=sign * x, out=values)
     np.testing.assert_allclose(values, reference(x), rtol=5e-14)

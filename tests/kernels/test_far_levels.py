@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from taichi_kernels.cells import split_position
+from taichi_kernels.electrostatics import Levels, level_kernel, level_tables
 from taichi_kernels.electrostatics_kernels import TOGETHER
-from taichi_kernels.far_levels import Levels, level_kernel, level_tables
 from taichi_kernels.session import session
 from taichi_kernels.target import Target
 
@@ -13,7 +13,7 @@ DISTANCES = np.geomspace(0.25, 120.0, 80)
 
 
 def expected_rows(low, high, levels):
-    """The rule of `far_levels`, for all boxes at once."""
+    """The rule of `electrostatics`, for all boxes at once."""
     n_sites, n_levels = levels.bounds.shape[:2]
     sites = np.arange(n_sites)
     outside = np.maximum(np.maximum(low[:, None] - levels.sites, levels.sites - high[:, None]), 0.0)
@@ -37,7 +37,7 @@ def rows_on(device, points, levels, sums=np.float64):
     tables = level_tables(levels, np.arange(n_rows, dtype=float), np.dtype(sums))
     together = TOGETHER[device]
     n_groups = len(points) // together
-    rows, work = np.empty((n_groups, tables.n_sites), np.int32), np.empty(n_groups, np.float32)
+    rows, work = np.empty((n_groups, tables["n_sites"]), np.int32), np.empty(n_groups, np.float32)
     order = np.random.default_rng(1).permutation(len(points))
     slots = np.argsort(order).astype(np.int32)
     slots[::3] = -1 - slots[::3]  # as what fills up a group
@@ -47,10 +47,8 @@ def rows_on(device, points, levels, sums=np.float64):
         for begin, n in ((0, 5), (5, n_groups - 5)):
             # a device need not have what an array of NumPy held that it writes to
             some_rows, some_work = np.empty_like(rows), np.empty_like(work)
-            kernel(
-                begin, n, tables.n_sites, tables.n_limits, tables.tolerance,
-                len(points), slots, whole, rest.astype(np.float32), *tables.arrays, some_rows, some_work,
-            )  # fmt: skip
+            where = {"n_points": len(points), "points": slots, "whole": whole, "rest": rest.astype(np.float32)}
+            kernel(begin=begin, n=n, **where, **tables, rows=some_rows, work=some_work)
             rows[begin : begin + n], work[begin : begin + n] = (
                 some_rows[begin : begin + n],
                 some_work[begin : begin + n],

@@ -24,7 +24,10 @@ from tests.conftest import random_wavefunction
 from tests.kernels.test_orbitals import LATTICES, LIMIT, errors
 from tests.oracle import orbital
 
-EXACT_ON_ANY_LATTICE = ("direct", "radial-table", "shared-memory", "molecule-specific")
+EXACT_ON_ANY_LATTICE = (
+    *("direct", "radial-table", "shared-memory"),
+    pytest.param("molecule-specific", marks=pytest.mark.slow_on("vulkan")),
+)
 AT_POINTS = ("direct", "radial-table", "fast-gaussian", "smooth-cutoff")
 
 
@@ -127,7 +130,7 @@ def tabulated(function, arguments: np.ndarray, precision: str) -> np.ndarray:
             out[i] = function(x[i])
 
     x, out = arguments.astype(precision), np.empty(len(arguments), precision)
-    launch(evaluate, len(x), x, out)
+    launch(evaluate, n=len(x), x=x, out=out)
     return out.astype(np.float64)
 
 

@@ -73,7 +73,7 @@ def test_vectors_that_stay_vectors_give_the_same_values():
         for wrap in (lambda kernel: kernel, with_vectors):
             given, out = (array_of(V, (40,)) for _ in range(2))
             given.from_numpy(values)
-            compiled(wrap)(40, given, 0.6, out)
+            compiled(wrap)(n=40, given=given, limit=0.6, out=out)
             found.append(out.to_numpy())
         assert _impl.current_cfg().real_matrix_scalarize == before
     np.testing.assert_array_equal(found[0], np.where(values > np.float32(0.4), values, 0) + values[:, 3:4])
@@ -90,8 +90,8 @@ def test_a_launch_that_somebody_keeps_lets_go_of_a_program_that_ends():
 
     with session("cpu"):
         out = np.zeros(3, np.float32)
-        kept = Launch(fill, (3, out))
-        kept(3, out)
+        kept = Launch(fill, {"n": 3, "out": out})
+        kept({"n": 3, "out": out})
         assert out.tolist() == [1.0] * 3
         if not renew():
             pytest.skip("a result is left on the device, so the compiler cannot be ended")
@@ -107,6 +107,26 @@ def test_loops_that_are_written_out_are_the_same():
         assert done == [0, 1, 2, 3, 4]
 
 
+def test_kernels_are_launched_with_the_names_of_their_arguments():
+    @ti.kernel
+    def put(n: ti.i32, value: ti.f32, out: F1):
+        for i in range(n):
+            out[i] = value
+
+    with session("cpu"):
+        out = np.zeros(3, np.float32)
+        kept = Launch(put, {"n": 3, "value": 2.0, "out": out})
+        kept({"out": out, "value": 2.0, "n": 3})  # in whatever order
+        assert out.tolist() == [2.0] * 3
+        right = {"n": 3, "value": 2.0, "out": out}
+        with pytest.raises(TypeError, match="arguments of the kernel are missing: \\['value'\\]"):
+            kept({"n": 3, "values": 2.0, "out": out})
+        with pytest.raises(TypeError, match="arguments of the kernel are missing: \\['out', 'value'\\]"):
+            Launch(put, {"n": 3})
+        with pytest.raises(TypeError, match="the kernel has no arguments \\['values'\\]"):
+            kept.launch_with(right | {"values": 2.0})
+
+
 @pytest.mark.skipif(COMPILER != "taichi", reason="the call of this compiler is quick")
 def test_quick_kernels_take_what_they_declare():
     @quick
@@ -119,14 +139,14 @@ def test_quick_kernels_take_what_they_declare():
     given, out = np.arange(5, dtype=np.float32), np.zeros((5, 4))
     with session("cpu"):
         for factor in (2.0, 3.0):
-            scaled(factor, np.int64(4), given, out)
+            scaled(factor=factor, n=np.int64(4), given=given, out=out)
             np.testing.assert_array_equal(out[:4], factor * given[:4, None] + np.arange(4))
         assert not out[4].any()
         for wrong in (given.astype(np.float64), np.arange(10, dtype=np.float32)[::2]):
-            with pytest.raises(TypeError, match="argument 2: expected a C-ordered array of float32"):
-                scaled(1.0, 4, wrong, out)
+            with pytest.raises(TypeError, match="argument given: expected a C-ordered array of float32"):
+                scaled(factor=1.0, n=4, given=wrong, out=out)
         if renew():  # a new program compiles it anew
-            scaled(5.0, 5, given, out)
+            scaled(factor=5.0, n=5, given=given, out=out)
             np.testing.assert_array_equal(out, 5 * given[:, None] + np.arange(4))
 
 

@@ -11,7 +11,7 @@ import orbitile as ob
 from orbitile.evaluation.requests import field_of
 from orbitile.gaussians.kernels import matrix_product
 from orbitile.gaussians.kernels._tolerances import tolerances
-from orbitile.gaussians.matrix_product import PLANES
+from orbitile.gaussians.kernels.matrix_product import PLANES
 from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 from tests.kernels.test_orbitals import LATTICES, LIMIT, errors

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from taichi_kernels import pace
-from taichi_kernels.pace import Pace
+from taichi_kernels import launching
+from taichi_kernels.launching import Pace
 from tests.conftest import random_wavefunction
 
 
@@ -27,7 +27,7 @@ def clock(monkeypatch):
             self.waited += 1
 
     clock = Clock()
-    monkeypatch.setattr(pace.time, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(launching.time, "perf_counter", lambda: clock.now)
     return clock
 
 
@@ -45,14 +45,14 @@ def test_pieces_come_to_take_the_time_that_they_should(clock):
     for rate in (1e-6, 1e-4, 1e-8):
         clock.rate = rate
         for _ in range(5):
-            run(clock, one, 20 * pace.PIECE / rate)
+            run(clock, one, 20 * launching.PIECE / rate)
         assert 18 <= clock.pieces <= 24
 
 
 def test_short_work_is_one_piece_that_is_not_waited_for(clock):
     one = Pace(100)
     for _ in range(3):
-        run(clock, one, pace.PIECE / clock.rate / 3, clock.wait)
+        run(clock, one, launching.PIECE / clock.rate / 3, clock.wait)
     assert (clock.pieces, clock.waited) == (1, 0)
 
 
@@ -73,16 +73,16 @@ def test_short_calls_at_points_launch_as_often_whether_somebody_watches_or_not(f
     from taichi_kernels.launching import launch
 
     for module in (electrostatics, gaussians_at_points):
-        monkeypatch.setattr(module, "_pace", lambda *_: Pace(1))
+        monkeypatch.setattr(module, "pace_of", lambda *_: Pace(1))
     launched = []
 
-    def counting(kernel, *arguments):
-        launched.append([array.nbytes for array in arguments if isinstance(array, np.ndarray)])
-        launch(kernel, *arguments)
+    def counting(kernel, **arguments):
+        launched.append([array.nbytes for array in arguments.values() if isinstance(array, np.ndarray)])
+        launch(kernel, **arguments)
 
-    def counting_here(self, kernel, *arguments):
-        launched.append(arguments[:2])  # from where, and how many
-        run_here(self, kernel, *arguments)
+    def counting_here(self, kernel, **arguments):
+        launched.append((arguments.get("begin"), arguments["n"]))
+        run_here(self, kernel, **arguments)
 
     run_here = electrostatics._Device.launch
     monkeypatch.setattr(electrostatics._Device, "launch", counting_here)

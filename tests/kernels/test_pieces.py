@@ -8,7 +8,7 @@ from orbitile.base import watch
 from orbitile.base.errors import Cancelled
 from orbitile.evaluation.lattices import computed_slabs
 from taichi_kernels import orbital_lattice
-from taichi_kernels.pace import Pace
+from taichi_kernels.launching import Pace
 from tests.conftest import random_wavefunction
 
 FIELDS = ["mo:1", "density", "esp", *(pytest.param(name, marks=pytest.mark.slow) for name in ("laplacian", "elf"))]

@@ -11,7 +11,7 @@ from orbitile.fields.ionisation import ionisation_energy
 from orbitile.fields.localisation import electron_localisation, localised_orbital_locator
 from orbitile.fields.weak_interactions import interfragment_gradient, signed_density
 from taichi_kernels.arrays import allocate
-from taichi_kernels.pointwise import combine_values
+from taichi_kernels.formulas import combine_values
 
 FORMULAS = {
     "elf": (partial(electron_localisation, paired=True), "rgggr"),

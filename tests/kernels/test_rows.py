@@ -10,9 +10,10 @@ import pytest
 
 import orbitile as ob
 from orbitile.evaluation.devices import device_session
+from orbitile_benchmarks.lattice_work import latest_work
 from taichi_kernels.layout import BRICK, layout
-from taichi_kernels.orbital_lattice import latest_work, orbital_on_lattice
-from taichi_kernels.rows_sums import PIECE
+from taichi_kernels.orbital_lattice import orbital_on_lattice
+from taichi_kernels.rows_cpu import PIECE
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 

@@ -474,7 +474,7 @@ def test_the_geometry_is_the_one_of_the_orbitals():
         (
             {"aonames": ["He1_1S", "He1_2PX", "He1_2PY", "He1_odd"]},
             ConventionError,
-            "'He1_odd' names no basis function",
+            "'He1_odd': not the label of a known basis function",
         ),
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY"]}, ConventionError, "3 labelled basis functions, expected 4"),
         ({"aonames": ["He1_1S", "He1_2PX", "He1_2PY", "He1_2S"]}, ConventionError, "do not cover p shell 1 of atom 1"),

@@ -122,7 +122,7 @@ def test_what_is_not_there_is_said(tmp_path):
         ob.load(put(tmp_path, _31=basis_file(mol)))
     smaller = gto.M(atom=WATER, basis="6-31g", verbose=0)
     put(tmp_path, _31=basis_file(smaller))
-    with pytest.raises(FileError, match="belongs to another job"):
+    with pytest.raises(FileError, match="or of another job"):
         ob.load(tmp_path / "job.40")
     elsewhere = gto.M(atom=WATER.replace("0.76", "0.9"), basis="cc-pvdz", verbose=0)
     put(tmp_path, _31=basis_file(elsewhere, title="another"))

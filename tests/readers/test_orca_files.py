@@ -284,7 +284,7 @@ def test_densities_that_are_refused(tmp_path, samples, version):
     made = samples["restricted"]
     own = density_of(made, made.occupations)
     path = beside(tmp_path, made, {"scfp": own + 0.1}, version)
-    with pytest.raises(FileError, match=r"not that of the orbitals in job\.gbw: they are of different calculations"):
+    with pytest.raises(FileError, match=r"not that of the orbitals in job\.gbw; damaged, or of different calculations"):
         ob.load(path)
     path = beside(tmp_path, made, {"scfp": own}, version)
     for name in ["job.densities", "job.densitiesinfo"][: version - 4]:
@@ -298,7 +298,7 @@ def test_densities_that_are_refused(tmp_path, samples, version):
     with pytest.raises(FileError, match=r"expected a matrix of \d+ by \d+"):
         ob.load(path)
     (tmp_path / "job.gbw").unlink()
-    with pytest.raises(FileError, match=r"need the job\.gbw"):
+    with pytest.raises(FileError, match=r"need the orbitals beside them, job\.gbw"):
         ob.load(path)
 
 

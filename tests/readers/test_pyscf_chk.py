@@ -97,7 +97,7 @@ def test_what_is_not_read_is_refused_with_the_reason(tmp_path):
         file["scf/kpts"] = np.zeros((2, 3))
     with pytest.raises(FileError, match="periodic calculation, whose orbitals go with k points"):
         ob.load(path)
-    with pytest.raises(FileError, match="do not go with the 13 functions"):
+    with pytest.raises(FileError, match="expected orbitals over 13 basis functions"):
         ob.load(dumped(tmp_path, mol, np.eye(n + 1), np.zeros(n + 1)))
     gaussian = tmp_path / "job.chk"
     gaussian.write_bytes(b"\0\1\2\3" * 2000)
@@ -105,7 +105,7 @@ def test_what_is_not_read_is_refused_with_the_reason(tmp_path):
         ob.load(gaussian)
     with h5py.File(gaussian, "w") as file:
         file["something"] = 1
-    with pytest.raises(FileError, match=r"no known kind; it contains something\. Known: .*PySCF"):
+    with pytest.raises(FileError, match=r"no known kind, which contains something\. Known: .*PySCF"):
         ob.load(gaussian)
 
 

@@ -266,7 +266,7 @@ BAD_DX = {
     "no values": (DX[: DX.index("0.5 1.5")], "promises 24 values"),
     "no array": (DX[: DX.index("object 3")], "class array"),
     "no positions": (DX[DX.index("object 2") :], "gridpositions"),
-    "too few deltas": (DX.replace("delta 0.5 0.0 0.0\n", ""), "three lines 'delta x y z'"),
+    "too few deltas": (DX.replace("delta 0.5 0.0 0.0\n", ""), "three 'delta x y z'"),
     "NaN": (DX.replace("19.5", "nan"), "line 14: value 20 is nan"),
     "text": (DX.replace("19.5", "x"), "line 14: expected numbers"),
     "absurd counts": (DX.replace("2 3 4", "2000000000 2000000000 4"), "points"),

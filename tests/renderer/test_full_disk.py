@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from orbitile.workers.child_process import environment
-from taichi_kernels.shader_cache import cache_with_room
+from taichi_kernels.cache_folder import cache_with_room
 
 FULL = 'mount -t tmpfs -o size=1m tmpfs "$0" && { head -c 2m /dev/zero > "$0/filler"; true; } 2>&- && exec "$@"'
 """A file system without room where a folder was, for one command; in a name space of its own."""

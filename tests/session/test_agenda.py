@@ -2,7 +2,7 @@
 
 import time
 
-from orbitile.session.window.agenda import Agenda
+from orbitile.session.window.activity import Agenda
 
 
 def test_what_is_due_is_done_once():

@@ -9,9 +9,8 @@ from orbitile.base.errors import OrbitileError
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.lattice import QUALITIES
 from orbitile.session.commands import COMMANDS
-from orbitile.session.declaration import Answer, command
+from orbitile.session.declaration import PYMOL, PYTHON, TCL, Answer, Call, command, read_example
 from orbitile.session.session import Session
-from orbitile.session.syntax import PYMOL, PYTHON, TCL, Call, read_example
 from taichi_kernels.devices import DEVICES
 
 

@@ -83,7 +83,7 @@ def test_a_step_is_begun_only_while_nothing_else_is_asked_for(worker):
 
 def test_the_share_grows_while_nothing_is_heard_of_a_step(worker, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("orbitile.session.background.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("orbitile.session.computing.time.monotonic", lambda: now[0])
     preparing = Preparing(worker.run, "cpu")
     drive(preparing, worker, 3)
     preparing.look(True)

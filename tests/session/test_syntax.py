@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from orbitile.base.arguments import unquoted
-from orbitile.session.syntax import PYMOL, PYTHON, TCL, Call, shell_line
+from orbitile.session.declaration import PYMOL, PYTHON, TCL, Call, shell_line
 
 LETTERS = "ab /.-_'\"`$;,()[]{}#\\!=@*?\n\r\t\x1b\x07\x0b\x85\u2028\u2029é😀%&|<>~^:+"
 NAMES = [

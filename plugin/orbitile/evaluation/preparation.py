@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.orders import GRADIENT, HESSIAN, PLAIN, Orders
+from taichi_kernels.layout import GRADIENT, HESSIAN, PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ..base.watch import Cancel, Progress, checkpoint, tell, watched
@@ -225,8 +225,7 @@ def _surfaces(target: Target, working: Target) -> None:
 
 def _potential(degrees: range, target: Target, working: Target) -> None:
     """Potential of distributions of some degrees, and of multipoles."""
-    from taichi_kernels.electrostatics import Distributions, Multipoles, potential_at_points, send_sources
-    from taichi_kernels.far_levels import Levels
+    from taichi_kernels.electrostatics import Distributions, Levels, Multipoles, potential_at_points, send_sources
     from taichi_kernels.hermite_tables import powers_of
 
     whole = np.array([[0, 1]], np.int32)

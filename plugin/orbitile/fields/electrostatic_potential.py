@@ -210,8 +210,7 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
 
 def _sources(field: FarField, left_out: float, target: Target) -> Sources:
     """Distributions and multipoles on the device of the current session, whose errors add up to so much (hartree/e)."""
-    from taichi_kernels.electrostatics import Distributions, Multipoles, send_sources
-    from taichi_kernels.far_levels import Levels
+    from taichi_kernels.electrostatics import Distributions, Levels, Multipoles, send_sources
     from taichi_kernels.session import generation
 
     def make() -> Sources:

@@ -420,7 +420,7 @@ def of_densities(
     energy = sums.energies
     potential = sums.columns("potential", n_spins, n_columns)
     if sums.in_double and functional.by_kernel:
-        from taichi_kernels.functionals import functional_at_points
+        from taichi_kernels.formulas import functional_at_points
 
         functional_at_points(functional, density, sums.weights, energy, potential, quadrature.target, watcher(), noise)
     else:

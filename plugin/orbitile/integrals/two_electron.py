@@ -596,8 +596,7 @@ def s_integrals(pairs: SPairs, target: Target, mapping: str = "1T1CI") -> Iterat
     OrbitileError
         For another mapping.
     """
-    from taichi_kernels.two_electron.s_functions import MAPPINGS, integrals_of_s_functions
-    from taichi_kernels.two_electron.s_kernels import GROUP
+    from taichi_kernels.two_electron.s_functions import GROUP, MAPPINGS, integrals_of_s_functions
 
     if mapping not in MAPPINGS:
         raise OrbitileError(f"mapping: expected {', '.join(MAPPINGS)}, got {mapping!r}")
@@ -609,7 +608,7 @@ def s_integrals(pairs: SPairs, target: Target, mapping: str = "1T1CI") -> Iterat
 
 def s_blocks(pairs: SPairs) -> list[tuple[int, int]]:
     """Groups of pairs that are bras together, the first of each block and the one behind its last."""
-    from taichi_kernels.two_electron.s_kernels import GROUP
+    from taichi_kernels.two_electron.s_functions import GROUP
 
     blocks, first, n = [], 0, pairs.packed.n_groups
     while first < n:

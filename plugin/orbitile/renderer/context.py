@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
 
-from taichi_kernels.shader_cache import cache_with_room
+from taichi_kernels.cache_folder import cache_with_room
 
 from ..base.errors import DeviceError
 

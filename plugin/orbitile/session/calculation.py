@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,15 +15,76 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import OrbitileError
+from ..base.errors import Cancelled, OrbitileError
 from ..base.packages import install_command
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..readers.series import SeriesFrames
 from ..scf.calculation import Calculation
-from ..workers import Worker
-from .background import BackgroundJob
+from ..workers import Worker, Workers
 from .sampling import WavefunctionCache
+
+_PAUSE = 0.05
+"""Polling interval in seconds while a job is waited for."""
+
+
+class BackgroundJob:
+    """A function that runs in a worker of its own, which ends with it.
+
+    Parameters
+    ----------
+    worker : Worker
+    function : callable
+        One that can be sent to it, with its arguments.
+    """
+
+    def __init__(self, worker: Worker, function: Callable[..., Any], *arguments: Any) -> None:
+        self._workers = Workers([worker])
+        self._job = self._workers.submit(function, *arguments)
+
+    @property
+    def share(self) -> float:
+        """Share of it that is done."""
+        return self._job.share
+
+    @property
+    def process_id(self) -> int | None:
+        """Number of its process, while it runs."""
+        return self._workers.workers[0].process_id
+
+    def running(self) -> bool:
+        """Whether it is not done yet."""
+        return not self._job.done()
+
+    def wait(self, look: Callable[[], None]) -> None:
+        """Wait until it is done, and look how far it is meanwhile; Ctrl-C cancels it."""
+        try:
+            while self.running():
+                time.sleep(_PAUSE)
+                look()
+        except KeyboardInterrupt:
+            self.cancel()
+
+    def cancel(self) -> None:
+        """End it, and its process."""
+        self._workers.shutdown(cancel_futures=True)
+
+    def result(self) -> Any:
+        """What the function gave, once it has ended.
+
+        Raises
+        ------
+        Cancelled
+            When `cancel` ended it.
+        OrbitileError
+            When it failed, with the reason.
+        """
+        try:
+            return self._job.result()
+        except CancelledError:
+            raise Cancelled("cancelled") from None
+        finally:
+            self._workers.shutdown(wait=False)
 
 
 def calculation_of_source(

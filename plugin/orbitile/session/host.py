@@ -1,7 +1,19 @@
-"""What Orbitile asks of the program that it works in. Whoever does this much is a host; nothing else of it is used.
+"""What Orbitile asks of the program that it works in; a host does this much, and nothing else of it is used.
 
-A program that shows a picture that stands still is a `Viewer`: six methods, and defaults for all others. One that has
-frames as well, so that trajectories can be shown, is a `TrajectoryViewer`.
+Six methods make a `Viewer`, for pictures that stand still; a `TrajectoryViewer` has frames as well. All else is
+optional, in groups by what it is for, and each method of a group has a default that does nothing or refuses: a host
+overrides the groups that it has.
+
+| group | what a host that has it can do |
+|---|---|
+| `Atoms` | tell where atoms are and move them: live molecules, scans, analyses of what has no wavefunction |
+| `Selections` | tell which atoms its user means, and select some |
+| `Visibility` | hide surfaces and molecules for a while |
+| `Panes` | show surfaces side by side, with titles |
+| `Views` | tell from where its user looks: pictures as they are seen, ray tracing |
+| `Drawings` | draw what analyses find |
+| `Loop` | call functions while its window is alive |
+| `Settings` | keep what the user sets from one run to the next |
 """
 
 from __future__ import annotations
@@ -9,7 +21,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,105 +34,100 @@ from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..pictures.look import Look
 from ..pictures.writing import Pixels
-from .syntax import PYTHON
+from ..surfaces.colour_volume import colour_volume
+from .declaration import PYTHON
 from .viewpoint import Viewpoint
 
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
 
 
-class Viewer(ABC):
-    """A program that shows molecules, volumes and surfaces under names.
+class Atoms:
+    """Where atoms are in the program, and how they are moved."""
 
-    A field that is shown has one name, which its surface and its volume share; how the program calls its own objects
-    for them is its own affair. Lengths arrive in bohr. All methods but `drawing` and `progress` are called from the
-    thread that runs the commands.
+    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Atomic numbers and positions, shape (n_frames, n_atoms, 3) in bohr, of an object that came from anywhere.
 
-    Attributes
-    ----------
-    draws_volumes : bool
-        Whether it draws surfaces from the volumes, so that each is to be put with its own.
-    syntax : Syntax
-        How its users type commands; by default in Python.
-    """
-
-    draws_volumes = False
-    syntax = PYTHON
-
-    def __init__(self) -> None:
-        self._sources: dict[str, str] = {}
-
-    # ---- what every viewer does
-
-    @abstractmethod
-    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
-        """Show the atoms at one of the geometries, and `adopt` their source.
-
-        Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
-        that name no frame belong to it.
+        Raises
+        ------
+        OrbitileError
+            When there is no such molecule, or it cannot be given.
         """
+        raise OrbitileError(
+            "this viewer cannot hand over atoms: save them as xyz, and orbitile scf computes orbitals from the file"
+        )
 
-    @abstractmethod
-    def objects(self) -> set[str]:
-        """Names of all that is there: molecules and fields alike, less what the user has deleted."""
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        """Where the atoms of a molecule are now, shape (n_atoms, 3) in bohr; None where the program does not say.
 
-    @abstractmethod
-    def put_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
-        """Add or replace the surface of a field of a molecule, from what `drawing` gave for the same look.
-
-        Where there is a colouring, the program explains its colours.
+        It is asked some thirty times a second while a molecule is live.
         """
+        return None
 
-    @abstractmethod
-    def set_transparency(self, name: str, transparency: float) -> None:
-        """Change the transparency of a surface, 0 opaque to 1, without the rest of it."""
+    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
+        """Put the atoms of a molecule somewhere else; positions as from `positions`.
 
-    @abstractmethod
-    def remove(self, name: str) -> None:
-        """Take away surface and volume of a field, if they are there."""
-
-    @abstractmethod
-    def say(self, text: str) -> None:
-        """Tell the user something, in one line."""
-
-    # ---- what has a default
-
-    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:
-        """Add or replace the volume of a field, for the program's own tools; by default it has none."""
-
-    def drawing(self, surface: Surface, look: Look) -> Any:
-        """What the program draws a surface from, for `put_surface`; the program is not touched.
-
-        It takes longest of all, and may be called from another thread. By default the surface itself.
+        Raises
+        ------
+        OrbitileError
+            When the program cannot do that, or there is no such molecule.
         """
-        return surface
+        raise OrbitileError("this viewer cannot be told where atoms are")
 
-    def names(self) -> set[str]:
-        """Names that something new is not to have; by default those of all that is there."""
-        return self.objects()
+    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What `positions` will give, to the bit, when atoms are put there, of one geometry or several.
 
-    def legal_name(self, name: str) -> str:
-        """The name that the program would give an object that is to be called `name`."""
-        return name
-
-    def parts(self, name: str) -> set[str]:
-        """Names of the objects of the program that a field may have."""
-        return {name}
-
-    def adopt(self, name: str, source: str) -> None:
-        """Remember of a molecule where its wavefunctions are; by default as long as this process lives."""
-        self._sources[name] = source
-
-    def molecules(self) -> dict[str, str]:
-        """Molecules that have a wavefunction, in the order of loading, with the source that was to be remembered."""
-        there = self.objects()
-        return {name: source for name, source in self._sources.items() if name in there}
-
-    def look_at(self, names: Sequence[str], how: str) -> None:
-        """Bring molecules and surfaces into view: zoom keeps the direction, orient looks along the axes of molecules.
-
-        By default the program does that by itself, or nothing happens.
+        A viewer may hold fewer digits.
         """
+        return positions
+
+    def formal_charge(self, molecule: str) -> int:
+        """Charge of a molecule that has no wavefunction, as its own file told the program; by default none."""
+        return 0
+
+    def rebond(self, molecule: str) -> None:
+        """Draw the bonds of a molecule by where its atoms are now; by default they stay as they are drawn."""
+
+    def is_dragging(self) -> bool:
+        """Whether the user holds a button of the mouse in the picture."""
+        return False
+
+
+class Selections:
+    """Which atoms the user means."""
+
+    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
+        """Atoms of a molecule, from 0, that the user has picked, in order; or those that the program knows by names.
+
+        Raises
+        ------
+        OrbitileError
+            When a name does not stand for one atom of the molecule.
+        """
+        if names:
+            raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, as 1-2-3-4")
+        return ()
+
+    def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
+        """Atoms of a molecule, from 0 and rising, that the program knows by a selection in its own language.
+
+        Raises
+        ------
+        OrbitileError
+            When there are none, or the program has no such language.
+        """
+        raise OrbitileError(f"this viewer knows no selections: give numbers of atoms as 1-6,9, got {selection[:80]!r}")
+
+    def selected(self, molecule: str) -> tuple[int, ...]:
+        """Atoms of a molecule, from 0 and rising, that the user has selected; none where the program does not say."""
+        return ()
+
+    def select(self, molecule: str, atoms: Sequence[int]) -> None:
+        """Have atoms of a molecule, from 0, be those that are selected; by default nothing happens."""
+
+
+class Visibility:
+    """What is hidden for a while."""
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         """Hide a molecule with its surfaces, so that they do not cover another.
@@ -147,6 +155,10 @@ class Viewer(ABC):
         """
         raise OrbitileError("this viewer cannot hide surfaces: orb_delete takes one away")
 
+
+class Panes:
+    """Surfaces side by side."""
+
     def set_grid(self, places: Mapping[str, int]) -> None:
         """Show surfaces side by side, each with its molecule, at places counted from 1; of none, end that.
 
@@ -158,6 +170,19 @@ class Viewer(ABC):
 
         Each is given with its molecule and its title. By default nothing happens.
         """
+
+
+class Views:
+    """From where the user looks, and pictures that the program makes itself."""
+
+    def look_at(self, names: Sequence[str], how: str) -> None:
+        """Bring molecules and surfaces into view: zoom keeps the direction, orient looks along the axes of molecules.
+
+        By default the program does that by itself, or nothing happens.
+        """
+
+    def centre(self, place: Sequence[float]) -> None:
+        """Bring a place, in bohr, to the middle of the picture; by default nothing happens."""
 
     def viewpoint(self, n_frames: int = 0) -> Viewpoint | None:
         """From where the user looks at which atoms; None where the program does not say.
@@ -190,85 +215,9 @@ class Viewer(ABC):
         """
         raise OrbitileError("by: this viewer has no ray tracer; the renderer of Orbitile draws pictures everywhere")
 
-    def renamed(self) -> dict[str, str]:
-        """Molecules that the user has given other names since this was asked last: new names by those they had."""
-        return {}
 
-    def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Atomic numbers and positions, shape (n_frames, n_atoms, 3) in bohr, of an object that came from anywhere.
-
-        Raises
-        ------
-        OrbitileError
-            When there is no such molecule, or it cannot be given.
-        """
-        raise OrbitileError(
-            "this viewer cannot hand over atoms: save them as xyz, and orbitile scf computes orbitals from the file"
-        )
-
-    def formal_charge(self, molecule: str) -> int:
-        """Charge of a molecule that has no wavefunction, as its own file told the program; by default none."""
-        return 0
-
-    def positions(self, molecule: str) -> NDArray[np.float64] | None:
-        """Where the atoms of a molecule are now, shape (n_atoms, 3) in bohr; None where the program does not say.
-
-        It is asked some thirty times a second while a molecule is live.
-        """
-        return None
-
-    def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
-        """Put the atoms of a molecule somewhere else; positions as from `positions`.
-
-        Raises
-        ------
-        OrbitileError
-            When the program cannot do that, or there is no such molecule.
-        """
-        raise OrbitileError("this viewer cannot be told where atoms are")
-
-    def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What `positions` will give, to the bit, when atoms are put there, of one geometry or several.
-
-        A viewer may hold fewer digits.
-        """
-        return positions
-
-    def picked(self, molecule: str, names: Sequence[str] = ()) -> tuple[int, ...]:
-        """Atoms of a molecule, from 0, that the user has picked, in order; or those that the program knows by names.
-
-        Raises
-        ------
-        OrbitileError
-            When a name does not stand for one atom of the molecule.
-        """
-        if names:
-            raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, as 1-2-3-4")
-        return ()
-
-    def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
-        """Atoms of a molecule, from 0 and rising, that the program knows by a selection in its own language.
-
-        Raises
-        ------
-        OrbitileError
-            When there are none, or the program has no such language.
-        """
-        raise OrbitileError(f"this viewer knows no selections: give numbers of atoms as 1-6,9, got {selection[:80]!r}")
-
-    def structures(self) -> list[str]:
-        """Molecules that are there, those without a wavefunction too; by default those that have one."""
-        return list(self.molecules())
-
-    def selected(self, molecule: str) -> tuple[int, ...]:
-        """Atoms of a molecule, from 0 and rising, that the user has selected; none where the program does not say."""
-        return ()
-
-    def select(self, molecule: str, atoms: Sequence[int]) -> None:
-        """Have atoms of a molecule, from 0, be those that are selected; by default nothing happens."""
-
-    def centre(self, place: Sequence[float]) -> None:
-        """Bring a place, in bohr, to the middle of the picture; by default nothing happens."""
+class Drawings:
+    """What analyses draw at molecules."""
 
     def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
         """Show what an analysis of this name has found at a molecule: points, paths, values at atoms.
@@ -277,35 +226,9 @@ class Viewer(ABC):
         Colours and labels that atoms had before are theirs again then. By default nothing is shown.
         """
 
-    def rebond(self, molecule: str) -> None:
-        """Draw the bonds of a molecule by where its atoms are now; by default they stay as they are drawn."""
 
-    def is_dragging(self) -> bool:
-        """Whether the user holds a button of the mouse in the picture."""
-        return False
-
-    def redraw_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
-        """Draw a surface that is there anew, in the same look; as often as some ten times a second."""
-        self.put_surface(name, molecule, drawing, look, colouring)
-
-    def colour(self, name: str) -> Colour:
-        """A colour by its name, or #rrggbb, or 0xrrggbb as PyMOL writes it.
-
-        Raises
-        ------
-        OrbitileError
-            When there is none of this name.
-        """
-        from PIL import ImageColor
-
-        try:
-            red, green, blue = ImageColor.getrgb(name.replace("0x", "#", 1))[:3]
-        except ValueError:
-            raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {name[:80]!r}") from None
-        return red / 255, green / 255, blue / 255
-
-    def progress(self, share: float) -> None:
-        """Share of the work that is done, from 0 to 1; called from any thread."""
+class Loop:
+    """The loop of the program, in which its window is alive, and how far the work is."""
 
     def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
         """Call a function again and again, from the thread that runs the commands; once is enough for each function.
@@ -326,12 +249,137 @@ class Viewer(ABC):
         """
         wait([future])
 
+    def progress(self, share: float) -> None:
+        """Share of the work that is done, from 0 to 1; called from any thread."""
+
+
+class Settings:
+    """What is kept from one run to the next."""
+
     def settings(self) -> dict[str, Any]:
         """What `keep_settings` was given last, if need be by an earlier run; empty at first."""
         return {}
 
     def keep_settings(self, settings: dict[str, Any]) -> None:
         """Keep what the user has set, in plain types, from one run to the next."""
+
+
+class Viewer(Atoms, Selections, Visibility, Panes, Views, Drawings, Loop, Settings, ABC):
+    """A program that shows molecules, volumes and surfaces under names.
+
+    A field that is shown has one name, which its surface and its volume share; how the program calls its own objects
+    for them is its own affair. Lengths arrive in bohr. All methods but `drawing` and `progress` are called from the
+    thread that runs the commands.
+
+    Attributes
+    ----------
+    draws_volumes : bool
+        Whether it draws surfaces from the volumes, so that each is to be put with its own.
+    syntax : Syntax
+        How its users type commands; by default in Python.
+    """
+
+    draws_volumes = False
+    syntax = PYTHON
+
+    @abstractmethod
+    def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
+        """Show the atoms at one of the geometries, and `adopt` their source.
+
+        Where the program has states or frames, there is one for each geometry. The given one is shown, and surfaces
+        that name no frame belong to it.
+        """
+
+    @abstractmethod
+    def objects(self) -> set[str]:
+        """Names of all that is there: molecules and fields alike, less what the user has deleted."""
+
+    @abstractmethod
+    def put_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
+        """Add or replace the surface of a field of a molecule, from what `drawing` gave for the same look.
+
+        Where there is a colouring, the program explains its colours.
+        """
+
+    @abstractmethod
+    def set_transparency(self, name: str, transparency: float) -> None:
+        """Change the transparency of a surface, 0 opaque to 1, without the rest of it."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Take away surface and volume of a field, if they are there."""
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """Tell the user something, in one line."""
+
+    # ---- what has a default: molecules and names
+
+    @cached_property
+    def _sources(self) -> dict[str, str]:
+        """Where the wavefunctions of molecules are, for `adopt` and `molecules`."""
+        return {}
+
+    def adopt(self, name: str, source: str) -> None:
+        """Remember of a molecule where its wavefunctions are; by default as long as this process lives."""
+        self._sources[name] = source
+
+    def molecules(self) -> dict[str, str]:
+        """Molecules that have a wavefunction, in the order of loading, with the source that was to be remembered."""
+        there = self.objects()
+        return {name: source for name, source in self._sources.items() if name in there}
+
+    def structures(self) -> list[str]:
+        """Molecules that are there, those without a wavefunction too; by default those that have one."""
+        return list(self.molecules())
+
+    def renamed(self) -> dict[str, str]:
+        """Molecules that the user has given other names since this was asked last: new names by those they had."""
+        return {}
+
+    def names(self) -> set[str]:
+        """Names that something new is not to have; by default those of all that is there."""
+        return self.objects()
+
+    def legal_name(self, name: str) -> str:
+        """The name that the program would give an object that is to be called `name`."""
+        return name
+
+    def parts(self, name: str) -> set[str]:
+        """Names of the objects of the program that a field may have."""
+        return {name}
+
+    # ---- surfaces and volumes
+
+    def drawing(self, surface: Surface, look: Look) -> Any:
+        """What the program draws a surface from, for `put_surface`; the program is not touched.
+
+        It takes longest of all, and may be called from another thread. By default the surface itself.
+        """
+        return surface
+
+    def redraw_surface(self, name: str, molecule: str, drawing: Any, look: Look, colouring: Colouring | None) -> None:
+        """Draw a surface that is there anew, in the same look; as often as some ten times a second."""
+        self.put_surface(name, molecule, drawing, look, colouring)
+
+    def put_volume(self, name: str, molecule: str, volume: Volume) -> None:
+        """Add or replace the volume of a field, for the program's own tools; by default it has none."""
+
+    def colour(self, name: str) -> Colour:
+        """A colour by its name, or #rrggbb, or 0xrrggbb as PyMOL writes it.
+
+        Raises
+        ------
+        OrbitileError
+            When there is none of this name.
+        """
+        from PIL import ImageColor
+
+        try:
+            red, green, blue = ImageColor.getrgb(name.replace("0x", "#", 1))[:3]
+        except ValueError:
+            raise OrbitileError(f"colour: expected a name such as blue, or #rrggbb, got {name[:80]!r}") from None
+        return red / 255, green / 255, blue / 255
 
 
 class TrajectoryViewer(Viewer):
@@ -381,3 +429,32 @@ def trajectory_viewer(viewer: Viewer) -> TrajectoryViewer:
     if not isinstance(viewer, TrajectoryViewer):
         raise OrbitileError("this viewer has no frames: trajectories cannot be shown, only files of one geometry")
     return viewer
+
+
+class VolumeDrawing(NamedTuple):
+    """What a surface is drawn from, beside the volume of its field.
+
+    Attributes
+    ----------
+    isovalue : float
+    phases : list of int
+        Of 1 and -1, those that the surface has.
+    shades : Volume or None
+        Colours the surface, in place of the two.
+    """
+
+    isovalue: float
+    phases: list[int]
+    shades: Volume | None
+
+
+class VolumeViewer(TrajectoryViewer):
+    """A viewer that draws surfaces from the volumes that it is given with them."""
+
+    draws_volumes = True
+
+    def drawing(self, surface: Surface, look: Look) -> VolumeDrawing:
+        """What a surface is drawn from, beside the volume of its field; see `Viewer.drawing`."""
+        phases = [phase for phase in (1, -1) if np.any(surface.phases == phase)]
+        shades = colour_volume(surface) if surface.colouring is not None and phases else None
+        return VolumeDrawing(surface.isovalue, phases, shades)

@@ -11,11 +11,11 @@ from ..pictures.look import Look
 from ..pictures.request import IN_CONSOLES, ISOVALUE, QUALITY, Request
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
+from .declaration import Call, shell_line
 from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
 from .source import OneFile, Source, files_of, is_trajectory, is_volume_file
-from .syntax import Call, shell_line
 from .viewpoint import Viewpoint
 
 
@@ -57,11 +57,8 @@ def _loading(molecule: str, source: str) -> Call:
 def _showing(shown: Shown) -> list[Call]:
     """Commands for one surface; all but the first act on what was shown last."""
     request, look = shown.request, shown.look
-    asked = Call(
-        "orb_field",
-        (shown.molecule, request.field, f"{shown.isovalue:.7g}", request.quality),
-        _further_options(request),
-    )
+    named = _further_options(request)
+    asked = Call("orb_field", (shown.molecule, request.field, f"{shown.isovalue:.7g}", request.quality), named)
     changes = []
     if (look.colours, look.transparency) != (Look().colours, Look().transparency):
         colours = [f"0x{_hexadecimal(colour)}" for colour in look.colours]
@@ -106,11 +103,8 @@ def render_line(session: Session, names: Sequence[str]) -> str:
     words = ["orbitile", "render", *_file(first), *(each.request.field for each in shown)]
     words += ["--isovalue", ",".join(f"{each.isovalue:.7g}" for each in shown), "--quality", first.request.quality]
     if coloured:
-        words += [
-            word
-            for name, value in _further_options(first.request).items()
-            for word in (f"--{name.replace('_', '-')}", value)
-        ]
+        for name, value in _further_options(first.request).items():
+            words += [f"--{name.replace('_', '-')}", value]
     else:
         words += ["--colors", ",".join(f"#{_hexadecimal(colour)}" for each in shown for colour in each.look.colours)]
     through = wall_transparency(first.look, is_coloured=coloured)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..base.errors import OrbitileError
 from ..workers import Worker
-from .background import BackgroundJob
+from .calculation import BackgroundJob
 from .computing import Computing
 from .host import Viewer
 from .picture import Moment, Picture, save_film, save_picture

@@ -14,22 +14,23 @@ from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
-from .analysing import AnalysisOrder
+from .analysing import AnalysisOrder, DrawnReports
 from .calculation import RunningCalculation
-from .drawn_reports import DrawnReports
+from .computing import Computing
+from .declaration import Call
 from .host import Viewer, trajectory_viewer
-from .live_molecule import LiveMolecule
+from .live.live import LiveMolecule
 from .player import MEMORY, TICK, Player
 from .sampling import ShownTrajectory
 from .saving import Saving
+from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
 from .source import OneFile, Source, files_of, is_trajectory
-from .syntax import Call
 
 _FOLLOW = 500
-"""Milliseconds between two looks at what the user has renamed or deleted, where the viewer has a loop."""
+"""Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
 _DRAWN = 200
-"""The same between two looks at whether molecules are still as what is drawn at them was found."""
+"""Polling interval in milliseconds: whether molecules are still as what is drawn at them was found."""
 
 
 class Window(Protocol):
@@ -39,13 +40,22 @@ class Window(Protocol):
         """Withdraw what it asked for; says whether there was anything."""
 
 
-class Session(LiveMolecule):
+class Session:
     """What Orbitile shows in one viewer.
 
-    Parameters and more attributes are those of `LiveMolecule`.
+    Parameters
+    ----------
+    host : Viewer
+        The viewer.
 
     Attributes
     ----------
+    shelf : Shelf
+        What is shown.
+    computing : Computing
+        What computes it.
+    live : LiveMolecule
+        The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
     calculation : RunningCalculation or None
@@ -59,7 +69,9 @@ class Session(LiveMolecule):
     """
 
     def __init__(self, host: Viewer) -> None:
-        super().__init__(host)
+        self.host = host
+        self.shelf = Shelf(host)
+        self.computing = Computing(host)
         kept = host.settings().get("frames_memory", MEMORY)
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
@@ -67,12 +79,8 @@ class Session(LiveMolecule):
         self.calculation: RunningCalculation | None = None
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
+        self.live = LiveMolecule(host, self.shelf, self.computing, self.show, lambda: self.saving.is_busy)
         self._told = 0
-
-    @property
-    def is_writing(self) -> bool:
-        """Whether a picture or a film is made of what is shown."""
-        return self.saving.is_busy
 
     def cancel(self) -> bool:
         """Withdraw what is being computed, from any thread; says whether there was anything."""
@@ -111,9 +119,9 @@ class Session(LiveMolecule):
         OrbitileError
             When there is none, or more than one to choose from.
         """
-        live = self.live
+        live = self.live.now
         if live is not None and live.found is None and name in ("", live.molecule):
-            self.settle()  # it has no orbitals before
+            self.live.settle()  # it has no orbitals before
         self.shelf.follow()
         self.drawn.follow()
         known = list(self.host.molecules())
@@ -168,7 +176,8 @@ class Session(LiveMolecule):
     def is_of(self, molecule: str, source: str) -> bool:
         """Whether a molecule is what a source holds, or was so a moment ago and its atoms have moved since."""
         now = self.host.molecules().get(molecule)
-        was_live = self.live is not None and self.live.molecule == molecule and self.live.following.knows(source)
+        live = self.live.now
+        was_live = live is not None and live.molecule == molecule and live.following.knows(source)
         return now == source or (now is not None and was_live)
 
     def wavefunction(self, molecule: str) -> Wavefunction:

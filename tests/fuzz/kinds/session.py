@@ -68,7 +68,7 @@ class Subject:
             self._is_answered(session)
         finally:
             session.cancel()
-            session.end_live()
+            session.live.end()
             session.player.close()
         return answers > 0
 

@@ -340,7 +340,7 @@ def command(window: Window, folder: Folder, rng: random.Random) -> str:
 
 @action(7)
 def live(window: Window, folder: Folder, rng: random.Random) -> str:
-    name = window.ask("session().live.molecule if session() and session().live else ''")
+    name = window.ask("session().live.now.molecule if session() and session().live.now else ''")
     if not name:
         name, fragment = f"mine{rng.randrange(1000)}", rng.choice(["methane", "formamide", "methanol", "acetylene"])
         window.prompt(f"fragment {fragment}, {name}")
@@ -382,7 +382,7 @@ def live(window: Window, folder: Folder, rng: random.Random) -> str:
 
 @action(3)
 def drag_atom(window: Window, folder: Folder, rng: random.Random) -> str:
-    name = window.ask("session().live.molecule if session() and session().live else ''")
+    name = window.ask("session().live.now.molecule if session() and session().live.now else ''")
     if not name:
         return "nothing is live"
     window.prompt("edit_mode")

@@ -28,7 +28,7 @@ def test_an_atom_stays_under_the_mouse_and_others_come_after_it(tmp_path):
             mouse = Mouse(window, tmp_path)
             mouse.load("water")
             window.prompt("orb_relax on, 1")
-            window.wait("'relaxed' in session().live.status.text", 60)
+            window.wait("'relaxed' in session().live.now.status.text", 60)
             lowest = window.ask("live()")[3][1]
             x, y = window.ask("atom('water', 1)")[:2]
             oxygen = window.ask("atom('water', 0)")[:2]
@@ -42,7 +42,7 @@ def test_an_atom_stays_under_the_mouse_and_others_come_after_it(tmp_path):
             assert max(abs(now - then) for now, then in zip(there, oxygen, strict=True)) > 5
             screen.do("mouseup", 1, "keyup", "ctrl")
             window.wait("live()[-1]", 90)
-            assert "relaxed" in window.ask("session().live.status.text")
+            assert "relaxed" in window.ask("session().live.now.status.text")
             assert window.ask("live()")[3][1] == pytest.approx(lowest, abs=2e-5)
             path = tmp_path / "path.h5"
             window.prompt(f"orb_path {path}")
@@ -50,7 +50,7 @@ def test_an_atom_stays_under_the_mouse_and_others_come_after_it(tmp_path):
             assert len(ob.load_trajectory(path)) == window.ask("live()")[2]
             window.prompt("orb_undo")
             window.wait("live()[-1]", 60)
-            assert not window.ask("session().live.status.relaxes")
+            assert not window.ask("session().live.now.status.relaxes")
             assert window.ask("live()")[3][1] == pytest.approx(lowest, abs=1e-6)
             assert window.ask("strays()") == []
             assert window.quit() == []

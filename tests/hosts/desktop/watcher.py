@@ -262,7 +262,7 @@ def atom(name, number):
 
 def live():
     """Stage of the live molecule, what is said of it, how many geometries have converged, and the last energy."""
-    now = session() and session().live
+    now = session() and session().live.now
     if not now:
         return None
     status = now.status

@@ -126,7 +126,7 @@ PBE = Calculation("pbe", "sto-3g")
 def live_session(text: str, calculation: Calculation = PBE, engine: str = "auto") -> Session:
     """A session with one live molecule, "m"."""
     session = Session(MovingViewer(m=text))
-    session.begin_live("m", Level(calculation, engine, "cpu"))
+    session.live.begin("m", Level(calculation, engine, "cpu"))
     return session
 
 
@@ -134,6 +134,6 @@ def tick_until(session: Session, condition, seconds: float = PATIENCE) -> None:
     """Turn the loop of the viewer until something is so."""
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, f"waited in vain: {session.live and session.live.status}"
-        session.live.tick()
+        assert time.monotonic() < until, f"waited in vain: {session.live.now and session.live.now.status}"
+        session.live.now.tick()
         time.sleep(0.005)

@@ -24,7 +24,7 @@ def session(monkeypatch):
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
     session = Session(MovingViewer())
     yield session
-    session.end_live()
+    session.live.end()
     session.player.close()
     session.computing.close()
 
@@ -44,10 +44,10 @@ def test_a_radical_cation_is_live_as_such_and_comes_back(session, tmp_path):
     orb_mo.run(session, ["ammonia", "homo", "", "coarse"])
     shown, vertices = session.shelf["ammonia_homo"], session.host.surfaces["ammonia_homo"].vertices
     answer = orb_live.run(session, ["ammonia"], {"method": "hf"})
-    assert session.live.level.calculation == Calculation("hf", "sto-3g", 1, 1)
+    assert session.live.now.level.calculation == Calculation("hf", "sto-3g", 1, 1)
     assert "charge 1, unpaired electrons 1" in answer.text
-    assert session.settle().stage == "converged"
-    found = session.live.found.wavefunction
+    assert session.live.settle().stage == "converged"
+    found = session.live.now.found.wavefunction
     assert (round(found.charge), found.n_unpaired) == (1, 1)
     assert overlap(wavefunction, found, "homo") > 0.999  # its phase included
     moved = before.copy()
@@ -92,6 +92,6 @@ def test_formal_charges_are_those_of_a_molecule_without_orbitals(session):
 
     session.host.atoms = {"m": atoms_of("O 0 0 0; H 0 0 0.97")}
     session.host.formal_charge = lambda name: -1
-    level, remarks = session.level_of("m", {}, Level(Calculation("pbe", "sto-3g")))
+    level, remarks = session.live.level_of("m", {}, Level(Calculation("pbe", "sto-3g")))
     assert (level.calculation, remarks) == (Calculation("pbe", "sto-3g", -1), ())
-    assert session.level_of("m", {"charge": 1}, level)[0].calculation.charge == 1
+    assert session.live.level_of("m", {"charge": 1}, level)[0].calculation.charge == 1

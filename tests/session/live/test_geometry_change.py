@@ -5,7 +5,7 @@ import pytest
 
 from orbitile import OrbitileError
 from orbitile.model.units import angstrom
-from orbitile.session.live.geometry_change import (
+from orbitile.session.live.scan import (
     angle,
     dihedral,
     distance,

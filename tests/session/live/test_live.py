@@ -60,13 +60,13 @@ def water(session):
     host.atoms = {"m": atoms_of(WATER)}
     host.told.clear()
     host.dragging = False
-    session.begin_live("m", Level(HF, "pyscf", "cpu"))
-    assert session.settle().stage == "converged"
+    session.live.begin("m", Level(HF, "pyscf", "cpu"))
+    assert session.live.settle().stage == "converged"
     return session
 
 
 def close(session: Session) -> None:
-    session.end_live()
+    session.live.end()
     session.player.close()
     session.computing.close()
 
@@ -82,16 +82,16 @@ def moved(session: Session, shift=SHIFT, atom: int = 1):
 def fresh_energy(session: Session) -> float:
     """Of the geometry that is there, begun from atoms."""
     numbers, positions = session.host.atoms["m"]
-    geometry, calculation = Geometry(numbers, positions), session.live.level.calculation
-    engine = engine_of(session.live.level.engine, geometry, calculation)
-    return engine.solve(geometry, calculation, (), "cpu", session.live.level.precision).energy
+    geometry, calculation = Geometry(numbers, positions), session.live.now.level.calculation
+    engine = engine_of(session.live.now.level.engine, geometry, calculation)
+    return engine.solve(geometry, calculation, (), "cpu", session.live.now.level.precision).energy
 
 
 def has_converged(session: Session):
     """What `tick_until` waits for: a wavefunction of where the atoms are."""
     return lambda: (
-        session.live.found is not None
-        and np.array_equal(session.live.found.positions, session.host.positions(session.live.molecule))
+        session.live.now.found is not None
+        and np.array_equal(session.live.now.found.positions, session.host.positions(session.live.now.molecule))
     )
 
 
@@ -101,8 +101,8 @@ def has_converged(session: Session):
 def test_of_a_molecule_without_surfaces_the_homo_is_shown(water):
     assert set(water.host.surfaces) == {"m_mo5"}
     assert water.host.transparencies["m_mo5"] == water.shelf["m_mo5"].look.transparency
-    assert water.shelf["m_mo5"].request.path == water.live.found.source == water.host.molecules()["m"]
-    assert water.settle().text.startswith(f"{water.live.found.energy:.7f} hartree")
+    assert water.shelf["m_mo5"].request.path == water.live.now.found.source == water.host.molecules()["m"]
+    assert water.live.settle().text.startswith(f"{water.live.now.found.energy:.7f} hartree")
 
 
 def test_while_it_converges_the_surface_is_moved_along_and_paler(water):
@@ -112,16 +112,16 @@ def test_while_it_converges_the_surface_is_moved_along_and_paler(water):
     tick_until(water, lambda: water.host.surfaces["m_mo5"] is not before)
     np.testing.assert_allclose(water.host.surfaces["m_mo5"].vertices, before.vertices + SHIFT, atol=1e-4)
     assert water.host.transparencies["m_mo5"] == pytest.approx(look.transparency + 0.3)
-    assert water.live.status.stage == "converging"
-    assert "moved along" in water.live.status.text
+    assert water.live.now.status.stage == "converging"
+    assert "moved along" in water.live.now.status.text
     water.host.dragging = False
-    water.settle()
+    water.live.settle()
     assert water.host.transparencies["m_mo5"] == look.transparency
-    assert water.live.status.stage == "converged"
+    assert water.live.now.status.stage == "converged"
 
 
 def test_while_atoms_move_less_will_do_and_what_rests_takes_its_place(water):
-    live, host = water.live, water.host
+    live, host = water.live.now, water.host
     n = len(live.path)
     host.dragging = True
     host.place(host.positions("m") + SHIFT * np.eye(3)[1][:, None])
@@ -133,7 +133,7 @@ def test_while_atoms_move_less_will_do_and_what_rests_takes_its_place(water):
         time.sleep(0.01)
     assert len(live.path) == n + 1
     host.dragging = False
-    assert water.settle().stage == "converged"
+    assert water.live.settle().stage == "converged"
     assert not live.found.is_rough
     assert len(live.path) == n + 1
 
@@ -141,10 +141,10 @@ def test_while_atoms_move_less_will_do_and_what_rests_takes_its_place(water):
 def test_what_is_shown_for_good_is_the_field_of_the_geometry_as_finely_as_it_was_asked_for(water):
     orb_iso.run(water, [0.07, "m_mo5"])
     positions = moved(water)
-    water.settle()
+    water.live.settle()
     shown = water.shelf["m_mo5"]
-    assert np.array_equal(water.live.found.positions, positions)
-    assert water.live.found.energy == pytest.approx(fresh_energy(water), abs=1e-7)
+    assert np.array_equal(water.live.now.found.positions, positions)
+    assert water.live.now.found.energy == pytest.approx(fresh_energy(water), abs=1e-7)
     assert shown.isovalue == 0.07
     assert shown.request.quality == "medium"
     again = water.computing.sample(shown.request)
@@ -164,14 +164,14 @@ def test_several_fields_follow_with_their_colours(water):
     assert len(colouring.values) == len(water.host.surfaces[density].vertices)
     assert len(colouring.values) != len(colours) or not np.allclose(colouring.values, colours)
     for name in ("m_mo5", density):
-        assert water.shelf[name].request.path == water.live.found.source
+        assert water.shelf[name].request.path == water.live.now.found.source
 
 
 def test_other_commands_find_the_newest_wavefunction(water):
     moved(water)
-    water.settle()
+    water.live.settle()
     name = orb_mo.run(water, ["m", "lumo", "", "coarse"]).value
-    assert water.shelf[name].request.path == water.live.found.source
+    assert water.shelf[name].request.path == water.live.now.found.source
     assert np.array_equal(water.wavefunction("m").positions, water.host.positions("m"))
 
 
@@ -180,17 +180,17 @@ def test_other_commands_find_the_newest_wavefunction(water):
 
 def test_the_newest_geometry_is_the_next(water):
     asked = []
-    submit = water.live._asking.submit
+    submit = water.live.now._asking.submit
 
     def note(order, *arguments, **keywords):
         asked.append(order.positions)
         return submit(order, *arguments, **keywords)
 
-    water.live._asking.submit = note
+    water.live.now._asking.submit = note
     places = []
     for _ in range(40):
         places.append(moved(water, 0.1 * SHIFT))
-        water.live.tick()
+        water.live.now.tick()
     tick_until(water, has_converged(water))
     assert 1 < len({place.tobytes() for place in asked}) < 40, "one after the other, and not all of them"
     assert np.array_equal(asked[-1], places[-1])
@@ -200,11 +200,11 @@ def test_the_newest_geometry_is_the_next(water):
 def test_a_long_calculation_gives_way_to_a_newer_geometry():
     session = live_session(HYDROGEN, Calculation("hf", "cc-pv5z"))  # PySCF takes seconds for the first geometry
     try:
-        tick_until(session, lambda: session.live.process_id is not None)
-        first = session.live._asking.asked
+        tick_until(session, lambda: session.live.now.process_id is not None)
+        first = session.live.now._asking.asked
         time.sleep(1.0)
         moved(session)
-        tick_until(session, lambda: session.live._asking.asked is not first)
+        tick_until(session, lambda: session.live.now._asking.asked is not first)
         assert first.job.cancelled() or first.job.done()
     finally:
         close(session)
@@ -216,16 +216,16 @@ def test_a_long_calculation_gives_way_to_a_newer_geometry():
 def test_surfaces_may_be_deleted_and_changed(water):
     name = orb_mo.run(water, ["m", "homo-1", "", "coarse"]).value
     moved(water)
-    water.live.tick()
+    water.live.now.tick()
     orb_color.run(water, ["green", "red", 0.5, name])
     orb_delete.run(water, ["m_mo5"])
-    water.settle()
+    water.live.settle()
     assert set(water.host.surfaces) == {name}
     assert water.host.transparencies[name] == 0.5
-    assert water.shelf[name].request.path == water.live.found.source
+    assert water.shelf[name].request.path == water.live.now.found.source
     orb_delete.run(water, [name])
     moved(water)
-    assert water.settle().stage == "converged"
+    assert water.live.settle().stage == "converged"
     assert not water.host.surfaces
 
 
@@ -235,9 +235,9 @@ def test_a_surface_may_be_renamed(water):
     host.transparencies["mine"] = host.transparencies.pop("m_mo5")
     water.shelf.rename("m_mo5", "mine")
     moved(water)
-    water.settle()
+    water.live.settle()
     assert set(host.surfaces) == {"mine"}
-    assert water.shelf["mine"].request.path == water.live.found.source
+    assert water.shelf["mine"].request.path == water.live.now.found.source
 
 
 def test_a_molecule_that_is_renamed_stays_live(water):
@@ -245,8 +245,8 @@ def test_a_molecule_that_is_renamed_stays_live(water):
     water.shelf.follow()
     positions = water.host.positions("other") + SHIFT
     water.host.place(positions, "other")
-    assert water.settle().molecule == "other"
-    assert np.array_equal(water.live.found.positions, positions)
+    assert water.live.settle().molecule == "other"
+    assert np.array_equal(water.live.now.found.positions, positions)
     assert water.shelf["m_mo5"].molecule == "other"
 
 
@@ -254,20 +254,20 @@ def test_a_molecule_that_is_renamed_stays_live(water):
 
 
 def test_a_geometry_that_fails_leaves_the_picture_as_it_was_and_dragging_back_recovers(water):
-    before, energy, positions = water.host.surfaces["m_mo5"], water.live.found.energy, water.host.positions("m")
+    before, energy, positions = water.host.surfaces["m_mo5"], water.live.now.found.energy, water.host.positions("m")
     clash = positions.copy()
     clash[1] = clash[2]
     water.host.place(clash)
-    status = water.settle()
+    status = water.live.settle()
     assert status.stage == "failed"
     assert "atoms 2 and 3 are at one place" in status.text
     assert "last converged" in status.text
     assert water.host.told[-1] == "m: atoms 2 and 3 are at one place"
     np.testing.assert_allclose(water.host.surfaces["m_mo5"].vertices, before.vertices)
-    assert water.live.found.energy == energy
+    assert water.live.now.found.energy == energy
     water.host.place(positions + 0.01 * SHIFT)
-    assert water.settle().stage == "converged"
-    assert water.live.found.energy == pytest.approx(energy, abs=1e-6)
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.found.energy == pytest.approx(energy, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -284,9 +284,9 @@ def test_what_cannot_be_computed_at_all_is_told_in_a_line_and_ends(calculation, 
     session = live_session(WATER, calculation, engine)
     try:
         with pytest.raises(OrbitileError, match=what) as told:
-            session.settle()
+            session.live.settle()
         assert "\n" not in str(told.value)
-        assert session.live is None
+        assert session.live.now is None
     finally:
         close(session)
 
@@ -296,12 +296,12 @@ def test_it_is_refused_at_once_where_there_are_no_basis_sets(monkeypatch):
     monkeypatch.setattr("orbitile.session.calculation.find_spec", lambda name: None)
     with pytest.raises(OrbitileError, match="pip install"):
         orb_live.run(session, ["m"])
-    assert session.live is None
+    assert session.live.now is None
     monkeypatch.setenv("ORBITILE_PYTHON", "/no/such/python")
     orb_live.run(session, ["m"])
     with pytest.raises(OrbitileError, match="/no/such/python"):
-        session.settle()
-    assert session.live is None
+        session.live.settle()
+    assert session.live.now is None
     session.computing.close()
 
 
@@ -315,12 +315,12 @@ def test_electrons_have_to_go_with_the_atoms():
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_replaced(water):
-    kept = water.live.found.first_names
-    os.kill(water.live.process_id, signal.SIGKILL)
+    kept = water.live.now.found.first_names
+    os.kill(water.live.now.process_id, signal.SIGKILL)
     moved(water)
-    assert water.settle().stage == "converged"
-    assert water.live.found.first_names == kept
-    assert water.live.found.energy == pytest.approx(fresh_energy(water), abs=1e-7)
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.found.first_names == kept
+    assert water.live.now.found.energy == pytest.approx(fresh_energy(water), abs=1e-7)
 
 
 # ---- the end
@@ -328,18 +328,18 @@ def test_a_process_that_is_killed_is_replaced(water):
 
 def test_a_molecule_that_is_deleted_is_live_no_longer(water):
     water.host.delete("m")
-    water._look_at_live()
-    assert water.live is None
+    water.live._look()
+    assert water.live.now is None
     assert "deleted" in water.host.told[-1]
 
 
 @pytest.mark.slow
 def test_nothing_is_left(water):
     moved(water)
-    water.settle()
-    process, folder, live = water.live.process_id, water.live.path.folder, water.live
+    water.live.settle()
+    process, folder, live = water.live.now.process_id, water.live.now.path.folder, water.live.now
     orb_live.run(water)
-    assert water.live is None
+    assert water.live.now is None
     assert process is not None
     until = time.monotonic() + 20
     while is_running(process) or any(t.name.startswith("orbitile-live") for t in threading.enumerate()):
@@ -357,14 +357,14 @@ def test_files_of_those_that_were_live_before_go(water):
     folders = []
     for _ in range(3):
         moved(water)
-        water.settle()
-        folders.append(water.live.path.folder)
+        water.live.settle()
+        folders.append(water.live.now.path.folder)
         orb_live.run(water)
-        water.begin_live("m", Level(HF, "pyscf", "cpu"))
-    water.settle()
+        water.live.begin("m", Level(HF, "pyscf", "cpu"))
+    water.live.settle()
     shown = {Path(OneFile.read(source).path) for source in water.host.molecules().values()}
-    water.end_live()
-    water.begin_live("m", Level(HF, "pyscf", "cpu"))
+    water.live.end()
+    water.live.begin("m", Level(HF, "pyscf", "cpu"))
     assert {file for folder in folders if folder.exists() for file in folder.iterdir()} <= shown
 
 
@@ -380,15 +380,15 @@ def is_running(process: int) -> bool:
 def test_another_molecule_takes_over():
     session = Session(MovingViewer(m=WATER, n=HYDROGEN))
     try:
-        session.begin_live("m", Level(HF, "pyscf", "cpu"))
-        session.settle()
-        session.begin_live("n", Level(HF, "pyscf", "cpu"))
-        session.settle()
+        session.live.begin("m", Level(HF, "pyscf", "cpu"))
+        session.live.settle()
+        session.live.begin("n", Level(HF, "pyscf", "cpu"))
+        session.live.settle()
         assert set(session.host.surfaces) == {"m_mo5", "n_mo1"}
         there = session.host.surfaces["m_mo5"]
         session.host.place(session.host.positions("m") + SHIFT, "m")
         session.host.place(session.host.positions("n") * 1.1, "n")
-        assert session.settle().molecule == "n"
+        assert session.live.settle().molecule == "n"
         assert session.host.surfaces["m_mo5"] is there
     finally:
         close(session)
@@ -399,7 +399,7 @@ def test_another_molecule_takes_over():
 
 def test_an_orbital_that_the_basis_set_does_not_have_is_told_and_the_others_follow(session, water):
     session.host.atoms["m"] = atoms_of(HYDROGEN)  # other atoms: it begins anew, and has two orbitals
-    status = session.settle()
+    status = session.live.settle()
     assert status.stage == "converged"
     assert any("orbitals 1 to 2" in text for text in session.host.told)
 
@@ -408,12 +408,12 @@ def test_an_orbital_keeps_its_character_where_it_crosses_another(session, water)
     """Two hydrogen molecules: the bond of one is shorter than that of the other at first, and longer then."""
     session.shelf.remove("m_mo5")
     session.host.atoms["m"] = atoms_of(two_hydrogens(0.6))
-    session.begin_live("m", Level(HF, "pyscf", "cpu"))
-    session.settle()
+    session.live.begin("m", Level(HF, "pyscf", "cpu"))
+    session.live.settle()
     (surface,) = [orb_mo.run(session, ["m", "mo:1", "", "coarse"]).value]
     for length, expected in ((0.65, "mo:1"), (0.70, "mo:1"), (0.78, "mo:2"), (0.84, "mo:2")):
         session.host.place(atoms_of(two_hydrogens(length))[1])
-        session.settle()
+        session.live.settle()
         assert session.shelf[surface].request.field == expected
         where = session.host.surfaces[surface].vertices.mean(axis=0)
         assert where[0] > 5 * angstrom, "it is the bond of the other molecule"
@@ -449,13 +449,13 @@ def two_hydrogens(length: float) -> str:
 def test_after_a_drag_energies_are_those_of_a_fresh_calculation(text, calculation, atom, step):
     session = live_session(text, calculation)
     try:
-        session.settle()
+        session.live.settle()
         for _ in range(30):
             moved(session, np.array(step, float), atom)
             for _ in range(5):
-                session.live.tick()
+                session.live.now.tick()
                 time.sleep(0.02)
-        assert session.settle().stage == "converged"
-        assert session.live.found.energy == pytest.approx(fresh_energy(session), abs=1e-7)
+        assert session.live.settle().stage == "converged"
+        assert session.live.now.found.energy == pytest.approx(fresh_energy(session), abs=1e-7)
     finally:
         close(session)

@@ -10,12 +10,12 @@ import pytest
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.wavefunction import Orbitals
 from orbitile.pictures.request import Request
+from orbitile.session.host import VolumeDrawing
+from orbitile.session.live.live import LiveStatus
 from orbitile.session.live.order import Converged
-from orbitile.session.live.status import LiveStatus
 from orbitile.session.session import Session
 from orbitile.session.shown import Shown
 from orbitile.session.source import OneFile
-from orbitile.session.volume_viewer import VolumeDrawing
 from orbitile.session.window.browser import Browser
 from tests.session.test_browser import BENZENE, Window, wait
 
@@ -50,7 +50,7 @@ def browser(tmp_path, monkeypatch):
     one.molecules.open(BENZENE)
     wait(one, lambda: one.showing.molecule == "benzene" and one.at_rest())
     yield one
-    one.session.live = None
+    one.session.live.now = None
     one.close()
 
 
@@ -68,7 +68,7 @@ class Followed:
 def reached(browser, places, name):
     """A geometry that was reached, with the orbitals of the file at other places."""
     session = browser.session
-    if session.live is None:
+    if session.live.now is None:
         browser.first, browser.followed = session.wavefunction("benzene"), Followed()
     wavefunction, alpha = browser.first, browser.first.alpha
     order = np.arange(len(alpha))
@@ -79,7 +79,7 @@ def reached(browser, places, name):
     browser.followed.first_names[source] = browser.followed.last = names
     found = Converged(wavefunction.positions, replace(wavefunction, alpha=moved), source, names, -1.0, 3, 0.1)
     status = LiveStatus("benzene", "pbe/sto-3g", "converged", name)
-    session.live = SimpleNamespace(
+    session.live.now = SimpleNamespace(
         molecule="benzene", found=found, status=status, following=browser.followed, close=lambda: None
     )
     session.host.adopt("benzene", source)
@@ -132,7 +132,7 @@ def test_what_is_in_the_way_is_given(browser):
 
 def test_why_a_molecule_is_live_no_longer_is_told(browser):
     reached(browser, {}, "somewhere")
-    browser.session.live, browser.session.live_problem = None, "benzene was deleted"
+    browser.session.live.now, browser.session.live.problem = None, "benzene was deleted"
     wait(browser, lambda: browser.window.told[-1] is None, 10)
     assert browser.window.errors == ["benzene was deleted"]
     browser.tick()

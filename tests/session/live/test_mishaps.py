@@ -40,7 +40,7 @@ def session():
         patch.setenv("ORBITILE_DEVICE", "cpu")
         session = live_session(WATER, HF)
         yield session
-        session.end_live()
+        session.live.end()
         session.player.close()
         session.computing.close()
 
@@ -56,8 +56,8 @@ def begun(session, text):
         session.shelf.remove(name)
     session.host.told.clear()
     session.host.atoms["m"] = atoms_of(text)
-    session.begin_live("m", Level(HF, device="cpu"))
-    assert session.settle().stage == "converged"
+    session.live.begin("m", Level(HF, device="cpu"))
+    assert session.live.settle().stage == "converged"
     return session
 
 
@@ -82,36 +82,38 @@ def test_a_field_that_has_no_such_surface_any_more_is_told_once_and_can_be_chang
     largest = np.abs(session.computing.sampled(shown(session).request).volume.values).max()
     orb_iso.run(session, [f"{0.93 * largest}"])
     orders = []
-    submit = session.live._asking.submit
-    monkeypatch.setattr(session.live._asking, "submit", lambda *given, **more: orders.append(submit(*given, **more)))
+    submit = session.live.now._asking.submit
+    monkeypatch.setattr(
+        session.live.now._asking, "submit", lambda *given, **more: orders.append(submit(*given, **more))
+    )
     before = session.host.surfaces[name]
     moved(session, z=1.5)  # the orbital is spread out, and less anywhere
-    assert session.settle().stage == "converged"
+    assert session.live.settle().stage == "converged"
     assert len(orders) <= 3  # one while it moves, one when it rests, one that is compared
     assert sum("nothing has this value" in text for text in session.host.told) == 1
     assert session.host.transparencies[name] > shown(session).look.transparency
-    assert shown(session).request.path == session.live.found.source
+    assert shown(session).request.path == session.live.now.found.source
     orb_iso.run(session, ["0.05"])
     assert session.host.surfaces[name] is not before
     moved(session)
-    session.settle()
+    session.live.settle()
     assert shown(session).isovalue == 0.05
     assert session.host.transparencies[name] == shown(session).look.transparency
 
 
 def test_other_elements_begin_anew_in_the_same_process(water):
-    process, first = water.live.process_id, water.live
+    process, first = water.live.now.process_id, water.live.now
     positions = water.host.positions("m")
     water.host.atoms["m"] = np.array([16, 1, 1]), positions
     moved(water, z=0.3)
-    assert water.settle().stage == "converged"
-    assert water.live is not first
-    assert water.live.process_id == process
-    assert water.live.found.energy < -390  # sulphur
+    assert water.live.settle().stage == "converged"
+    assert water.live.now is not first
+    assert water.live.now.process_id == process
+    assert water.live.now.found.energy < -390  # sulphur
     assert any("other atoms" in text for text in water.host.told)
     water.host.atoms["m"] = atoms_of(f"{WATER}; H 0 0 3; H 0 0 3.74")
-    assert water.settle().stage == "converged"
-    assert len(water.live.found.wavefunction.atomic_numbers) == 5
+    assert water.live.settle().stage == "converged"
+    assert len(water.live.now.found.wavefunction.atomic_numbers) == 5
 
 
 @pytest.mark.slow
@@ -119,28 +121,28 @@ def test_atoms_that_do_not_go_with_the_calculation_end_it(water):
     numbers, positions = water.host.atoms["m"]
     water.host.atoms["m"] = numbers[:2], positions[:2]
     with pytest.raises(OrbitileError, match=r"9 electrons.*no longer live"):
-        water.settle()
-    assert water.live is None
+        water.live.settle()
+    assert water.live.now is None
     assert list(water.host.surfaces) == list(water.shelf)  # what is shown stays
 
 
 def test_a_failure_is_told_once_and_moving_back_recovers(water):
     there = water.host.positions("m").copy()
-    energy = water.live.found.energy
+    energy = water.live.now.found.energy
     for shift in (0.0, 0.2, 0.4):
         water.host.place(np.array([there[0], there[0] + (0, 0, shift), there[0] + (0, 0, shift)]))
-        assert water.settle().stage == "failed"
+        assert water.live.settle().stage == "failed"
     assert sum("at one place" in text for text in water.host.told) == 1
     water.host.place(there)
-    assert water.settle().stage == "converged"
-    assert water.live.found.energy == pytest.approx(energy, abs=1e-7)
-    assert water.live.at_rest()
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.found.energy == pytest.approx(energy, abs=1e-7)
+    assert water.live.now.at_rest()
 
 
 def test_what_failed_at_first_does_not_tell_of_a_geometry_before(water):
     water.host.place(0 * water.host.positions("m"))
-    water.begin_live("m", water.live.level)
-    text = water.settle().text
+    water.live.begin("m", water.live.now.level)
+    text = water.live.settle().text
     assert "one place" in text
     assert "last converged" not in text
 
@@ -149,19 +151,19 @@ def test_what_failed_at_first_does_not_tell_of_a_geometry_before(water):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_process_that_is_killed_is_replaced_without_anybody_moving_an_atom(water, monkeypatch):
-    submit = water.live._asking.submit
+    submit = water.live.now._asking.submit
 
     def killed(*given, **more):
         submit(*given, **more)
         monkeypatch.undo()
-        os.kill(water.live.process_id, signal.SIGKILL)
+        os.kill(water.live.now.process_id, signal.SIGKILL)
 
-    monkeypatch.setattr(water.live._asking, "submit", killed)
-    process = water.live.process_id
+    monkeypatch.setattr(water.live.now._asking, "submit", killed)
+    process = water.live.now.process_id
     positions = moved(water)
-    assert water.settle().stage == "converged"
-    assert water.live.process_id != process
-    assert np.array_equal(water.live.found.positions, positions)
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.process_id != process
+    assert np.array_equal(water.live.now.found.positions, positions)
 
 
 def test_what_is_asked_for_while_atoms_move_is_shown_and_follows(water):
@@ -170,30 +172,30 @@ def test_what_is_asked_for_while_atoms_move_is_shown_and_follows(water):
     tick_until(water, lambda: water.host.molecules()["m"] != request.path)
     found = water.computing.sampled(request)
     name = water.show(replace(shown(water), request=request, isovalue=found.isovalue), found)
-    water.settle()
-    assert water.shelf[name].request.path == water.live.found.source
+    water.live.settle()
+    assert water.shelf[name].request.path == water.live.now.found.source
     assert water.shelf[name].request.field == "mo:6"
 
 
 @pytest.mark.slow
 def test_the_same_molecule_at_another_level_goes_on_and_at_the_same_ends(water):
     orb_live.run(water, ["m", "3-21g", "hf"])
-    assert water.settle().stage == "converged"
-    assert water.live.level.calculation.basis == "3-21g"
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.level.calculation.basis == "3-21g"
     assert orb_live.run(water, ["m", "3-21g", "hf"]).text == "m is no longer live"
-    assert water.live is None
+    assert water.live.now is None
 
 
 def test_without_a_folder_nothing_changes(water, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     monkeypatch.setattr("orbitile.base.temporary._own", None)
-    before = water.live
+    before = water.live.now
     with pytest.raises(OrbitileError, match="TMPDIR"):
-        water.begin_live("m", Level(Calculation("hf", "3-21g"), device="cpu"))
+        water.live.begin("m", Level(Calculation("hf", "3-21g"), device="cpu"))
     monkeypatch.undo()
-    assert water.live is before
+    assert water.live.now is before
     moved(water)
-    assert water.settle().stage == "converged"
+    assert water.live.settle().stage == "converged"
 
 
 @pytest.mark.linux
@@ -206,8 +208,8 @@ def test_many_geometries_leave_small_files_and_few_open_ones(session, monkeypatc
     n_open = []
     for n in range(40):
         moved(session, z=0.01 * (-1) ** n)
-        session.settle()
+        session.live.settle()
         n_open.append(len(os.listdir("/proc/self/fd")))
-    size = Path(OneFile.read(session.live.found.source).path).stat().st_size
+    size = Path(OneFile.read(session.live.now.found.source).path).stat().st_size
     assert max(n_open[20:]) <= max(n_open[10:20])
     assert size < 40_000

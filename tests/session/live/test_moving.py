@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orbitile.model.surface import Surface
-from orbitile.session.live.moving import moved_along
+from orbitile.session.live.following import moved_along
 
 ATOMS = np.array([[0.0, 0, 0], [0, 0, 4], [0, 5, 0], [30, 0, 0], [0, -40, 0]])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.session.live.moving import volume_moved_along
+from orbitile.session.live.following import volume_moved_along
 
 ATOMS = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 8.0, 0.0]])
 

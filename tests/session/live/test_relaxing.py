@@ -17,9 +17,9 @@ from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.optimisation import LARGEST_FORCE
 from orbitile.session.commands import orb_path, orb_relax, orb_undo
-from orbitile.session.live import calculating, pulling
+from orbitile.session.live import calculating, live
+from orbitile.session.live.live import Pulling
 from orbitile.session.live.order import Converged, Level, Order, Relaxation
-from orbitile.session.live.pulling import Pulling
 from orbitile.session.live.relaxing import LARGEST_STEP, Relaxer, inner_forces
 from orbitile.session.session import Session
 from tests.session.live.moving_viewer import MovingViewer, live_session, tick_until
@@ -159,7 +159,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
-    monkeypatch.setattr(pulling, "time", made)
+    monkeypatch.setattr(live, "time", made)
     return made
 
 
@@ -241,7 +241,7 @@ def test_nothing_is_asked_twice_and_nothing_of_a_molecule_that_is_held_as_a_whol
 
 
 def test_it_ends_where_there_is_no_minimum(clock, viewer, pulls, monkeypatch):
-    monkeypatch.setattr(pulling, "_STEPS", 5)
+    monkeypatch.setattr(live, "_STEPS", 5)
     positions = PLACES
     for _ in range(5):
         assert pulls.pull("m", positions, *answer(positions, positions + 0.1))
@@ -265,14 +265,14 @@ def test_it_ends_where_there_is_no_minimum(clock, viewer, pulls, monkeypatch):
 def test_refusals(monkeypatch):
     session = live_session("H 0 0 0; H 0 0 0.74", HF)
     with pytest.raises(OrbitileError, match="hardness: expected 0 to 1, got 2"):
-        session.live.relax(2.0)
+        session.live.now.relax(2.0)
     with pytest.raises(OrbitileError, match="there is no geometry to go back to"):
-        session.live.undo()
+        session.live.now.undo()
     monkeypatch.setitem(sys.modules, "ase", None)
     with pytest.raises(OrbitileError, match=r"-m pip install '?ase"):
-        session.live.relax(0.5)
-    assert not session.live.status.relaxes
-    session.end_live()
+        session.live.now.relax(0.5)
+    assert not session.live.now.status.relaxes
+    session.live.end()
     monkeypatch.undo()
 
 
@@ -281,19 +281,19 @@ def test_commands_say_what_is_missing(tmp_path):
     for command, arguments in ((orb_relax, []), (orb_undo, []), (orb_path, [str(tmp_path / "p.h5")])):
         with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one so"):
             command.run(session, arguments)
-    session.begin_live("m", Level(HF))
+    session.live.begin("m", Level(HF))
     assert orb_relax.run(session, ["on", "0.3"]).value == "on"
-    assert (session.live.status.relaxes, session.live.status.hardness) == (True, 0.3)
+    assert (session.live.now.status.relaxes, session.live.now.status.hardness) == (True, 0.3)
     assert orb_relax.run(session, ["off"]).value == "off"
     assert orb_relax.run(session).text.startswith("m: forces pull its atoms")
-    assert session.live.status.hardness == 0.3
+    assert session.live.now.status.hardness == 0.3
     with pytest.raises(OrbitileError, match="hardness: expected"):
         orb_relax.run(session, ["on", "1.5"])
     with pytest.raises(OrbitileError, match="no geometry to go back to"):
         orb_undo.run(session)
     with pytest.raises(OrbitileError, match="no geometry has converged yet"):
         orb_path.run(session, [str(tmp_path / "p.h5")])
-    session.end_live()
+    session.live.end()
 
 
 def test_a_viewer_that_cannot_move_atoms_says_so():
@@ -302,11 +302,11 @@ def test_a_viewer_that_cannot_move_atoms_says_so():
             raise OrbitileError("this viewer cannot be told where atoms are")
 
     session = Session(Still(m="H 0 0 0; H 0 0 0.74"))
-    session.begin_live("m", Level(HF))
+    session.live.begin("m", Level(HF))
     with pytest.raises(OrbitileError, match="cannot be told where atoms are"):
-        session.live.relax(0.5)
-    assert not session.live.status.relaxes
-    session.end_live()
+        session.live.now.relax(0.5)
+    assert not session.live.now.status.relaxes
+    session.live.end()
 
 
 def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatch, tmp_path):
@@ -330,9 +330,9 @@ def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatc
 
 
 def settled(session, seconds=120.0):
-    session.live.tick()  # it looks where the atoms are
-    tick_until(session, session.live.at_rest, seconds)
-    return session.live.status
+    session.live.now.tick()  # it looks where the atoms are
+    tick_until(session, session.live.now.at_rest, seconds)
+    return session.live.now.status
 
 
 def distances(positions):
@@ -351,7 +351,7 @@ def distances(positions):
 )
 def test_the_minimum_is_that_of_an_optimisation(tmp_path, atoms, calculation):
     session = live_session(atoms, calculation)
-    viewer, live = session.host, session.live
+    viewer, live = session.host, session.live.now
     start = viewer.positions("m")
     live.relax(1.0)
     status = settled(session)
@@ -370,14 +370,14 @@ def test_the_minimum_is_that_of_an_optimisation(tmp_path, atoms, calculation):
     settled(session)
     np.testing.assert_array_equal(viewer.positions("m"), start)
     assert not live.status.relaxes
-    session.end_live()
+    session.live.end()
 
 
 @pytest.mark.slow
 def test_a_drag_while_it_relaxes_is_not_overwritten():
     """Each place of the mouse is what the viewer shows, and the others follow; let go, all of them relax."""
     session = live_session(WATER)
-    viewer, live = session.host, session.live
+    viewer, live = session.host, session.live.now
     live.relax(1.0)
     settled(session)
     bonds = distances(viewer.positions("m"))
@@ -403,13 +403,13 @@ def test_a_drag_while_it_relaxes_is_not_overwritten():
     status = settled(session)
     assert "relaxed" in status.text
     np.testing.assert_allclose(distances(viewer.positions("m")), bonds, atol=4e-3)
-    session.end_live()
+    session.live.end()
 
 
 @pytest.mark.slow
 def test_where_there_is_no_field_it_waits_and_goes_on_when_atoms_are_put_back():
     session = live_session("H 0 0 0; H 0 0 0.8")
-    viewer, live = session.host, session.live
+    viewer, live = session.host, session.live.now
     live.relax(0.5)
     settled(session)
     bond = distances(viewer.positions("m"))[0, 1]
@@ -426,4 +426,4 @@ def test_where_there_is_no_field_it_waits_and_goes_on_when_atoms_are_put_back():
     viewer.place([[0, 0, 0], [0, 0, 1.7]])
     assert "relaxed" in settled(session).text
     assert distances(viewer.positions("m"))[0, 1] == pytest.approx(bond, abs=4e-3)
-    session.end_live()
+    session.live.end()

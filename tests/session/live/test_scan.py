@@ -12,11 +12,9 @@ from orbitile.pictures.request import Request
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
 from orbitile.session import commands
-from orbitile.session.live.geometry_change import dihedral
-from orbitile.session.live.known_geometries import KnownGeometries
 from orbitile.session.live.order import Converged, Level, Order
 from orbitile.session.live.path import LivePath
-from orbitile.session.live.scan import RunningScan, scan_of
+from orbitile.session.live.scan import KnownGeometries, RunningScan, dihedral, scan_of
 from orbitile.session.session import Session
 from orbitile.trajectories.matching import DEGENERACY, step_to
 from tests.session.live.moving_viewer import MovingViewer, atoms_of, live_session, tick_until
@@ -211,9 +209,9 @@ def test_known_geometries_are_found_where_they_are(benzene, tmp_path):
 
 
 def test_the_oldest_known_geometries_are_forgotten(benzene, monkeypatch):
-    from orbitile.session.live import known_geometries
+    from orbitile.session.live import scan
 
-    monkeypatch.setattr(known_geometries, "_BYTES", 2 * benzene.alpha.coefficients.nbytes)
+    monkeypatch.setattr(scan, "_BYTES", 2 * benzene.alpha.coefficients.nbytes)
     known = KnownGeometries()
     for n in range(4):
         known.add(_converged(benzene.positions + n, benzene, __file__))
@@ -245,13 +243,13 @@ def test_files_that_are_held_stay(benzene, monkeypatch):
 
 def _counted(session: Session, monkeypatch) -> list:
     """Orders that go to the process from now on."""
-    orders, submit = [], session.live._asking.submit
+    orders, submit = [], session.live.now._asking.submit
 
     def counted(order, *arguments, **keywords):
         orders.append(order)
         submit(order, *arguments, **keywords)
 
-    monkeypatch.setattr(session.live._asking, "submit", counted)
+    monkeypatch.setattr(session.live.now._asking, "submit", counted)
     return orders
 
 
@@ -260,10 +258,10 @@ def test_a_dihedral_all_the_way_round(monkeypatch, tmp_path):
     session = Session(SinglePrecision(m=PEROXIDE))
     session.host.place(session.host.atoms["m"][1])
     calculation = Calculation("pbe", "sto-3g")
-    session.begin_live("m", Level(calculation, "orbitile", "cpu", "double"))
-    session.settle()
+    session.live.begin("m", Level(calculation, "orbitile", "cpu", "double"))
+    session.live.settle()
     answer = commands.orb_scan.run(session, ["3-1-2-4", -180, 180, 25])  # a script waits
-    live = session.live
+    live = session.live.now
     status = live.status.scan
     assert all(status.known)
     assert "25 of 25 computed" in answer.text
@@ -278,7 +276,7 @@ def test_a_dihedral_all_the_way_round(monkeypatch, tmp_path):
         assert live.status.stage == "converged"
         assert live.status.scan.index == index
         assert live.found.energy == pytest.approx(energies[index], abs=1e-12)
-    session.settle()
+    session.live.settle()
     assert not orders
     name = session.shelf.last_of("m")
     assert session.host.transparencies[name] == session.shelf[name].look.transparency  # it is not moved along
@@ -307,14 +305,14 @@ def test_a_dihedral_all_the_way_round(monkeypatch, tmp_path):
     answer = commands.orb_scan.run(session)
     assert "has ended" in answer.text
     assert live.status.scan is None
-    session.end_live()
+    session.live.end()
 
 
 @pytest.mark.slow
 def test_the_slider_goes_before_what_is_computed_ahead(monkeypatch):
     session = live_session(PEROXIDE)
-    session.settle()
-    live = session.live
+    session.live.settle()
+    live = session.live.now
     live.begin_scan(TWIST, -180, 180, 13)
     orders = _counted(session, monkeypatch)
     tick_until(session, lambda: sum(live.status.scan.known) == 2)
@@ -332,16 +330,16 @@ def test_the_slider_goes_before_what_is_computed_ahead(monkeypatch):
 
     # a field that is shown meanwhile is computed of all of them, without a self-consistent field of those known
     name = session.shelf.last_of("m")
-    session.settle(scanned=True)
+    session.live.settle(scanned=True)
     n_sources = set(live.scan.sources)
     commands.orb_mo.run(session, ["m", "lumo"])
     begin = time.monotonic()
-    session.settle(scanned=True)
+    session.live.settle(scanned=True)
     assert set(live.scan.sources) == n_sources
     assert not any(live.status.scan.problems), live.status.scan.table
     orders.clear()
     live.scan_to(6)
-    session.settle()
+    session.live.settle()
     assert not orders
     assert len(session.host.surfaces) == 2
     assert name in session.host.surfaces
@@ -353,7 +351,7 @@ def test_the_slider_goes_before_what_is_computed_ahead(monkeypatch):
     left = set(live.path.folder.glob("*.h5"))
     assert left < files
     assert load(session.host.molecules()["m"].partition(": ")[2]) is not None
-    session.end_live()
+    session.live.end()
 
 
 def test_commands_say_what_is_missing():
@@ -378,6 +376,6 @@ def test_commands_say_what_is_missing():
         with pytest.raises(OrbitileError, match="to 4, each once"):
             commands.orb_scan.run(session, ["1-2-3-9"])
         with pytest.raises(OrbitileError, match="nothing is scanned"):
-            session.live.scan_to(0)
+            session.live.now.scan_to(0)
     finally:
-        session.end_live()
+        session.live.end()

@@ -22,7 +22,8 @@ _SENT: Derived[ChargesOnDevice] = Derived(most=2)
 
 def potential_at(charges: PointCharges, points: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
     """Potential of charges in hartree/e at points, shape (n, 3), in bohr; within a session of the device."""
-    from taichi_kernels.point_charges import pace_of_charges, potential_of_charges, send_charges
+    from taichi_kernels.launching import pace_of
+    from taichi_kernels.point_charges import potential_of_charges, send_charges
     from taichi_kernels.session import generation
 
     def send() -> ChargesOnDevice:
@@ -35,5 +36,6 @@ def potential_at(charges: PointCharges, points: NDArray[np.float64], target: Tar
     def some(first: int, last: int) -> None:
         values[first:last] = potential_of_charges(points[first:last], sent)
 
-    pace_of_charges(target).run(np.full(len(points), float(len(charges.charges))), some, watcher())
+    work = np.full(len(points), float(len(charges.charges)))  # points times charges
+    pace_of(1 << 22, "charges", target).run(work, some, watcher())
     return values

@@ -92,7 +92,8 @@ def lattices_only(kernel: str) -> Callable[[PreparedOrbital], Points]:
 
 def at_points(radial: str, orbital: PreparedOrbital) -> Points:
     """Evaluator for points, with a radial function."""
-    from taichi_kernels.direct_sums.direct import direct_at_points, pace_of_points
+    from taichi_kernels.direct_sums.direct import direct_at_points
+    from taichi_kernels.launching import pace_of
 
     target, shells = orbital.working, shells_of(orbital)
 
@@ -104,7 +105,7 @@ def at_points(radial: str, orbital: PreparedOrbital) -> Points:
             values[here] = direct_at_points(shells, orbital.coefficients, orbital.reach, radial, points[here], target)
 
         work = np.full(-(-len(points) // _TOGETHER), float(_TOGETHER * len(shells.atom_basis)))
-        pace_of_points(radial, target).run(work, some, watcher())
+        pace_of(1 << 20, "direct sum at points", radial, target).run(work, some, watcher())
         return values
 
     return evaluate

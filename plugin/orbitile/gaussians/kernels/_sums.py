@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.orders import PLAIN, Orders
+from taichi_kernels.layout import PLAIN, Orders
 from taichi_kernels.target import Target
 
 from ...base.watch import checkpoint, stage, watcher
@@ -56,14 +57,14 @@ def on_slabs(
     if order is None:
         return None
     if order == (0, 1, 2):
-        return _on_upright_slabs(expansion, lattice, tolerance, target, orders)
+        return _UprightSlabs(expansion, lattice, tolerance, target, orders)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
         slab = lattice.slab(start, stop)
         nx, ny, nz = (slab.shape[i] for i in order)
         turned = Lattice(slab.origin, slab.axes[list(order)], (nx, ny, nz))
         values = np.empty(turned.shape, out.dtype)
-        _gather(_on_upright_slabs(expansion, turned, tolerance, target), values, target)
+        _gather(_UprightSlabs(expansion, turned, tolerance, target), values, target)
         back = values.transpose(np.argsort(order))
         if target.on_host:
             out[...] = back
@@ -124,95 +125,121 @@ def _gather(evaluate: Callable[[int, int, Any], None], values: NDArray[np.floati
         to_numpy(part, values)
 
 
-def _on_upright_slabs(
-    expansion: GaussianExpansion,
-    lattice: Lattice,
-    tolerance: float | NDArray[np.float64],
-    target: Target,
-    orders: Orders = PLAIN,
-) -> Callable[[int, int, Any], None]:
-    """Evaluator for slabs of a lattice whose third axis is at right angles to the first two."""
-    from taichi_kernels.arrays import allocate, to_numpy
-    from taichi_kernels.layout import BRICK, layout
-    from taichi_kernels.orbital_lattice import orbital_on_lattice
+class _UprightSlabs:
+    """Evaluator for slabs of a lattice whose third axis is at right angles to the first two.
 
-    many = len(expansion) > MANY
-    limit, highest = float(np.min(tolerance)) / (2 * len(expansion)), max(map(sum, orders))
-    if many:
-        expansion = reaching(expansion, limit, highest)
-    shear = 0.0
-    if lattice.is_orthogonal:
-        local, (hx, hy, hz) = in_frame(expansion, lattice)
-    else:
-        frame, spacings, shear = _sheared_frame(lattice)
-        local, (hx, hy, hz) = _turned(expansion, lattice.origin, frame), spacings.tolist()
-    inside = tolerance / 2 if many else tolerance
-    plane = lattice.shape[1:]
-    ends_y, ends_z = (plane[0] - 1) * hy, (plane[1] - 1) * hz
-    # all Gaussians that lie in the lattice reach it, which a device need not be told one by one
-    holds_all = many and lattice.is_orthogonal and not target.on_host and _holds(lattice, local.centre)
-    if many and not holds_all:
-        x, y, z = np.ascontiguousarray(local.centre.T)
-        across = _beyond(z, 0.0, ends_z) if shear else _beyond(z, 0.0, ends_z) + _beyond(y, 0.0, ends_y)
-    elif many:
-        x, across = local.centre[:, 0], np.zeros(1)
-    if local.terms.ndim > 1:
-        terms = np.ascontiguousarray(local.terms.T)
-        local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
+    Parameters are those of `on_slabs`.
+    """
 
-    def planes_at_once(count: int) -> int:
-        step = PLANES if many and target.on_host and orders == PLAIN else count
-        if shear:
-            bytes_a_plane = target.dtype.itemsize * (plane[0] + BRICK[1]) * int((local.degree + 1).sum())
+    def __init__(
+        self,
+        expansion: GaussianExpansion,
+        lattice: Lattice,
+        tolerance: float | NDArray[np.float64],
+        target: Target,
+        orders: Orders = PLAIN,
+    ) -> None:
+        self._target, self._orders, self._shape = target, orders, lattice.shape
+        self._many = len(expansion) > MANY
+        self._limit, self._highest = float(np.min(tolerance)) / (2 * len(expansion)), max(map(sum, orders))
+        self._tolerance = tolerance / 2 if self._many else tolerance
+        if self._many:
+            expansion = reaching(expansion, self._limit, self._highest)
+        self._expansion = expansion
+        if lattice.is_orthogonal:
+            self._shear = 0.0
+            local, self._spacings = in_frame(expansion, lattice)
+        else:
+            frame, self._spacings, self._shear = _sheared_frame(lattice)
+            local = _turned(expansion, lattice.origin, frame)
+        # all Gaussians that lie in the lattice reach it, which a device need not be told one by one
+        self._holds_all = self._many and lattice.is_orthogonal and not target.on_host and _holds(lattice, local.centre)
+        if local.terms.ndim > 1:
+            terms = np.ascontiguousarray(local.terms.T)
+            local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
+        self._local = local
+
+    def __call__(self, start: int, stop: int, out: Any) -> None:
+        """Write the values of some planes, some of them at a time where they are many."""
+        from taichi_kernels.arrays import allocate, to_numpy
+
+        count, plane = stop - start, self._shape[1:]
+        step = self._planes_at_once(count)
+        in_parts, copied = step < count, step < count and not self._target.on_host
+        values = np.empty((count, *plane), out.dtype) if copied else out
+        for first in range(start, stop, step):
+            last = min(first + step, stop)
+            part = values[first - start : last - start] if in_parts else out
+            written: Any = allocate((last - first, *plane), out.dtype) if copied else part
+            with stage((first - start) / count, (last - start) / count):
+                self._evaluate(first, last, written)
+                if last < stop:
+                    checkpoint(1.0)
+            if copied:
+                to_numpy(written, part)
+        if copied:
+            out.from_numpy(values)
+
+    def _planes_at_once(self, count: int) -> int:
+        from taichi_kernels.layout import BRICK
+
+        step = PLANES if self._many and self._target.on_host and self._orders == PLAIN else count
+        if self._shear:
+            bytes_a_plane = (
+                self._target.dtype.itemsize * (self._shape[1] + BRICK[1]) * int((self._local.degree + 1).sum())
+            )
             step = min(step, max(_SHEARED_BYTES // bytes_a_plane // BRICK[0], 1) * BRICK[0])
         return step
 
-    def evaluate(start: int, stop: int, out: Any) -> None:
-        step = planes_at_once(stop - start)
-        in_parts = step < stop - start
-        gathered = np.empty((stop - start, *plane), out.dtype) if in_parts else None
-        for first in range(start, stop, step):
-            last = min(first + step, stop)
-            chosen = local
-            if many and not (holds_all and last - first == lattice.shape[0]):
-                squares = across + _beyond(x, first * hx, (last - 1) * hx)
-                if shear:
-                    shifts = (first * shear, (last - 1) * shear)
-                    squares += _beyond(y, min(shifts), ends_y + max(shifts))
-                reached = squares < reach(expansion, limit, highest) ** 2
-                if target.on_host or reached.mean() < _MOST:
-                    chosen = local.chosen(reached)
-            checkpoint()
-            plan = layout(chosen.degree)
-            checkpoint()
-            part = out
-            if in_parts:
-                shape = (last - first, *plane)
-                part = out[first - start : last - start] if target.on_host else allocate(shape, out.dtype)
-            with stage((first - start) / (stop - start), (last - start) / (stop - start)):
-                orbital_on_lattice(
-                    plan,
-                    chosen.centre,
-                    chosen.exponent,
-                    chosen.terms,
-                    (hx, hy, hz),
-                    (last - first, *plane),
-                    first,
-                    inside,
-                    target,
-                    part,
-                    shear,
-                    watcher(),
-                    orders,
-                )
-                if last < stop:
-                    checkpoint(1.0)
-            if gathered is not None and not target.on_host:
-                to_numpy(part, gathered[first - start : last - start])
-        if gathered is not None and not target.on_host:
-            out.from_numpy(gathered)
+    def _evaluate(self, first: int, last: int, out: Any) -> None:
+        """Write the values of some planes at once."""
+        from taichi_kernels.layout import layout
+        from taichi_kernels.orbital_lattice import orbital_on_lattice
 
-    return evaluate
+        chosen = self._local
+        if self._many and not (self._holds_all and last - first == self._shape[0]):
+            reached = self._reach(first, last)
+            if self._target.on_host or reached.mean() < _MOST:
+                chosen = self._local.chosen(reached)
+        checkpoint()
+        plan = layout(chosen.degree)
+        checkpoint()
+        orbital_on_lattice(
+            plan,
+            chosen.centre,
+            chosen.exponent,
+            chosen.terms,
+            spacing=self._spacings,
+            shape=(last - first, *self._shape[1:]),
+            start=first,
+            tolerance=self._tolerance,
+            target=self._target,
+            out=out,
+            shear=self._shear,
+            checkpoint=watcher(),
+            orders=self._orders,
+        )
+
+    def _reach(self, first: int, last: int) -> NDArray[np.bool_]:
+        """Which Gaussians reach some planes."""
+        (x, y, z), (hx, hy, hz), (_, ny, nz) = self._columns, self._spacings, self._shape
+        end_y, end_z = (ny - 1) * hy, (nz - 1) * hz
+        squares = _beyond(z, 0.0, end_z)
+        if not self._shear:
+            squares += _beyond(y, 0.0, end_y)
+        squares += _beyond(x, first * hx, (last - 1) * hx)
+        if self._shear:
+            shifts = (first * self._shear, (last - 1) * self._shear)
+            squares += _beyond(y, min(shifts), end_y + max(shifts))
+        return squares < self._squares_of_reach
+
+    @cached_property
+    def _columns(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self._local.centre.T)
+
+    @cached_property
+    def _squares_of_reach(self) -> NDArray[np.float64]:
+        return reach(self._expansion, self._limit, self._highest) ** 2
 
 
 def _holds(lattice: Lattice, points: NDArray[np.float64]) -> bool:
@@ -231,7 +258,7 @@ _SHEARED_BYTES = 1 << 28
 """Memory that the tables of shifted planes may take; 8 planes are computed at once at least."""
 
 
-def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], tuple[float, float, float], float]:
     """Orthonormal axes, of which the first is normal to the planes and the second along the second axis.
 
     With them the distance of planes, the spacings along the other two axes, and the shift of a plane along the second.
@@ -241,7 +268,7 @@ def _sheared_frame(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.fl
     normal = lattice.axes[0] - shear * second - (lattice.axes[0] @ third) * third
     height = float(np.linalg.norm(normal))
     frame = np.array([normal / height, second, third])
-    return frame, np.array([height, lattice.spacings[1], lattice.spacings[2]]), shear
+    return frame, (height, float(lattice.spacings[1]), float(lattice.spacings[2])), shear
 
 
 def at_points(
@@ -254,15 +281,15 @@ def at_points(
 
     def evaluate(points: NDArray[np.float64]) -> NDArray[np.floating]:
         return gaussians_at_points(
-            points,
-            expansion.centre,
-            expansion.exponent,
-            expansion.degree,
-            expansion.first_term,
-            expansion.terms,
-            radius,
-            target,
-            watcher(),
+            points=points,
+            centre=expansion.centre,
+            exponent=expansion.exponent,
+            degree=expansion.degree,
+            first_term=expansion.first_term,
+            terms=expansion.terms,
+            reach=radius,
+            target=target,
+            checkpoint=watcher(),
         )
 
     return evaluate

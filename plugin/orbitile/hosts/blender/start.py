@@ -14,17 +14,11 @@ from typing import Any
 
 import bpy
 
-_NEEDED = {
-    "numpy": "numpy",
-    "scipy": "scipy",
-    "iodata": "qc-iodata",
-    "cclib": "cclib",
-    "skimage": "scikit-image",
-    "mrcfile": "mrcfile",
-    "trimesh": "trimesh",
-    "PIL": "pillow",
-}
-_COMPUTING = {"taichi": "taichi==1.7.4"}
+from .._requirements import COMPILER, NEEDED
+
+_NEEDED = {module: package for module, package in NEEDED.items() if module not in ("OpenGL", "rich")}
+"""Requirements by module; pictures and tables in terminals, which need more, are not Blender's."""
+
 _registered: list[type] = []
 
 
@@ -33,7 +27,7 @@ def missing() -> str:
 
     Taichi may be in another Python, which `ORBITILE_PYTHON` names.
     """
-    needed = _NEEDED if os.environ.get("ORBITILE_PYTHON") else {**_NEEDED, **_COMPUTING}
+    needed = _NEEDED if os.environ.get("ORBITILE_PYTHON") else {**_NEEDED, **COMPILER}
     absent = [package for module, package in needed.items() if find_spec(module) is None]
     if not absent:
         return ""
@@ -64,7 +58,7 @@ def tell_workers() -> None:
 
     if os.environ.get("ORBITILE_PYTHON"):
         return  # it has its own
-    for module in (*_NEEDED, *_COMPUTING):
+    for module in (*_NEEDED, *COMPILER):
         spec = PathFinder.find_spec(module, safe_path())
         folder = str(Path(spec.origin).parents[1]) if spec is not None and spec.origin is not None else ""
         if folder and not folder.startswith(sys.prefix) and folder not in places:
@@ -78,10 +72,8 @@ def register_all() -> None:
         return
     add_libraries()
     tell_workers()
-    from .handlers import follow_files
-    from .operators import CLASSES as OPERATORS
-    from .panel import CLASSES as PANELS
-    from .panel import Controls
+    from .commands import follow_files
+    from .panel import OPERATORS, PANELS, Controls
 
     _register(*OPERATORS, *PANELS)
     bpy.types.WindowManager.orbitile = bpy.props.PointerProperty(type=Controls)
@@ -91,8 +83,8 @@ def register_all() -> None:
 def unregister_all() -> None:
     """Take it away, and end what runs."""
     if hasattr(bpy.types.WindowManager, "orbitile"):
-        from .handlers import leave_files
-        from .window import is_open, window
+        from .commands import leave_files
+        from .panel import is_open, window
 
         leave_files()
         if is_open():

@@ -1,9 +1,10 @@
-"""What Blender is made to show: molecules, surfaces, frames."""
+"""What Blender is made to show: molecules, surfaces, frames; its views and timers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,88 @@ from ...model.volume import Volume
 from ...pictures.look import Look
 from ...scenes import Mesh, dots, wires
 from ...session.host import TrajectoryViewer
-from . import frames, molecules, things
-from .drawings import put as put_drawings
-from .materials import set_opacity
-from .meshes import data_of_mesh
-from .timers import TIMERS
-from .view3d import directions, look_at
+from . import molecules, things
+from .things import data_of_mesh, set_opacity
+
+
+def views() -> Iterator[tuple[Any, Any, Any]]:
+    """The views of three dimensions that are open, each with its window and the region that is drawn to."""
+    manager = bpy.context.window_manager
+    for window in manager.windows if manager is not None else ():
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                region = next((region for region in area.regions if region.type == "WINDOW"), None)
+                if region is not None:
+                    yield window, area, region
+
+
+def redraw() -> None:
+    """Have the sidebars drawn anew."""
+    for _, area, _ in views():
+        area.tag_redraw()
+
+
+def look_at(things: Sequence[Any]) -> None:
+    """Bring objects and what belongs to them into view; what is selected stays so."""
+    view = next(views(), None)
+    if view is None or not things:
+        return
+    window, area, region = view
+    everything = {part for thing in things for part in (thing, *thing.children_recursive)}
+    selected = list(bpy.context.selected_objects)
+    with bpy.context.temp_override(window=window, area=area, region=region):
+        for thing in bpy.context.view_layer.objects:
+            thing.select_set(thing in everything)
+        bpy.ops.view3d.view_selected()
+        for thing in bpy.context.view_layer.objects:
+            thing.select_set(thing in selected)
+
+
+def directions() -> NDArray[np.float64] | None:
+    """What points to the right, up, and towards the user, shape (3, 3); None without a view."""
+    view = next(views(), None)
+    if view is None:
+        return None
+    return np.array(view[1].spaces.active.region_3d.view_matrix, np.float64)[:3, :3]
+
+
+class Timers:
+    """Timers of Blender, one a function; in the background Blender calls none."""
+
+    def __init__(self) -> None:
+        self._running: dict[Callable[[], None], Callable[[], float | None]] = {}
+
+    def every(self, milliseconds: int, function: Callable[[], None]) -> bool:
+        """Call a function every so often; see `Viewer.every`."""
+        if bpy.app.background:
+            return False
+        if function not in self._running:
+            self._running[function] = _again(milliseconds / 1000, function)
+            bpy.app.timers.register(self._running[function], first_interval=milliseconds / 1000, persistent=True)
+        return True
+
+    def stop(self) -> None:
+        """Call none any more."""
+        for running in self._running.values():
+            if bpy.app.timers.is_registered(running):
+                bpy.app.timers.unregister(running)
+        self._running.clear()
+
+
+TIMERS = Timers()
+"""Those of this Blender."""
+
+
+def _again(seconds: float, function: Callable[[], None]) -> Callable[[], float | None]:
+    def run() -> float | None:
+        try:
+            function()
+        except Exception:  # Blender would drop it without a word, and the panel would stand still
+            traceback.print_exc()
+        return seconds
+
+    return run
+
 
 _LONGEST_NAME = 60
 """Bytes of a name that is given to an object, and begins those of its parts; before Blender 5 there was room for 63."""
@@ -78,7 +155,7 @@ class BlenderViewer(TrajectoryViewer):
         scene, now, paths = bpy.context.scene, bpy.context.scene.frame_current, []
         n_frames = int(root.get(things.FRAMES, 1))
         for frame in range(n_frames) if n_frames > 1 else ():
-            frames.go_to(frame)
+            things.go_to(frame)
             paths.append(molecules.positions_of(root))
         if n_frames > 1:
             scene.frame_set(now)
@@ -165,7 +242,7 @@ class BlenderViewer(TrajectoryViewer):
             known, shown, drawing, look, lambda data: things.made(shown, data, things.FRAME, collection, film)
         )
         thing[things.INDEX] = frame
-        frames.show_in(thing, frame)
+        things.show_in(thing, frame)
         bpy.context.scene.frame_set(bpy.context.scene.frame_current)
 
     def _put(self, there: Any, name: str, drawing: Mesh, look: Look, make: Callable[[Any], Any]) -> Any:
@@ -208,16 +285,16 @@ class BlenderViewer(TrajectoryViewer):
     def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
         root = things.get(molecule, things.MOLECULE)
         if root is not None:
-            put_drawings(root, name, drawings)
+            molecules.put_drawings(root, name, drawings)
 
     # ---- frames
 
     def frame(self, molecule: str) -> int | None:
         root = things.get(molecule, things.MOLECULE)
-        return None if root is None else frames.frame_now(int(root.get(things.FRAMES, 1)))
+        return None if root is None else things.frame_now(int(root.get(things.FRAMES, 1)))
 
     def go_to(self, molecule: str, frame: int) -> None:
-        frames.go_to(frame)
+        things.go_to(frame)
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         pass  # Blender has volumes in files only: `orb_export` writes one
@@ -231,7 +308,7 @@ class BlenderViewer(TrajectoryViewer):
     def size(self, surface: Surface, volume: Volume) -> int:
         return _BYTES_A_FACE * len(surface.faces)
 
-    # ---- what is seen
+    # ---- what is visible
 
     def set_aside(self, molecule: str, surfaces: Sequence[str]) -> None:
         self._set_collection(molecule, hidden=True)

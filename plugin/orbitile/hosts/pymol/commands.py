@@ -18,9 +18,8 @@ from pymol import cmd as global_cmd
 from ...base.errors import OrbitileError
 from ...base.packages import install_command
 from ...session.commands import COMMANDS
-from ...session.declaration import Answer, Command
+from ...session.declaration import PYMOL, Answer, Command
 from ...session.session import Session
-from ...session.syntax import PYMOL
 from .drawings import SAVED as DRAWINGS
 from .loading import add_formats
 from .viewer import PyMOLViewer, main_window

@@ -11,8 +11,8 @@ import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...model.units import kilocalorie_per_mole
+from ...session.live.live import LiveStatus
 from ...session.live.scan import ScanStatus
-from ...session.live.status import LiveStatus
 from ...session.window.view import Playback
 from .frame_bar import FrameSlider
 from .widgets import faded, mark_colour, narrow_box, row, row_widget, shortened_label, stage_colour

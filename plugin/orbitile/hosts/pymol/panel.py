@@ -19,14 +19,13 @@ from ...pictures.orbitals import EXPLANATION, Level, summary
 from ...pictures.words import device_names, of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
 from ...session import commands
 from ...session.declaration import Command
-from ...session.live.status import LiveStatus
+from ...session.live.live import LiveStatus
 from ...session.recipe import render_line
 from ...session.seen import Listed, visible
 from ...session.session import Session
 from ...session.window.browser import Browser
-from ...session.window.choices import TWO_COLOURS, Choices, choices_of
 from ...session.window.localising import LISTED_ORBITALS
-from ...session.window.view import Finding, Playback
+from ...session.window.view import TWO_COLOURS, Choices, Finding, Playback, choices_of
 from ...surfaces.colour_maps import PAIRS
 from .analysis_window import AnalysisWindow
 from .colours import ColourScale, PairButton

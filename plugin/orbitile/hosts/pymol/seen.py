@@ -16,10 +16,10 @@ from ...model.units import angstrom
 from ...pictures.writing import Pixels
 from ...renderer import Camera
 from ...scenes import Molecule
+from ...session.declaration import PYMOL
 from ...session.picture import Pane
 from ...session.recipe import calls
 from ...session.session import Session
-from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import RGB
 from .drawings import SAVED as DRAWINGS

@@ -20,8 +20,8 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.look import Look
 from ...pictures.writing import Pixels
+from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
-from ...session.syntax import PYMOL
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings

@@ -1,4 +1,4 @@
-"""What the viewer at the other end of the pipe may ask for: the commands, and seven requests of its own."""
+"""What the viewer at the other end of the pipe may ask for: the commands, and `REQUESTS` of its own."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION, parts_of, takes_seve
 from ...pictures.words import plain_fields
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
-from ...session.declaration import Command
+from ...session.declaration import TCL, Command
 from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
-from ...session.syntax import TCL
 from ...session.window.localising import levels_at
-from .table import energy_unit, table_of
-from .viewer import ServedViewer
-from .window import ServedWindow
+from .protocol import PROTOCOL, Request, check_protocol, request_of
+from .viewer import ServedViewer, internal_error
+from .window import VERBS, ServedWindow, energy_unit, table_of
 
 
 class BadRequest(OrbitileError):
@@ -91,36 +90,22 @@ def _parts_of(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
     if not isinstance(request, dict):
         raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
-    parts = {**_PARTS, **request}
+    parts = {name: otherwise for name, (otherwise, _, _) in _PARTS.items()} | request
     if unknown := set(parts) - set(_PARTS):
         raise OrbitileError(f"expected {alternatives(list(_PARTS))}, got {brief(sorted(unknown)[0])}")
-    if not _is_id(parts["id"]):
-        raise OrbitileError(f"id: expected a whole number or a short text, got {brief(parts['id'])}")
-    if not isinstance(parts["command"], str):
-        raise OrbitileError(f"command: expected text, got {brief(parts['command'])}")
-    if not isinstance(parts["arguments"], list):
-        raise OrbitileError(f"arguments: expected a list, got {brief(parts['arguments'])}")
-    if not isinstance(parts["named"], dict):
-        raise OrbitileError(f"named: expected an object, got {brief(parts['named'])}")
-    for part in ("objects", "hidden"):
-        names = parts[part]
-        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise OrbitileError(f"{part}: expected a list of names, got {brief(names)}")
-    if parts["seen"] is not None and type(parts["seen"]) is not int:
-        raise OrbitileError(f"seen: expected a whole number, got {brief(parts['seen'])}")
-    if parts["dragging"] is not None and type(parts["dragging"]) is not bool:
-        raise OrbitileError(f"dragging: expected true or false, got {brief(parts['dragging'])}")
-    if not (isinstance(parts["positions"], dict) and all(map(_are_places, parts["positions"].values()))):
-        raise OrbitileError(
-            "positions: expected an object with a list of three numbers an atom for each molecule, got "
-            f"{brief(parts['positions'])}"
-        )
+    check_protocol(parts["protocol"])
+    for name, (otherwise, fits, expected) in _PARTS.items():
+        if parts[name] is not otherwise and not fits(parts[name]):
+            raise OrbitileError(f"{name}: expected {expected}, got {brief(parts[name])}")
     return parts
 
 
-_PARTS: dict[str, Any] = {"id": None, "command": "", "arguments": [], "named": {}}
-_PARTS |= {"objects": None, "hidden": None, "seen": None, "positions": {}, "dragging": None}
-"""Parts of a request, and what they are where they are left out."""
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _are_positions(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_are_places, value.values()))
 
 
 def _are_places(told: Any) -> bool:
@@ -128,6 +113,21 @@ def _are_places(told: Any) -> bool:
     if not isinstance(told, list) or not all(isinstance(place, list) and len(place) == 3 for place in told):
         return False
     return all(type(number) in (int, float) and abs(number) < FARTHEST for place in told for number in place)
+
+
+_PARTS: dict[str, tuple[Any, Callable[[Any], bool], str]] = {
+    "id": (None, _is_id, "a whole number or a short text"),
+    "command": ("", lambda value: isinstance(value, str), "text"),
+    "arguments": ([], lambda value: isinstance(value, list), "a list"),
+    "named": ({}, lambda value: isinstance(value, dict), "an object"),
+    "objects": (None, _are_names, "a list of names"),
+    "hidden": (None, _are_names, "a list of names"),
+    "seen": (None, lambda value: type(value) is int, "a whole number"),
+    "dragging": (None, lambda value: type(value) is bool, "true or false"),
+    "positions": ({}, _are_positions, "an object with a list of three numbers an atom for each molecule"),
+    "protocol": (None, lambda value: value == PROTOCOL, f"{PROTOCOL}"),
+}
+"""Parts of a request: what they are where they are left out, whether a value fits, and what fits in words."""
 
 
 def take_places(session: Session, request: dict[str, Any]) -> None:
@@ -165,16 +165,19 @@ def _served(session: Session) -> ServedViewer:
 def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     """The message that answers a request, which has been done then."""
     try:
-        if request["command"] in _OWN:
-            function, most = _OWN[request["command"]]
+        own = REQUESTS.get(request["command"])
+        if own is not None:
             with shortage_explained():
-                value = function(session, *_texts(request["arguments"], most))
+                value = own.do(session, *own.read(request["arguments"]))
             return {"id": request["id"], "value": value, "text": ""}
         answer = _command(request["command"]).run(session, request["arguments"], request["named"])
     except OrbitileError as error:
         return {"id": request["id"], "error": str(error)}
     except Exception as error:  # whatever else goes wrong is told, and the next request is served
-        return {"id": request["id"], "error": f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}"}
+        return {
+            "id": request["id"],
+            "error": internal_error(error),
+        }
     return {"id": request["id"], "value": answer.value, "text": answer.text}
 
 
@@ -205,6 +208,7 @@ def greeting(folder: str) -> dict[str, Any]:
     """The first message: what can be asked for."""
     return {
         "event": "ready",
+        "protocol": PROTOCOL,
         "version": __version__,
         "folder": folder,
         "commands": [description_of(command) for command in COMMANDS],
@@ -217,6 +221,8 @@ def greeting(folder: str) -> dict[str, Any]:
             for title, names in field_groups()
         ],
         "filter": EXPLANATION,
+        "requests": [request.description() for request in REQUESTS.values()],
+        "window": [request.description() for _, request in VERBS.values()],
     }
 
 
@@ -226,6 +232,26 @@ def _offered(pattern: str, sentence: str) -> dict[str, Any]:
     return {"name": pattern, "help": sentence, "parts": parts}
 
 
+REQUESTS: dict[str, Request] = {}
+"""Requests of the viewer itself, beside the commands of its user, by name."""
+
+
+def _request(summary: str, answer: str = "none") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function as a request of its name, as `request_of` does."""
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = function.__name__.strip("_")
+        REQUESTS[name] = request_of(name, summary, function, answer=answer)
+        return function
+
+    return declare
+
+
+@_request(
+    f"The table of orbitals, energies in {alternatives(list(ENERGY_UNITS))}, those that pass a filter.",
+    answer="`columns`, each with `what`, `title` and `help`; `rows`, each with `field`, its name, `kind` (frontier, "
+    "occupied or virtual) and `cells`, all as text",
+)
 def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "") -> dict[str, Any]:
     """The table of the orbitals of a molecule that pass a filter, energies in electronvolt unless told otherwise.
 
@@ -236,6 +262,7 @@ def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "")
     return table_of(session.wavefunction(molecule), levels, energy_unit(unit or next(iter(ENERGY_UNITS))), words)
 
 
+@_request("What the user does in [the window](#the-window).")
 def _window(session: Session, verb: str = "", *words: str) -> None:
     """Do in the window what its user does; the first time it is opened."""
     if session.panel is None:
@@ -244,6 +271,7 @@ def _window(session: Session, verb: str = "", *words: str) -> None:
     session.panel.do(verb, words)
 
 
+@_request("What is shown, for a saved session; it names the files of the wavefunctions.", answer="text for `restore`")
 def state(session: Session) -> str:
     """What is shown, for `restore`."""
     shown = session.shelf.saved()
@@ -251,6 +279,10 @@ def state(session: Session) -> str:
     return json.dumps({"molecules": session.host.molecules(), "shown": shown, "hidden": hidden})
 
 
+@_request(
+    "Shows again what `state` told, computed anew. What cannot be, since a file is gone or has changed, is told of in "
+    "a `message` and left out; text that `state` did not give is an error, and nothing is shown."
+)
 def restore(session: Session, text: str = "") -> None:
     """Show again what `state` told, computed anew, as far as its files hold what they held.
 
@@ -306,6 +338,10 @@ def _text_of_source(source: Any) -> str:
     return source
 
 
+@_request(
+    "The viewer is at this frame of a molecule, from 0. To be told whenever that changes, also after the message "
+    "`frame`; frames are computed from it on."
+)
 def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
     """Take note of the frame of a molecule that the viewer is at, from 0.
 
@@ -322,6 +358,11 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
     host.set_frame(molecule, int(frame))
 
 
+@_request(
+    "Atoms that the viewer has itself, by symbols of elements and coordinates in Angstrom, each with blanks between: "
+    "it is told to add them as a molecule, so that `orb_live` can make it live.",
+    answer="name of the molecule",
+)
 def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = "") -> str:
     """Have the viewer show atoms that it has itself, as a molecule of their own; gives the name of that.
 
@@ -348,25 +389,11 @@ def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = 
     return name
 
 
+@_request(
+    "What points to the right, up, and towards the user, in the axes of the atoms, nine numbers: the next pictures and "
+    "films are seen from there.",
+)
 def _directions(session: Session, *numbers: str) -> None:
     """Take note of where the user of the viewer looks from, for pictures."""
     host = _served(session)
     host.set_directions([NUMBER.read("directions", number) for number in numbers])
-
-
-_OWN: dict[str, tuple[Callable[..., Any], int]] = {
-    "orbitals": (_orbitals, 3),
-    "window": (_window, 1000),
-    "state": (state, 0),
-    "restore": (restore, 1),
-    "frame": (_frame, 2),
-    "directions": (_directions, 9),
-    "atoms": (_atoms, 3),
-}
-"""Requests of the viewer itself, beside the commands of its user: of so many texts by position, at most."""
-
-
-def _texts(arguments: list[Any], most: int) -> list[str]:
-    if len(arguments) > most or not all(isinstance(argument, str) for argument in arguments):
-        raise OrbitileError(f"expected {most} texts at most, got {brief(arguments)}")
-    return arguments

@@ -9,6 +9,7 @@ import queue
 import signal
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
@@ -17,16 +18,26 @@ from ...base.errors import OrbitileError
 from ...base.temporary import own_folder
 from ...session.commands import orb_cancel
 from ...session.session import Session
-from .live import LiveNews
 from .requests import BadRequest, answer, done, greeting, read_request, take_places
-from .viewer import ServedViewer, Tell
+from .viewer import NO_LIVE, ServedViewer, Tell
 
 _LONGEST = 1 << 20
 """Bytes of a request, at most."""
 _PATIENCE = 5.0
-"""Seconds that a computation may take to stop when there is nobody left to tell."""
+"""Time in seconds that a computation may take to stop when there is nobody left to tell."""
 _EVERY = 0.1
-"""Seconds between two attempts to stop it."""
+"""Interval between two attempts to stop it, in seconds."""
+
+
+def tell_live(session: Session, host: ServedViewer) -> None:
+    """Tell how it is with the live molecule, where that has changed: its status, with the last energy alone."""
+    live = session.live.now
+    if live is None:
+        host.tell_change(NO_LIVE)
+        return
+    parts = asdict(live.status)
+    energies = parts.pop("energies")
+    host.tell_change({"event": "live", **parts, "energy": energies[-1][1] if energies else None})
 
 
 def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> None:
@@ -53,7 +64,6 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
     with temporary as folder:
         host = ServedViewer(tell, Path(folder))
         session = Session(host)
-        news = LiveNews(session, host)
         tell(greeting(folder))
         waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         ended = threading.Event()
@@ -80,11 +90,11 @@ def serve(input: BinaryIO, output: BinaryIO, ends: queue.SimpleQueue[None]) -> N
                 if request is None:
                     break
                 reply = done(session, request)
-                news.tell()
+                tell_live(session, host)
                 tell(reply)
             host.tick()
-            news.tell()
-        session.end_live()
+            tell_live(session, host)
+        session.live.end()
 
 
 def _listen(

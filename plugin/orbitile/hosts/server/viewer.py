@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,146 @@ from ...base.errors import OrbitileError
 from ...exporters import plt
 from ...exporters.xyz import xyz_text
 from ...files.writing import written_atomically
-from ...model.geometry import Molecule
-from ...model.report import Drawing
+from ...model.geometry import Molecule, check_atoms
+from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.look import Look
+from ...session.declaration import TCL
+from ...session.host import VolumeDrawing, VolumeViewer
 from ...session.shown import object_name
-from ...session.syntax import TCL
-from ...session.volume_viewer import VolumeDrawing, VolumeViewer
-from .analyses import drawings_message
-from .places import Places, moved_atoms
+from ...surfaces.colour_maps import colours_along, rounded_up
 
+_ROUNDING = 2e-5
+"""Rounding error of coordinates in bohr, as viewers have them in single precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Atoms:
+    """Atoms of a molecule, positions in bohr, and by which event each was told of last."""
+
+    numbers: NDArray[np.int64]
+    geometries: NDArray[np.float64]
+    events: NDArray[np.int64]
+
+    @property
+    def positions(self) -> NDArray[np.float64] | None:
+        return self.geometries[0] if len(self.geometries) == 1 else None
+
+
+class Places:
+    """Atoms of the molecules of a viewer, and where they are. It may be asked and told from any thread."""
+
+    def __init__(self) -> None:
+        self._molecules: dict[str, _Atoms] = {}
+        self._lock = threading.Lock()
+
+    def add(self, molecule: str, numbers: NDArray[np.int64], geometries: NDArray[np.float64], event: int) -> None:
+        """Take note of a molecule that the viewer was told of by an event of this number.
+
+        Parameters
+        ----------
+        molecule
+            Its name.
+        numbers : ndarray of int, shape (n_atoms,)
+            Atomic numbers.
+        geometries : ndarray, shape (n_geometries, n_atoms, 3)
+            In bohr.
+        event
+            Number of the event.
+        """
+        with self._lock:
+            self._molecules[molecule] = _Atoms(numbers, geometries, np.full(len(numbers), event))
+
+    def keep(self, there: Set[str]) -> None:
+        """Forget molecules that are not there any more."""
+        with self._lock:
+            self._molecules = {name: atoms for name, atoms in self._molecules.items() if name in there}
+
+    def geometries(self, molecule: str) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Atomic numbers and all geometries; None of a molecule that nothing is known of."""
+        atoms = self._molecules.get(molecule)
+        return None if atoms is None else (atoms.numbers, atoms.geometries)
+
+    def positions(self, molecule: str) -> NDArray[np.float64] | None:
+        """Where the atoms are; None of a molecule of several geometries, or that nothing is known of."""
+        atoms = self._molecules.get(molecule)
+        return None if atoms is None else atoms.positions
+
+    def move(self, molecule: str, positions: NDArray[np.float64], moved: NDArray[np.int64], event: int) -> None:
+        """Take note that an event tells the viewer to put some atoms somewhere else; positions of all, in bohr."""
+        with self._lock:
+            atoms = self._molecules[molecule]
+            events = atoms.events.copy()
+            events[moved] = event
+            self._molecules[molecule] = replace(atoms, geometries=_with(atoms, positions, moved), events=events)
+
+    def take(self, molecule: str, told: Sequence[Sequence[float]], seen: int | None) -> None:
+        """Take note of where the viewer has the atoms of a molecule of one geometry.
+
+        What it tells of atoms that it has left alone is not taken: they are as they were, apart from rounding.
+
+        Parameters
+        ----------
+        molecule
+            Its name.
+        told
+            In Angstrom, three numbers an atom.
+        seen
+            How many events it had read then, all of them if None: before it has read where to put an atom, it tells
+            where that was.
+
+        Raises
+        ------
+        OrbitileError
+            When it has no such molecule, of one geometry, or there are other numbers of atoms.
+        """
+        with self._lock:
+            atoms = self._molecules.get(molecule)
+            if atoms is None or atoms.positions is None:
+                raise OrbitileError(
+                    f"positions: expected a molecule of one geometry that is there, got {brief(molecule)}"
+                )
+            if len(told) != len(atoms.numbers):
+                n = len(atoms.numbers)
+                raise OrbitileError(f"positions of {molecule}: expected those of {n} atoms, got {len(told)}")
+            positions = np.array(told, np.float64) * angstrom
+            check_atoms(atoms.numbers, positions)
+            moved = moved_atoms(atoms.positions, positions, _ROUNDING)
+            if seen is not None:
+                moved = moved[atoms.events[moved] <= seen]
+            self._molecules[molecule] = replace(atoms, geometries=_with(atoms, positions, moved))
+
+
+def _with(atoms: _Atoms, positions: NDArray[np.float64], moved: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The only geometry, with some of the atoms where they are in `positions`."""
+    geometries = atoms.geometries.copy()
+    geometries[0, moved] = positions[moved]
+    return geometries
+
+
+def moved_atoms(before: NDArray[np.float64], after: NDArray[np.float64], by: float) -> NDArray[np.int64]:
+    """Atoms, from 0, of which a coordinate differs by more than this; positions in bohr, shape (n_atoms, 3)."""
+    return np.flatnonzero(np.abs(after - before).max(axis=1) > by)
+
+
+_DIGITS = 5
+"""Decimals of coordinates in Angstrom."""
 _EVERY = 0.1
-"""Seconds between two messages about progress."""
+"""Shortest interval between two messages about progress, in seconds."""
 
 _MOVED = 1e-9
-"""Bohr by which an atom that is moved is moved at least."""
+"""Smallest displacement of an atom that is told, in bohr."""
+
+
+def internal_error(error: Exception) -> str:
+    """What the user is told of an error that nobody has foreseen."""
+    return f"internal error (please report): {type(error).__name__}: {brief(str(error))}"
+
+
+NO_LIVE: dict[str, Any] = {"event": "live", "molecule": ""}
+"""What is told where no molecule is live."""
 
 Tell = Callable[[dict[str, Any]], None]
 """Sends a message."""
@@ -63,7 +186,6 @@ class ServedViewer(VolumeViewer):
     syntax = TCL
 
     def __init__(self, tell: Tell, folder: Path) -> None:
-        super().__init__()
         self.there: set[str] = set()
         self.places = Places()
         self.dragging = False
@@ -72,6 +194,7 @@ class ServedViewer(VolumeViewer):
         self._transparencies: dict[str, float] = {}
         self._last_visible = 0
         self._volumes: dict[tuple[str, int | None], weakref.ref[Volume]] = {}
+        self._latest: dict[str, dict[str, Any]] = {"live": NO_LIVE}
         self._send, self._folder = tell, folder
         self._sending = threading.Lock()
         self._sent = 0
@@ -89,6 +212,12 @@ class ServedViewer(VolumeViewer):
             self._send(message)
             self._sent += 1
             return self._sent
+
+    def tell_change(self, message: dict[str, Any]) -> None:
+        """Send an event of which there is one kind of news, unless it is as it was told last."""
+        if self._latest.get(message["event"]) != message:
+            self._latest[message["event"]] = message
+            self.tell(message)
 
     def set_there(self, names: set[str], seen: int | None = None) -> None:
         """Take note of the objects that the viewer had; of all others its volumes are gone too.
@@ -164,7 +293,7 @@ class ServedViewer(VolumeViewer):
                 function()
             except Exception as error:
                 del self._again[function]
-                self.say(f"defect of Orbitile: {type(error).__name__}: {brief(str(error))}")
+                self.say(internal_error(error))
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         self.adopt(name, atoms.source)
@@ -357,3 +486,43 @@ class ServedViewer(VolumeViewer):
     def _file(self, name: str, suffix: str) -> Path:
         self._number += 1
         return self._folder / f"{self._number}-{object_name('', name)[:60]}.{suffix}"
+
+
+def drawings_message(drawings: Sequence[Drawing]) -> dict[str, Any]:
+    """What is to be drawn, in Angstrom: balls, lines, and a label and a colour for each atom."""
+    balls = [one for one in drawings if isinstance(one, Points)]
+    lines = [one for one in drawings if isinstance(one, Paths)]
+    values = next((one for one in drawings if isinstance(one, AtomValues)), None)
+    return {
+        "balls": [
+            {
+                "places": _in_angstrom(one.positions),
+                "labels": list(one.labels),
+                "colour": one.colour,
+                "radius": round(one.radius / angstrom, _DIGITS),
+            }
+            for one in balls
+        ],
+        "lines": [
+            {
+                "lines": [_in_angstrom(line) for line in one.lines],
+                "heads": one.heads,
+                "colour": one.colour,
+                "radius": round(one.radius / angstrom, _DIGITS),
+            }
+            for one in lines
+        ],
+        "atoms": [] if values is None else _atom_labels(values),
+    }
+
+
+def _in_angstrom(places: Any) -> list[list[float]]:
+    return np.round(np.asarray(places) / angstrom, _DIGITS).tolist()
+
+
+def _atom_labels(drawing: AtomValues) -> list[dict[str, Any]]:
+    """A label and a colour for each atom; an empty label for atoms without a value."""
+    values = np.array(drawing.values, np.float64)
+    limit = rounded_up(float(np.nanmax(np.abs(values), initial=0.0)))
+    inks = np.round(colours_along("signed", (np.clip(np.nan_to_num(values) / limit, -1, 1) + 1) / 2), 3).tolist()
+    return [{"label": label, "colour": ink} for label, ink in zip(drawing.labels, inks, strict=True)]

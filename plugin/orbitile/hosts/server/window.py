@@ -8,36 +8,108 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...base.arguments import COUNT, FLAG, PATH, POSITIVE_NUMBER, SHARE, TEXT, Kind, brief, one_of
+import numpy as np
+
+from ...analysis.presentation import as_text
+from ...base.arguments import (
+    COUNT,
+    FLAG,
+    PATH,
+    POSITIVE_NUMBER,
+    SHARE,
+    TEXT,
+    Argument,
+    Kind,
+    alternatives,
+    brief,
+    one_of,
+)
 from ...base.errors import OrbitileError
 from ...fields import unavailable
 from ...model.lattice import QUALITIES
+from ...model.wavefunction import Wavefunction
 from ...pictures.look import STYLES, Scale
-from ...pictures.orbitals import ENERGY_UNITS, Level, field_of, summary
+from ...pictures.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, conditions_of, field_of, summary
 from ...pictures.words import share_in_words, unit_in_print
-from ...session.live.status import LiveStatus
+from ...renderer import annotate, check_path, write_png
+from ...session.live.live import LiveStatus
+from ...session.picture import legend_parts
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
-from ...session.seen import Listed, visible
+from ...session.seen import Listed, shown_surfaces, visible
 from ...session.session import Session
-from ...session.window.browser import Browser
-from ...session.window.choices import TWO_COLOURS
-from ...session.window.view import Finding, Playback
-from .analyses import finding_message, offered_message
-from .picture import with_legend
-from .table import energy_unit, passing, table_of
+from ...session.window.analysing import Analysing, OfferedAnalysis
+from ...session.window.browser import Browser, Writing
+from ...session.window.localising import LISTED_ORBITALS, Localising
+from ...session.window.molecules import Molecules
+from ...session.window.playing import Playing
+from ...session.window.showing import Showing
+from ...session.window.view import TWO_COLOURS, Finding, Playback, View
+from .protocol import Request, request_of
 from .viewer import ServedViewer
 
+
+def energy_unit(name: str) -> EnergyUnit:
+    """A unit of energies by its name.
+
+    Raises
+    ------
+    OrbitileError
+        When there is none of this name.
+    """
+    if name not in ENERGY_UNITS:
+        raise OrbitileError(f"unit of energies: expected {alternatives(list(ENERGY_UNITS))}, got {name[:80]!r}")
+    return ENERGY_UNITS[name]
+
+
+def table_of(wavefunction: Wavefunction, levels: Levels, unit: EnergyUnit, words: str = "") -> dict[str, Any]:
+    """Columns and rows, an orbital a row, those of beta spin after those of alpha spin.
+
+    Parameters
+    ----------
+    wavefunction : Wavefunction
+    levels : list
+        Its orbitals.
+    unit : EnergyUnit
+        Of the energies.
+    words : str
+        Of a filter, which the rows pass; see `orbitile.session.orbital_filter`.
+    """
+    every = [level for those in levels for level in those]
+    shown = columns_of([every], unit)
+    columns = [{"what": column.what, "title": column.title, "help": column.tip} for column in shown]
+    if len(levels) > 1:
+        columns.insert(1, {"what": "spin", "title": "spin", "help": "Spin of the orbital"})
+    rows = []
+    for level in passing(levels, unit, words):
+        cells = [column.text(level) for column in shown]
+        if len(levels) > 1:
+            cells.insert(1, level.spin)
+        kind = "frontier" if level.mark else "occupied" if level.occupied else "virtual"
+        rows.append({"field": field_of(wavefunction, level), "kind": kind, "cells": cells})
+    return {"columns": columns, "rows": rows}
+
+
+def passing(levels: Levels, unit: EnergyUnit, words: str) -> list[Level]:
+    """Orbitals that are all that the words of a filter say."""
+    conditions = conditions_of(words, unit)
+    return [level for those in levels for level in those if all(condition(level) for condition in conditions)]
+
+
+_ROWS = 500
+"""Rows of a table that are told at most; files have all."""
 _TICK = 15
-"""Milliseconds between two looks at what is under way."""
+"""Polling interval in milliseconds: what is under way."""
 _PIECE = 100
 """Rows of the table in one message, so that no viewer stands still while it reads one."""
 _FOLLOW = 500
-"""Milliseconds between two looks at what was changed by commands."""
+"""Polling interval in milliseconds: what was changed by commands."""
 
 
-class ServedWindow:
-    """A window at the other end of the pipe, as the browser sees it; see `orbitile.session.window.view.View`.
+class ServedWindow(View):
+    """A window at the other end of the pipe, as the browser sees it.
+
+    It draws what is dragged by itself, and tells where it came to rest: nothing is ever under way for the browser.
 
     Parameters
     ----------
@@ -54,10 +126,8 @@ class ServedWindow:
         self._is_open = True
         self._cancelled = threading.Event()
         self._molecules: list[str] | None = None
-        self._told: dict[str, Any] = {}
         self.browser = Browser(session, self)
         self.showing = self.browser.showing
-        self._verbs = self._done_by_verbs()
         self.show_molecule()
         self.show_choices()
         host.every(_TICK, self._tick)
@@ -66,69 +136,27 @@ class ServedWindow:
     # ---- what its user does
 
     def do(self, verb: str, words: Sequence[str]) -> None:
-        """Do what the user does in the window.
+        """Do what the user does in the window, one of `VERBS`.
 
         Raises
         ------
         OrbitileError
             When it is none of what can be done there, or cannot be done.
         """
-        if verb not in self._verbs:
-            raise OrbitileError(f"window: expected one of {', '.join(self._verbs)}, got {brief(verb)}")
-        function, *kinds = self._verbs[verb]
-        if kinds[-1:] == [...]:  # one or more of this kind
-            kinds = [kinds[0]] * max(len(words), 1)
-        if len(words) != len(kinds):
-            raise OrbitileError(f"window {verb}: takes {len(kinds)} words, got {len(words)}")
-        function(*(kind.read(verb, word) for kind, word in zip(kinds, words, strict=True)))
+        if verb not in VERBS:
+            raise OrbitileError(f"window: expected one of {', '.join(VERBS)}, got {brief(verb)}")
+        owner, request = VERBS[verb]
+        parts = (self, self.browser, *self.browser.activities)
+        request.do(next(part for part in parts if type(part) is owner), *request.read(words))
         self.set_busy(self.browser.is_busy())  # what is computed ahead may have been asked for
 
-    def _done_by_verbs(self) -> dict[str, tuple[Any, ...]]:
-        """By the verb of a request what it does, and kinds of the words that it takes; ... is more of the last."""
-        browser = self.browser
-        return {
-            "show": (lambda: self._set_open(True),),
-            "hide": (lambda: self._set_open(False),),
-            "follow": (self.follow,),
-            "open": (browser.molecules.open, PATH, ...),
-            "molecule": (browser.molecules.choose, TEXT),
-            "orbital": (self._choose, TEXT),
-            "field": (self.showing.ask_for_named, TEXT),
-            "preset": (browser.show_preset, TEXT, TEXT),
-            "filter": (self._filter, TEXT),
-            "unit": (self._choose_unit, TEXT),
-            "orbitals": (browser.localising.choose, TEXT),
-            "isovalue": (self.showing.choose_isovalue, TEXT),
-            "automatic": (self.showing.choose_automatic, FLAG),
-            "quality": (self._choose_quality, one_of(*QUALITIES)),
-            "device": (self.showing.choose_device, TEXT),
-            "second": (self.showing.choose_second, TEXT),
-            "range": (self.showing.choose_range, _OR_NOTHING),
-            "colours": (self._choose_colours, TEXT, TEXT),
-            "transparency": (lambda share: self.showing.change_look(transparency=share), SHARE),
-            "style": (lambda style: self.showing.change_look(style=style), one_of(*STYLES)),
-            "surface": (browser.molecules.choose_surface, TEXT),
-            "visible": (self.showing.set_visible, TEXT, FLAG),
-            "keep": (self.showing.keep, TEXT, FLAG),
-            "delete": (self.showing.delete, TEXT),
-            "play": (browser.playing.play, FLAG),
-            "rate": (browser.playing.choose_rate, COUNT),
-            "frame": (browser.playing.go_to, COUNT),
-            "step": (lambda forward: browser.playing.step(1 if forward else -1), FLAG),
-            "export": (browser.writing.export, PATH),
-            "picture": (self._picture, PATH, PATH),
-            "recipe": (self._recipe,),
-            "analyse": (self._analyse, TEXT, ...),
-            "withdraw": (browser.analysing.cancel,),
-            "found_surfaces": (browser.analysing.show_surfaces,),
-            "save_found": (self._save_found, PATH),
-        }
-
-    def _set_open(self, is_open: bool) -> None:
+    def set_open(self, is_open: bool) -> None:
+        """Take note of whether it can be seen."""
         self._is_open = is_open
         self.follow()
 
-    def _choose(self, field: str) -> None:
+    def choose_orbital(self, field: str) -> None:
+        """Show an orbital of the table, by the field of its row."""
         wavefunction = self.showing.wavefunction
         levels = [level for those in self.showing.levels for level in those]
         found = [level for level in levels if wavefunction is not None and field_of(wavefunction, level) == field]
@@ -137,7 +165,8 @@ class ServedWindow:
         self._chosen = found[0]
         self.showing.ask_for(found[0])
 
-    def _filter(self, words: str) -> None:
+    def filter(self, words: str) -> None:
+        """Tell the rows that pass a filter."""
         self._words = words
         wavefunction = self.showing.wavefunction
         if wavefunction is not None:
@@ -147,33 +176,39 @@ class ServedWindow:
     def _passing(self) -> list[Level]:
         return passing(self.showing.levels, ENERGY_UNITS[self.showing.choices.unit], self._words)
 
-    def _choose_unit(self, unit: str) -> None:
+    def choose_unit(self, unit: str) -> None:
+        """Tell energies in another unit."""
         self.showing.choose_unit(energy_unit(unit).name)
         self._tell_table()
 
-    def _choose_quality(self, quality: str) -> None:
+    def choose_quality(self, quality: str) -> None:
+        """Compute at another quality."""
         self.showing.set_quality(quality)
         self.showing.compute_anew()
 
-    def _choose_colours(self, positive: str, negative: str) -> None:
+    def choose_colours(self, positive: str, negative: str) -> None:
+        """Draw in other colours, by their names."""
         self.showing.change_look(colours=(self._host.colour(positive), self._host.colour(negative)))
 
-    def _picture(self, taken: Path, target: Path) -> None:
-        with_legend(self.browser.session, taken, target)
-        self.say(f"Wrote {target}")
+    def write_picture(self, taken: Path, file: Path) -> None:
+        """Write a picture that the viewer has taken, with a legend."""
+        with_legend(self.browser.session, taken, file)
+        self.say(f"Wrote {file}")
 
-    def _recipe(self) -> None:
+    def tell_recipe(self) -> None:
+        """Tell the commands that show the same again."""
         commands = [asdict(call) for call in calls(self.browser.session, visible(self.browser.session))]
         self._host.tell({"event": "recipe", "commands": commands})
 
-    def _analyse(self, name: str, molecule: str = "", *given: str) -> None:
+    def analyse(self, analysis: str, molecule: str = "", *parameters: str) -> None:
         """Do an analysis; parameters are given as name=text."""
-        parameters = dict(one.partition("=")[::2] for one in given)
-        if problem := self.browser.analysing.analyse(name, molecule or self.showing.molecule, parameters):
+        given = dict(one.partition("=")[::2] for one in parameters)
+        if problem := self.browser.analysing.analyse(analysis, molecule or self.showing.molecule, given):
             raise OrbitileError(problem)
 
-    def _save_found(self, path: Path) -> None:
-        if problem := self.browser.analysing.save(path):
+    def save_found(self, file: Path) -> None:
+        """Write what an analysis has found."""
+        if problem := self.browser.analysing.save(file):
             raise OrbitileError(problem)
 
     def cancel(self) -> bool:
@@ -206,18 +241,23 @@ class ServedWindow:
 
     def set_busy(self, busy: bool) -> None:
         """Show, or no longer, that something is computed and can be cancelled."""
-        self._tell_changes("busy", {"busy": busy})
+        self._host.tell_change({"event": "busy", "busy": busy})
 
     def show_molecule(self) -> None:
         """Tell the table of orbitals, without what was filtered of another one."""
         self._words, self._chosen = "", None
         self._tell_table()
-        self._tell_changes("analyses", offered_message(self.browser.analysing.offered(self.showing.molecule)))
+        self._host.tell_change(offered_message(self.browser.analysing.offered(self.showing.molecule)))
 
     def _tell_table(self) -> None:
         browser = self.browser
         wavefunction, unit = self.showing.wavefunction, ENERGY_UNITS[self.showing.choices.unit]
-        message: dict[str, Any] = {"event": "table", "molecule": self.showing.molecule, "unit": unit.name}
+        message: dict[str, Any] = {
+            "event": "table",
+            "molecule": self.showing.molecule,
+            "unit": unit.name,
+            "units": list(ENERGY_UNITS),
+        }
         message |= {"filter": self._words, "orbitals": self.showing.scheme}
         if wavefunction is None:
             nothing = {"summary": "", "notes": [], "columns": [], "rows": [], "unavailable": {}}
@@ -236,7 +276,7 @@ class ServedWindow:
         for begin in range(_PIECE, len(rows), _PIECE):
             self._host.tell({"event": "rows", "rows": rows[begin : begin + _PIECE]})
         if self._words:
-            self._filter(self._words)
+            self.filter(self._words)
 
     def show_analysis(self, finding: Finding) -> None:
         """Tell how it is with an analysis."""
@@ -248,8 +288,7 @@ class ServedWindow:
         self._tell_table()
 
     def show_live(self, status: LiveStatus | None) -> None:
-        """Tell what there is to say of the live molecule."""
-        self._tell_changes("live", {} if status is None else asdict(status))
+        """Nothing: the viewer is told of it with or without a window."""
 
     def chosen(self) -> Level | None:
         """The orbital that is chosen."""
@@ -259,9 +298,9 @@ class ServedWindow:
         """Tell what the controls stand at: the surface that they act on, or what comes next."""
         choices, shown = self.showing.choices, self.showing.shown()
         is_orbital = self.showing.acts_on_orbital()
-        self._tell_changes(
-            "choices",
+        self._host.tell_change(
             {
+                "event": "choices",
                 "isovalue": self.showing.isovalue if shown is not None else None,
                 "isovalue_range": self.showing.isovalue_range,
                 "unit": "" if shown is None else unit_in_print(shown.unit),
@@ -274,7 +313,7 @@ class ServedWindow:
                 "scale": None if shown is None else _scale(shown.scale),
                 "look": asdict(choices.look if shown is None else shown.look),
                 "rate": choices.rate,
-            },
+            }
         )
 
     def show_surfaces(self, rows: list[Listed], current: str) -> None:
@@ -284,14 +323,14 @@ class ServedWindow:
         surfaces = [
             {**asdict(listed), "unit": unit_in_print(listed.unit), "scale": _scale(listed.scale)} for listed in rows
         ]
-        self._tell_changes("shown", {"surfaces": surfaces, "current": current, "row": row})
+        self._host.tell_change({"event": "shown", "surfaces": surfaces, "current": current, "row": row})
 
     def show_playback(self, playback: Playback | None) -> None:
         """Tell where the trajectory is that the molecule is."""
         at = {"frame": 0, "n_frames": 0, "playing": False, "state": ""}
         if playback is not None:
             at = {name: getattr(playback, name) for name in at}
-        self._tell_changes("playback", at)
+        self._host.tell_change({"event": "playback", **at})
 
     def show_field(self, field: str) -> None:
         """Name the field that is asked for."""
@@ -304,7 +343,7 @@ class ServedWindow:
         row = field_of(wavefunction, first) if wavefunction is not None and first is not None else ""
         self._host.tell({"event": "opened", "molecule": self.showing.molecule, "row": row})
         if row:
-            self._choose(row)
+            self.choose_orbital(row)
 
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the one that is chosen."""
@@ -318,17 +357,6 @@ class ServedWindow:
         """Whether it can be seen."""
         return self._is_open
 
-    def is_sliding(self) -> bool:
-        """False: it draws what is dragged by itself, and tells where it came to rest."""
-        return False
-
-    is_typing = is_scrubbing = is_sliding
-
-    def _tell_changes(self, event: str, parts: dict[str, Any]) -> None:
-        if self._told.get(event) != parts:
-            self._told[event] = parts
-            self._host.tell({"event": event, **parts})
-
 
 def _scale(scale: Scale | None) -> dict[str, Any] | None:
     return None if scale is None else {**asdict(scale), "unit": unit_in_print(scale.unit)}
@@ -338,5 +366,139 @@ def _number_or_none(what: str, value: Any) -> float | None:
     return None if value == "" else POSITIVE_NUMBER.read(what, value)
 
 
+_SCHEMES = ", ".join(f"`{scheme}`" for scheme in LISTED_ORBITALS if scheme)
 _OR_NOTHING = Kind("float", _number_or_none)
 """A positive number, or nothing."""
+
+
+_VERBS: dict[type, tuple[Request, ...]] = {
+    ServedWindow: (
+        request_of("show", "opens the window", lambda window: window.set_open(True)),
+        request_of("hide", "closes it", lambda window: window.set_open(False)),
+        request_of("follow", "something was deleted or hidden elsewhere, see `hidden`", ServedWindow.follow),
+        request_of("orbital", "shows an orbital, by the field of its row", ServedWindow.choose_orbital, TEXT),
+        request_of("filter", "filters the table", ServedWindow.filter, TEXT),
+        request_of("unit", f"has energies in {alternatives(list(ENERGY_UNITS))}", ServedWindow.choose_unit, TEXT),
+        request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
+        request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
+        request_of("picture", "makes a png with a legend of a picture it took", ServedWindow.write_picture, PATH, PATH),
+        request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
+        request_of("analyse", "has an analysis done", ServedWindow.analyse, TEXT, TEXT, TEXT),
+        request_of("save_found", "writes its tables (.csv, .json) or plots (.svg)", ServedWindow.save_found, PATH),
+    ),
+    Molecules: (
+        request_of("open", "opens files: the HOMO of the last is shown, and others are hidden", Molecules.open, PATH),
+        request_of("molecule", "lists the orbitals of another molecule", Molecules.choose, TEXT),
+        request_of("surface", "chooses the surface that the controls act on", Molecules.choose_surface, TEXT),
+    ),
+    Showing: (
+        request_of("field", "shows a field in place of what is shown and not kept", Showing.ask_for_named, TEXT),
+        request_of("isovalue", "sets the isovalue", Showing.choose_isovalue, TEXT),
+        request_of(
+            "automatic",
+            f"has {share_in_words()} of each orbital enclosed, or with 0 not",
+            Showing.choose_automatic,
+            FLAG,
+        ),
+        request_of("device", "computes on another device", Showing.choose_device, TEXT),
+        request_of("second", f"colours by a second field, or by `{TWO_COLOURS}`", Showing.choose_second, TEXT),
+        request_of("range", "sets the range of the colours; empty: from the data", Showing.choose_range, _OR_NOTHING),
+        request_of(
+            "transparency", "sets the transparency, 0 to 1", lambda it, to: it.change_look(transparency=to), SHARE
+        ),
+        request_of("style", "draws in another style", lambda it, to: it.change_look(style=to), one_of(*STYLES)),
+        request_of("visible", "shows a surface, or with 0 hides it", Showing.set_visible, TEXT, FLAG),
+        request_of("keep", "has a surface stay when the next is shown, or with 0 not", Showing.keep, TEXT, FLAG),
+        request_of("delete", "deletes a surface", Showing.delete, TEXT),
+    ),
+    Localising: (
+        request_of("orbitals", f"lists localised orbitals ({_SCHEMES}), or those of the file", Localising.choose, TEXT),
+    ),
+    Playing: (
+        request_of("play", "plays a trajectory, or with 0 stops", Playing.play, FLAG),
+        request_of("rate", "sets the frames a second, at most", Playing.choose_rate, COUNT),
+        request_of("frame", "shows a frame, from 0", Playing.go_to, COUNT),
+        request_of("step", "goes one frame on, or with 0 back", lambda it, on: it.step(1 if on else -1), FLAG),
+    ),
+    Analysing: (
+        request_of("withdraw", "wants an analysis no longer", Analysing.cancel),
+        request_of("found_surfaces", "shows the surfaces that belong to what was found", Analysing.show_surfaces),
+    ),
+    Writing: (request_of("export", "writes the volume or the surface", Writing.export, PATH),),
+    Browser: (request_of("preset", "shows a preset, with files to compare with", Browser.show_preset, TEXT, TEXT),),
+}
+
+VERBS = {request.name: (owner, request) for owner, requests in _VERBS.items() for request in requests}
+"""What a user can do in the window, by the first word of the request, and the part of the window that does it."""
+
+
+def with_legend(session: Session, taken: Path, target: Path) -> None:
+    """Write a picture of the viewer as png, with names, isovalues and scales of colours; the one it took is deleted.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be read, or not be written.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    target = check_path(target.absolute())
+    try:
+        with Image.open(taken) as image:
+            pixels = np.array(image.convert("RGBA"))
+    except (OSError, UnidentifiedImageError) as error:
+        raise OrbitileError(f"{taken}: the viewer has written no picture that can be read ({error})") from None
+    finally:
+        taken.unlink(missing_ok=True)
+    drawn = tuple(surface for pane in shown_surfaces(session) for surface in pane)
+    red, green, blue = (float(ink) for ink in pixels[0, 0, :3] / 255)
+    size = pixels.shape[1], pixels.shape[0]
+    write_png(target, annotate(pixels, legend_parts(drawn, size), scale=None, paper=(red, green, blue)))
+
+
+def offered_message(groups: Sequence[tuple[str, Sequence[OfferedAnalysis]]]) -> dict[str, Any]:
+    """Analyses in groups, with their parameters, and the reason for those that the molecule does not have."""
+    return {
+        "event": "analyses",
+        "groups": [
+            {
+                "title": title,
+                "analyses": [
+                    {
+                        "name": one.name,
+                        "title": one.module.TITLE,
+                        "help": one.module.HELP,
+                        "reason": one.reason,
+                        "parameters": list(map(_parameter, one.module.PARAMETERS)),
+                    }
+                    for one in those
+                ],
+            }
+            for title, those in groups
+        ],
+    }
+
+
+def _parameter(parameter: Argument) -> dict[str, Any]:
+    choices = ["0", "1"] if parameter.kind is FLAG else list(parameter.kind.choices)
+    default = str(int(parameter.default)) if parameter.kind is FLAG else str(parameter.default)
+    return {
+        "name": parameter.name,
+        "kind": parameter.kind.name,
+        "help": parameter.help,
+        "choices": choices,
+        "default": default if choices else parameter.otherwise,
+    }
+
+
+def finding_message(finding: Finding) -> dict[str, Any]:
+    """How it is with an analysis that was asked for, and what it found as text."""
+    return {
+        "name": finding.order.name,
+        "molecule": finding.molecule,
+        "running": finding.is_running,
+        "problem": finding.problem,
+        "stale": finding.is_stale,
+        "text": "" if finding.report is None else as_text(finding.report, _ROWS),
+        "has_surfaces": finding.report is not None and bool(finding.report.surfaces),
+    }

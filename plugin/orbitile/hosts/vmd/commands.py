@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from ...session.commands import COMMANDS
-from ...session.functions import functions_of
+from ...session.commands import COMMANDS, functions_of
 from ...session.session import Session
 from .viewer import VMDViewer
 

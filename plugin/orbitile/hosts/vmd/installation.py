@@ -10,7 +10,7 @@ from ...base.errors import OrbitileError
 from ...base.imports import isolated, program
 from ...files.writing import read_settings, replace_settings
 from ...session.commands import COMMANDS
-from ...session.syntax import tcl_word
+from ...session.declaration import tcl_word
 
 _BEGIN = "# Orbitile: written by `orbitile install vmd`, removed by `orbitile install vmd --uninstall`"
 _END = "# end of Orbitile"

@@ -6,6 +6,7 @@
 package provide orbitile 0.1
 
 namespace eval orbitile {
+    variable protocol 1               ;# its number, as in orbitile/hosts/server/protocol.py
     variable command {orbitile serve} ;# what starts the server
     variable names {}                 ;# of the commands
     variable channel ""               ;# to the server, while it runs
@@ -43,6 +44,7 @@ namespace eval orbitile {
     variable busy 0
     variable heard 0                  ;# events that the server has told
     variable moved {}                 ;# molecules of whose frame the server does not know
+    variable seen_from ""             ;# directions that the server knows
     variable share 0.0                ;# of the work that is done
     variable told ""                  ;# by the last command
     variable home [file dirname [file normalize [info script]]]
@@ -68,14 +70,25 @@ proc orbitile::start {} {
         error "orbitile cannot be started with \"$command\": $opened"
     }
     set channel $opened
+    variable seen_from ""
     fconfigure $channel -encoding utf-8 -buffering line -translation lf -blocking 0
     fileevent $channel readable orbitile::receive
 }
 
+# A server that speaks another protocol is ended; commands that it has beside those that were installed are made.
 proc orbitile::on_ready {message} {
+    variable protocol
     variable heard 0
     variable folder [dict get $message folder]
     variable offered $message
+    set theirs [expr {[dict exists $message protocol] ? [dict get $message protocol] : "none"}]
+    if {$theirs ne $protocol} {
+        error [ended "VMD speaks number $protocol of its protocol, the server $theirs: install both from one Orbitile\
+            (orbitile install vmd), and start VMD again"]
+    }
+    foreach offer [dict get $message commands] {
+        make_command [dict get $offer name]
+    }
 }
 
 # Words that an argument of a command may be, or is often.
@@ -92,21 +105,23 @@ proc orbitile::choices {command argument} {
     return {}
 }
 
-# Close the pipe; gives what the server wrote to standard error.
-proc orbitile::ended {} {
+# Close the pipe; gives the reason, or what the server wrote to standard error.
+proc orbitile::ended {{why ""}} {
     variable channel
     variable folder
     variable replies
     set opened $channel
     set channel ""
-    fconfigure $opened -blocking 1
+    fconfigure $opened -blocking [expr {$why eq ""}]
     catch {close $opened} written
     if {$folder ne ""} {
         file delete -force $folder
         set folder ""
     }
-    set last [lindex [split [string trim $written] \n] end]
-    set why [expr {$last eq "" ? "it gave no reason" : $last}]
+    if {$why eq ""} {
+        set last [lindex [split [string trim $written] \n] end]
+        set why [expr {$last eq "" ? "it gave no reason" : $last}]
+    }
     foreach waiting [array names replies] {
         set replies($waiting) [list error "orbitile has ended: $why"]
     }
@@ -128,7 +143,7 @@ proc orbitile::receive {} {
         set message [from_json $line]
         if {[dict exists $message event]} {
             set event [dict get $message event]
-            set failed [catch {on_$event $message} problem]
+            set failed [catch {[expr {[llength [info commands on_$event]] ? "on_$event" : "panel::on_$event"}] $message} problem]
             if {$event ne "ready"} {
                 incr heard
             }
@@ -159,9 +174,6 @@ proc orbitile::call {name words} {
     set before $busy
     set busy 1
     set failed [catch {
-        if {$name in {orb_picture orb_film} && [molinfo top] >= 0} {
-            ask directions "\"arguments\": [list_json [directions]]"
-        }
         if {$name eq "orb_live"} {
             set words [live_words $words]
         }
@@ -182,7 +194,8 @@ proc orbitile::call {name words} {
 # What the server is to know with each request: what there is, what the user has hidden, and after which event that was.
 proc orbitile::standing {} {
     variable heard
-    return "\"objects\": [list_json [present]], \"hidden\": [list_json [unseen_by_choice]], \"seen\": $heard"
+    variable protocol
+    return "\"protocol\": $protocol, \"objects\": [list_json [present]], \"hidden\": [list_json [unseen_by_choice]], \"seen\": $heard"
 }
 
 # Tell the server what the user does in the window, and wait for nothing.
@@ -201,6 +214,7 @@ proc orbitile::ask {name arguments} {
     variable failure ""
     if {$channel eq ""} start
     tell_frames
+    tell_directions
     tell_atoms ""
     set mine [incr number]
     set replies($mine) ""
@@ -221,12 +235,19 @@ proc orbitile::ask {name arguments} {
 
 # ---- commands and menu
 
+proc orbitile::make_command {name} {
+    variable names
+    if {$name ni $names} {
+        lappend names $name
+        proc ::$name args "orbitile::call $name \$args"
+    }
+}
+
 # Make the commands, and the entry in VMD's menu where there is one.
 proc orbitile::register {server commands} {
     variable command $server
-    variable names $commands
-    foreach name $names {
-        proc ::$name args "orbitile::call $name \$args"
+    foreach name $commands {
+        make_command $name
     }
     proc ::orb_panel {} orbitile::window
     follow_save_state

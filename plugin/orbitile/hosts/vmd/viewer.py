@@ -27,8 +27,7 @@ from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.look import Look
-from ...session.host import Colour
-from ...session.volume_viewer import VolumeDrawing, VolumeViewer
+from ...session.host import Colour, VolumeDrawing, VolumeViewer
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 
@@ -49,7 +48,6 @@ class VMDViewer(VolumeViewer):
     """
 
     def __init__(self, vmd: Any) -> None:
-        super().__init__()
         self._vmd = vmd
         self._numbers: dict[str, int] = {}
         self._elements: dict[str, NDArray[np.int64]] = {}

@@ -46,3 +46,16 @@ proc orbitile::directions {} {
     }
     return $found
 }
+
+# Tell the server from where the molecules are seen, where that has changed: pictures are drawn from there.
+proc orbitile::tell_directions {} {
+    variable channel
+    variable seen_from
+    if {[molinfo top] < 0} return
+    set now [directions]
+    if {$now ne $seen_from} {
+        set seen_from $now
+        set request "\"command\": \"directions\", \"arguments\": [list_json $now]"
+        catch {puts $channel "{\"id\": 0, $request, [standing]}"}
+    }
+}

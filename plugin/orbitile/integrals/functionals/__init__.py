@@ -68,7 +68,7 @@ class Functional:
         return self.exchange is not None or self.correlation is not None
 
     def __call__(self, densities: list[Expression], products: list[Expression], limit: Expression) -> Expression:
-        """Energy per volume of densities by spin, or of all electrons; see `taichi_kernels.functionals.Formula`."""
+        """Energy per volume of densities by spin, or of all electrons; see `taichi_kernels.formulas.Formula`."""
         if len(densities) == 1:
             spins = of_equal_spins(densities[0], products[0])
         else:
@@ -99,7 +99,7 @@ def functional(name: str) -> Functional:
         When there is no such functional, it takes PySCF which is not installed, or more than density and gradient, as
         a dispersion correction does.
     """
-    from taichi_kernels.functionals import uses_gradient
+    from taichi_kernels.formulas import uses_gradient
 
     check_name(name, "functional")
     key = name.lower().replace(" ", "")
@@ -141,7 +141,7 @@ def at_points(functional: Functional, columns: Reals, target: Target, noise: flo
         Its derivatives with respect to density and gradient, in hartree and hartree bohr.
     """
     from taichi_kernels.devices import probe
-    from taichi_kernels.functionals import functional_at_points
+    from taichi_kernels.formulas import functional_at_points
 
     if not functional.by_kernel or not probe(target.device).double:
         return _by_libxc(functional.name, _without_noise(columns, noise))

@@ -6,11 +6,12 @@ A command is in the one file that declares it; what a module offers is stated by
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from ...base.errors import OrbitileError
 from ...base.registry import modules_of
-from ..declaration import Command
+from ..declaration import PYTHON, Answer, Command
 
 
 class Commands(Protocol):
@@ -50,3 +51,32 @@ def __getattr__(name: str) -> Command:
         if command.name == name:
             return command
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+Run = Callable[[Command, Sequence[Any], Mapping[str, Any]], Answer]
+"""Does a command of a viewer, with arguments by position and by name."""
+
+
+def functions_of(run: Run, tell: Callable[[str], None]) -> dict[str, Callable[..., str | None]]:
+    """All commands by name, with the arguments that they have everywhere; they raise `OrbitileError`.
+
+    Parameters
+    ----------
+    run : callable
+        What does them.
+    tell : callable
+        Takes the text of those that are asked for a text; the others give back the name of what is shown.
+    """
+    return {command.name: _function(command, run, tell) for command in COMMANDS}
+
+
+def _function(command: Command, run: Run, tell: Callable[[str], None]) -> Callable[..., str | None]:
+    def function(*arguments: object, **named: object) -> str | None:
+        answer = run(command, arguments, named)
+        if command.told and answer.text:
+            tell(answer.text)
+        return answer.value
+
+    function.__name__ = function.__qualname__ = command.name
+    function.__doc__ = command.help(PYTHON)
+    return function

@@ -9,9 +9,8 @@ from ...base.arguments import TEXT, Argument, one_of
 from ...base.errors import OrbitileError
 from ...evaluation.devices import one_device
 from ...pictures.words import device_names
-from ..declaration import Answer, command
+from ..declaration import Answer, Call, command
 from ..session import Session
-from ..syntax import Call
 
 TOPIC, PRIORITY = "help and what computes", -10
 

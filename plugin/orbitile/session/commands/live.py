@@ -13,8 +13,8 @@ from ..calculation import RunningCalculation, check_calculation
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..live.live import Live
-from ..live.order import Level
-from ..live.scan import RunningScan
+from ..live.order import Level, energy_text
+from ..live.scan import SCAN_UNITS, RunningScan
 from ..session import Session
 
 TOPIC, PRIORITY = "calculations and live molecules", 30
@@ -51,7 +51,7 @@ def orb_scf(
     numbers, geometries = trajectory_viewer(session.host).geometries(name)
     parts = {"basis": basis, "method": method, "charge": charge, "unpaired": spin, "cartesian": cartesian}
     given = {part: value for part, value in parts.items() if value is not None}
-    level, remarks = session.level_of(name, given, Level(Calculation()))
+    level, remarks = session.live.level_of(name, given, Level(Calculation()))
     calculation = level.calculation
     target = (filename or Path(f"{name}.series.h5")).absolute()
     check_calculation(name, numbers, calculation)
@@ -86,7 +86,7 @@ def orb_live(
     cartesian: bool | None,
     engine: str,
 ) -> Answer:
-    live = session.live
+    live = session.live.now
     parts = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired, "cartesian": cartesian}
     given = {part: value for part, value in parts.items() if value is not None}
     if not name and live is None:
@@ -94,16 +94,16 @@ def orb_live(
     if live is not None and (not name or (name == live.molecule and not given and engine in (AUTO, live.level.engine))):
         return _ended(session, live)
     otherwise = Level(Calculation("pbe", "sto-3g"), engine, session.computing.device)
-    level, remarks = session.level_of(name, given, otherwise)
+    level, remarks = session.live.level_of(name, given, otherwise)
     if live is not None and (name, level) == (live.molecule, live.level):
         return _ended(session, live)
-    session.begin_live(name, level)
+    session.live.begin(name, level)
     told = "".join(f"; {remark}" for remark in remarks)
     return Answer(name, f"{name} is live: {level.calculation}{told}; move its atoms")
 
 
 def _ended(session: Session, live: Live) -> Answer:
-    session.end_live()
+    session.live.end()
     again = "" if live.origin is None else ", and what its file holds again; orb_path writes where it was"
     return Answer(live.molecule, f"{live.molecule} is no longer live{again}")
 
@@ -114,7 +114,7 @@ def _ended(session: Session, live: Live) -> Answer:
     told=True,
 )
 def orb_settle(session: Session) -> Answer:
-    status = session.settle()
+    status = session.live.settle()
     if status.stage == "failed":
         raise OrbitileError(f"{status.molecule}: {status.text}")
     return Answer(f"{status.energies[-1][1]:.7f}", f"{status.molecule}: {status.text}")
@@ -145,7 +145,7 @@ def orb_relax(session: Session, relax: str, hardness: float | None) -> Answer:
 def orb_undo(session: Session) -> Answer:
     live = _live(session)
     before = live.undo()
-    return Answer(f"{before.energy:.7f}", f"{live.molecule} is where its energy was {before.energy:.7f} hartree")
+    return Answer(f"{before.energy:.7f}", f"{live.molecule} is where its energy was {energy_text(before.energy)}")
 
 
 @command(
@@ -156,7 +156,7 @@ def orb_undo(session: Session) -> Answer:
     related=("orb_live", "orb_undo", "orb_load", "orb_film"),
 )
 def orb_path(session: Session, filename: Path) -> Answer:
-    live = session.live_last or _live(session)
+    live = session.live.last or _live(session)
     n = session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation)))
     return Answer(str(filename), f"{n} geometries are in {filename}")
 
@@ -166,7 +166,7 @@ def orb_path(session: Session, filename: Path) -> Answer:
     "so that orb_scan_to goes from one to the other at once. The smaller part behind the bond moves. Without atoms, "
     "those that are picked; where something is scanned, this ends and tells the energies.",
     Argument("atoms", TEXT, "two, three or four, as 1-2-3-4, or selections of one each, as pk1 pk2", "", "see above"),
-    Argument("first", NUMBER, "in Angstrom or degrees", None, "-180 degrees, or around where the atoms are"),
+    Argument("first", NUMBER, f"in {SCAN_UNITS}", None, "-180 degrees, or around where the atoms are"),
     Argument("last", NUMBER, "the same", None, "180 degrees, or around where the atoms are"),
     Argument("steps", COUNT, "values, first and last included", None, "37 of a dihedral, 21 of others"),
     examples=("fragment formamide", "orb_live formamide", "orb_scan 4-2-1-3, 0, 180, 7", "orb_scan_to 60", "orb_scan"),
@@ -181,13 +181,13 @@ def orb_scan(session: Session, atoms: str, first: float | None, last: float | No
     scan = live.begin_scan(_atoms(session, atoms), first, last, steps)
     if session.host.has_window():
         return Answer(None, f"{live.molecule}: {scan} is computed ahead; orb_scan_to goes to a value, orb_scan ends it")
-    session.settle(scanned=True)
+    session.live.settle(scanned=True)
     return Answer(None, f"{live.molecule}: {scan}\n{_scanned(live)}")
 
 
 @command(
     "Put the atoms of the live molecule to the value of the scan that is nearest to one.",
-    Argument("value", NUMBER, "in Angstrom or degrees", required=True),
+    Argument("value", NUMBER, f"in {SCAN_UNITS}", required=True),
     examples=("orb_scan 4-2-1-3", "orb_scan_to -60", "orb_settle"),
     related=("orb_scan", "orb_settle"),
 )
@@ -240,6 +240,6 @@ def _atoms(session: Session, text: str) -> tuple[int, ...]:
 
 
 def _live(session: Session) -> Live:
-    if session.live is None:
+    if session.live.now is None:
         raise OrbitileError("no molecule is live: orb_live makes one so")
-    return session.live
+    return session.live.now

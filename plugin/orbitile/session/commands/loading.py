@@ -16,13 +16,12 @@ from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
 from ...readers import ACCEPTED, MEMBER, descriptions, is_place
 from ...scenes.scene import EDGE_COLOUR, EDGE_RADIUS
-from ..declaration import Answer, command
+from ..declaration import Answer, Call, command
 from ..host import trajectory_viewer
 from ..sampling import ShownTrajectory, WavefunctionCache
 from ..session import Session
 from ..shown import Shown
 from ..source import OneFile, Source, atoms_of, files_of, is_volume_file
-from ..syntax import Call
 from ._arguments import OBJECT
 
 TOPIC, PRIORITY = "files", 80

@@ -1,5 +1,7 @@
 """A live molecule: its atoms are looked at again and again, and what is shown of it follows them.
 
+`LiveMolecule` is what a session has of it: it begins and ends one.
+
 The viewer calls `Live.tick` every few milliseconds, in the thread that it belongs to; nothing here waits. One geometry
 is computed at a time, in a process of its own, and the newest is the next. Until its fields are there, those before are
 shown moved along with the atoms, more transparent than they are; when the atoms are left alone, fields are sampled as
@@ -9,11 +11,14 @@ step along the forces after each geometry, by the viewer, as if somebody moved t
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from secrets import token_hex
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +26,352 @@ from numpy.typing import NDArray
 from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...pictures.request import Request
-from ...scf.calculation import NotConverged
-from ...workers import WorkerEnded
-from ..computing import Computing
+from ...scf.calculation import Calculation, NotConverged, require_ase
+from ...scf.optimisation import LARGEST_FORCE, force_in_ev
+from ...workers import Worker, WorkerEnded, Workers
+from ..calculation import check_calculation
+from ..computing import Computing, one_thread
 from ..host import Viewer
 from ..shelf import Shelf
 from ..shown import Shown
-from ..source import OneFile
-from .asking import Asking
+from ..source import OneFile, is_promolecule, is_volume_file
+from .calculating import converged
 from .following import Following, Show
-from .order import Converged, Level, Order, Positions, Relaxation
+from .order import Converged, Level, Order, Positions, Relaxation, energy_text
 from .path import LivePath, Reached
-from .pulling import Pulling
-from .scan import Ahead, RunningScan, Scan, scan_of
-from .scanning import Scanning
-from .status import LiveStatus, Stage, text_of
+from .relaxing import SAME
+from .scan import Ahead, KnownGeometries, RunningScan, Scan, ScanStatus, scan_of
+
+Stage = Literal["starting", "converging", "converged", "failed"]
+
+
+@dataclass(frozen=True)
+class LiveStatus:
+    """What there is to say of a live molecule.
+
+    Attributes
+    ----------
+    molecule : str
+    calculation : str
+        Method and basis set.
+    stage : str
+        "starting" until the first field has converged; "converging" while what is shown is moved along with its atoms;
+        "converged" when what is shown is the field of the geometry that is shown; "failed" when that has none.
+    text : str
+        The same with energy, iterations and time, or the reason, in one line.
+    energies : tuple of (float, float)
+        Seconds since the beginning, and total energy in hartree, of the last converged geometries.
+    relaxes : bool
+        Whether forces move the atoms.
+    hardness : float
+        How hard, from 0 to 1.
+    can_undo : bool
+        Whether there is a geometry to go back to.
+    scan : ScanStatus or None
+        What is scanned.
+    """
+
+    molecule: str
+    calculation: str
+    stage: Stage
+    text: str
+    energies: tuple[tuple[float, float], ...] = ()
+    relaxes: bool = False
+    hardness: float = 0.5
+    can_undo: bool = False
+    scan: ScanStatus | None = None
+
+
+def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, scan: ScanStatus | None) -> str:
+    """What there is to say in one line.
+
+    Parameters
+    ----------
+    stage
+    found
+        The last converged geometry.
+    forces
+        What there is to say of forces there.
+    problem
+        Why there is no field where the atoms are, where there is none.
+    scan
+    """
+    if found is None:
+        text = problem if stage == "failed" else "the first field is computed"
+    elif stage == "failed":
+        text = f"{problem}; what is shown is the last converged geometry"
+    else:
+        text = f"{energy_text(found.energy)}, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
+        text = f"moved along, converging; before: {text}" if stage == "converging" else text
+    return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text
+
+
+_TOO_LONG = 1.0
+"""Time in seconds after which a geometry that is not the newest is given up, unless the last one took as long."""
+
+_UNUSUAL = 4.0
+"""Times the seconds of the last self-consistent field that another one may take, fields included."""
+
+_MORE = 4.0
+"""Times as long that one may take after others were given up: a bond that is torn may not converge for minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A geometry that is being computed.
+
+    Attributes
+    ----------
+    order : Order
+    fields : mapping of str to Request
+        What is shown of it when it comes, by surface.
+    rests : bool
+        Whether the atoms were left alone.
+    begin : float
+        When it was asked for, by `time.monotonic`.
+    job : Future
+        Gives a `Converged`.
+    is_ahead : bool
+        Whether the atoms have not come there yet.
+    """
+
+    order: Order
+    fields: Mapping[str, Request]
+    rests: bool
+    begin: float
+    job: Future[Converged]
+    is_ahead: bool
+
+    def result(self) -> Converged:
+        """What has come, or what was raised.
+
+        Arrays that come together share memory, which lives as long as one of them: a geometry, which is kept longer
+        than its samples, is given memory of its own.
+        """
+        found = self.job.result()
+        return replace(deepcopy(replace(found, samples=())), samples=found.samples)
+
+
+class Asking:
+    """One process, which computes one geometry at a time.
+
+    Attributes
+    ----------
+    asked : Asked or None
+        What it computes.
+    """
+
+    def __init__(self) -> None:
+        python = os.environ.get("ORBITILE_PYTHON")
+        self._workers = Workers([Worker("the live calculation", python=python, settings=_settings, nice=5)])
+        self.asked: Asked | None = None
+        self._usual = 0.0
+        self._given_up = 0
+
+    @property
+    def process_id(self) -> int | None:
+        """Number of the process, while it runs."""
+        return self._workers.workers[0].process_id
+
+    def submit(self, order: Order, fields: Mapping[str, Request], rests: bool, *, is_ahead: bool) -> None:
+        """Have a geometry computed; nothing else is asked for."""
+        self.asked = Asked(order, fields, rests, time.monotonic(), self._workers.submit(converged, order), is_ahead)
+
+    def done(self) -> Asked | None:
+        """What was asked for, when it is done; it is asked for no more."""
+        asked = self.asked
+        if asked is None or not asked.job.done():
+            return None
+        self.asked = None
+        if not asked.is_ahead:
+            self._given_up = 0
+        if not asked.job.cancelled() and asked.job.exception() is None:
+            self._usual = asked.job.result().seconds
+        return asked
+
+    def withdraw(self) -> None:
+        """Ask for nothing any more."""
+        if self.asked is not None:
+            self.asked.job.cancel()
+            self.asked = None
+
+    def withdraw_late(self) -> None:
+        """Give up what is not the newest any more when it takes too long: more patiently then, so that some come."""
+        patience = max(_TOO_LONG, _UNUSUAL * self._usual) * min(2.0**self._given_up, _MORE)
+        if self.asked is not None and time.monotonic() - self.asked.begin > patience:
+            self.withdraw()
+            self._given_up += 1
+
+    def close(self) -> None:
+        """End the process."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+
+
+def _settings() -> dict[str, str]:
+    """Threads of PySCF sleep where they wait: the viewer draws on the same cores, and those that spin hold it up."""
+    return {"OMP_WAIT_POLICY": "PASSIVE", **one_thread()}
+
 
 TICK = 20
-"""Milliseconds between two looks at where the atoms are."""
+"""Polling interval in milliseconds: where the atoms are."""
 
 _REST = 0.25
-"""Seconds after which atoms that have not moved are left alone."""
+"""Time in seconds after which atoms that have not moved are left alone."""
 
 _COMPARED = 0.5
-"""Seconds between two looks at which elements atoms are that do not move."""
+"""Polling interval in seconds: which elements atoms are that do not move."""
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
+
+
+_AFTER = 0.5
+"""Time in seconds for which atoms are held when they are no longer moved."""
+
+_STEPS = 500
+"""Steps after the last that the user has done, after which there is no minimum to be found."""
+
+
+class Pulling:
+    """Forces that move the atoms of a live molecule, where they are wanted to.
+
+    An atom that is elsewhere than the forces have put it was moved by the user, and is held: as long as a button of the
+    mouse is down, and for a moment after it was moved last.
+
+    Parameters
+    ----------
+    viewer : Viewer
+
+    Attributes
+    ----------
+    is_on : bool
+        Whether they do.
+    hardness : float
+        See `Relaxation`.
+    """
+
+    def __init__(self, viewer: Viewer) -> None:
+        self.is_on, self.hardness = False, 0.5
+        self._viewer = viewer
+
+    def begin(self, molecule: str, positions: Positions, calculation: Calculation, hardness: float) -> None:
+        """Move the atoms from now on, or go on with another hardness.
+
+        Raises
+        ------
+        OrbitileError
+            When hardness is another number, ASE is missing, or the viewer cannot be told where atoms are.
+        """
+        if not 0 <= hardness <= 1:
+            raise OrbitileError(f"hardness: expected 0 to 1, got {hardness:g}")
+        if not self.is_on:
+            if not os.environ.get("ORBITILE_PYTHON"):  # another Python says itself what it lacks
+                require_ase()
+            self._viewer.move(molecule, positions)
+            self._where = positions
+            self._held = np.zeros(len(positions), bool)
+            self._moved = 0.0
+            self._n_steps = 0
+            self._answered: tuple[str, Relaxation] | None = None
+        self.is_on, self.hardness = True, hardness
+
+    def end(self) -> None:
+        """Leave the atoms where they are."""
+        self.is_on = False
+
+    def look(self, positions: Positions) -> None:
+        """Take note of where the atoms are, and of what the user holds."""
+        if not self.is_on:
+            return
+        now = time.monotonic()
+        moved = np.abs(positions - self._where).max(axis=1) > SAME
+        self._where = np.where(moved[:, None], positions, self._where)
+        self._held |= moved
+        if moved.any() or self._viewer.is_dragging():
+            self._moved = now
+        elif now - self._moved > _AFTER:
+            self._held[:] = False
+        if self._held.any():
+            self._n_steps = 0
+
+    def wanted(self, source: str) -> Relaxation | None:
+        """What to ask for.
+
+        Parameters
+        ----------
+        source
+            Of the converged wavefunction where the atoms are, empty where there is none.
+
+        Returns
+        -------
+        Relaxation or None
+            None when no forces are wanted, all atoms are held, and when the answer is known.
+        """
+        if not self.is_on:
+            return None
+        relaxation = Relaxation(self.hardness, tuple(np.flatnonzero(self._held).tolist()))
+        return None if self._held.all() or self._answered == (source, relaxation) else relaxation
+
+    def is_done(self, found: Converged | None) -> bool:
+        """Whether nothing is held, and forces leave the atoms at a geometry where they are, or are not wanted."""
+        return not self.is_on or not (found is None or self.wanted(found.source) or self._held.any())
+
+    def text(self, found: Converged | None) -> str:
+        """What there is to say of a geometry, to be added to other things; empty for nothing."""
+        if not self.is_on or found is None or found.largest_force is None:
+            return ""
+        is_relaxed = self.is_done(found) and found.largest_force < LARGEST_FORCE
+        return f"; {'relaxed, ' if is_relaxed else ''}largest force {force_in_ev(found.largest_force)}"
+
+    def pull(self, molecule: str, positions: Positions, order: Order, found: Converged) -> bool:
+        """Move atoms in the viewer to where an answer takes them, see `target`; says whether there are such.
+
+        The user is told why the atoms cannot be moved, and this ends.
+        """
+        try:
+            target = self.target(positions, order, found)
+            if target is not None:
+                self._viewer.move(molecule, target)
+        except OrbitileError as error:
+            self.end()
+            self._viewer.say(f"{molecule} does not relax any more: {error}")
+            return False
+        return target is not None
+
+    def target(self, positions: Positions, order: Order, found: Converged) -> Positions | None:
+        """Where to put the atoms, which are noted to be there then.
+
+        Parameters
+        ----------
+        positions
+            Where they are, as it was looked at last.
+        order, found
+            What was asked for, and the answer.
+
+        Returns
+        -------
+        ndarray or None
+            Atoms that the user holds, or has moved since the order, are where they are. None where none is to be moved.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no answer, or there were too many.
+        """
+        if not self.is_on or order.relaxation is None or found.relaxed is None:
+            return None
+        if isinstance(found.relaxed, OrbitileError):
+            raise found.relaxed
+        self._answered = found.source, order.relaxation
+        free = ~self._held & (np.abs(positions - order.positions).max(axis=1) < SAME)
+        target = np.where(free[:, None], found.relaxed, positions)
+        if np.array_equal(target, positions):
+            return None
+        self._n_steps += 1
+        if self._n_steps > _STEPS:
+            raise OrbitileError(f"no minimum after {_STEPS} steps")
+        self._where = target
+        return target
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +434,8 @@ class Live:
         Its surfaces.
     origin : Origin or None
         What it is again when it is live no longer.
+    scan : RunningScan or None
+        What is computed ahead.
     """
 
     def __init__(
@@ -136,7 +462,8 @@ class Live:
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
         self._has_ended = False
-        self._scanning = Scanning(self.path, computing.samples)
+        self.scan: RunningScan | None = None
+        self._known = KnownGeometries()
         self._pulling = Pulling(viewer)
 
     # ---- what there is
@@ -145,11 +472,6 @@ class Live:
     def molecule(self) -> str:
         """Object of the viewer."""
         return self.following.molecule
-
-    @property
-    def scan(self) -> RunningScan | None:
-        """What is computed ahead."""
-        return self._scanning.scan
 
     @property
     def process_id(self) -> int | None:
@@ -219,16 +541,22 @@ class Live:
         self._look()
         scan = scan_of(self._numbers, self._positions, atoms, first, last, n_values, self._viewer.as_held)
         self.relax(None)
-        self._scanning.begin(RunningScan(scan, self._positions))
+        self._begin_scan(RunningScan(scan, self._positions))
         return scan
 
     def end_scan(self) -> None:
         """Forget the scan; the atoms stay where they are."""
-        self._scanning.begin(None)
+        self._begin_scan(None)
+
+    def _begin_scan(self, scan: RunningScan | None) -> None:
+        self.scan, self._known = scan, KnownGeometries()
+        self.path.hold(())
 
     def next_of_scan(self) -> Ahead | None:
         """What of a scan is to be computed next, where there is a first field; None for nothing."""
-        return None if self.found is None else self._scanning.next(self._positions, self.following.requests())
+        if self.found is None or self.scan is None:
+            return None
+        return self.scan.next(self._positions, self.following.requests())
 
     def scan_to(self, index: int) -> None:
         """Put the atoms to a geometry of the scan, from 0, and leave them alone.
@@ -325,7 +653,8 @@ class Live:
             if isinstance(error, WorkerEnded) and not self._has_ended:  # once, for one that was ended from outside
                 self._has_ended = True
                 return
-            self._scanning.refuse(asked.order.positions, str(error))
+            if self.scan is not None:
+                self.scan.refuse(asked.order.positions, str(error))
             if asked.is_ahead:
                 return
             if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
@@ -334,7 +663,7 @@ class Live:
                 self._viewer.say(f"{self.molecule}: {error}")
             self._failed = asked.order.positions, str(error)
             return
-        self._scanning.keep(found, asked)
+        self._keep(found, asked)
         if not asked.is_ahead:
             if lower := asked.order.lowered_by(found):
                 text = f"the energy is lower by {lower:.1g} hartree: that is shown"
@@ -343,6 +672,17 @@ class Live:
             self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
                 self._look()
+
+    def _keep(self, found: Converged, asked: Asked) -> None:
+        """Keep what has converged where the atoms come back to it: they rested there, or it is scanned."""
+        is_scanned = self.scan is not None and self.scan.take(found, asked.order)
+        if self.scan is not None and is_scanned:
+            self.path.hold(self.scan.sources)
+        if is_scanned or asked.rests:
+            self._known.add(found)
+            for sample in found.samples:
+                if not isinstance(sample, OrbitileError):
+                    self._computing.samples.put_behind(sample)
 
     def _arrive(self, found: Converged) -> None:
         """Go on from a geometry that has converged where the atoms are, or were a moment ago."""
@@ -355,7 +695,7 @@ class Live:
 
     def _recall(self) -> bool:
         """Show what is known already of where the atoms are; says whether they are left alone there."""
-        found = self._scanning.known.at(self._positions)
+        found = self._known.at(self._positions)
         if found is not None and (self.found is None or self.found.source != found.source):
             self._arrive(found)
         rests = self._rests()
@@ -384,7 +724,7 @@ class Live:
             self._ask_ahead()
         else:
             fields = {name: self.following.request(name, rests) for name in wanted}
-            after = self._scanning.known.nearest(self._positions, self.found)
+            after = self._known.nearest(self._positions, self.found)
             rough = not (found is None or rests or self._pulling.is_on)
             self._submit(self._positions, tuple(fields.values()), after, fields, rests, relaxation, rough=rough)
 
@@ -394,10 +734,13 @@ class Live:
             self._submit(self.found.positions, (), replace(self.found, samples=()), {}, True, compares=True)
 
     def _ask_ahead(self) -> None:
-        """Have a geometry of the scan computed."""
+        """Have a geometry of the scan computed, after itself, its neighbour in the scan, or the nearest."""
         ahead = self.next_of_scan()
         if ahead is not None and self.found is not None:
-            after = self._scanning.before(ahead, self.found)
+            after = self._known.nearest(ahead.positions, self.found) or self.found
+            is_there = np.array_equal(after.positions, ahead.positions)
+            if ahead.beside is not None and not is_there:
+                after = self._known.at(ahead.beside) or after
             self._submit(ahead.positions, ahead.fields, after, compares=ahead.compares)
 
     def _submit(
@@ -411,22 +754,12 @@ class Live:
         **how: bool,
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead; how, as an `Order` says."""
-        folder, atoms = str(self.path.folder), self._numbers
+        folder, name, atoms = str(self.path.folder), self.molecule, self._numbers
         like = None if after is not None or self.origin is None else self.origin.wavefunction
         if like is not None and (like.spinors is not None or not np.array_equal(like.atomic_numbers, atoms)):
             like = None
         order = Order(
-            self._key,
-            self.level,
-            atoms,
-            positions,
-            self.molecule,
-            folder,
-            requests,
-            relaxation,
-            after,
-            **how,
-            like=like,
+            self._key, self.level, atoms, positions, name, folder, requests, relaxation, after, **how, like=like
         )
         self._asking.submit(order, fields or {}, rests, is_ahead=fields is None)
 
@@ -440,3 +773,205 @@ class Live:
         self.end_scan()
         self.following.close()
         return self._asking
+
+
+class LiveMolecule:
+    """The molecule of a viewer whose electrons follow its atoms, one at a time.
+
+    Parameters
+    ----------
+    host : Viewer
+    shelf : Shelf
+        What is shown.
+    computing : Computing
+        What computes it.
+    show : callable
+        Has the host show a surface and its volume, in place of another one; gives the name of the surface.
+    is_writing : callable
+        Whether a picture or a film is made of what is shown, which may have been shown of other files before.
+
+    Attributes
+    ----------
+    now : Live or None
+        What is live now.
+    problem : str
+        Why the last one is live no longer, to be told by a window; empty where somebody has ended that.
+    """
+
+    def __init__(
+        self,
+        host: Viewer,
+        shelf: Shelf,
+        computing: Computing,
+        show: Callable[..., str],
+        is_writing: Callable[[], bool],
+    ) -> None:
+        self._host, self._shelf, self._computing = host, shelf, computing
+        self._show, self._is_writing = show, is_writing
+        self.now: Live | None = None
+        self.problem = ""
+        self._ended: list[Live] = []
+
+    def level_of(self, molecule: str, given: Mapping[str, Any], otherwise: Level) -> tuple[Level, tuple[str, ...]]:
+        """How a molecule is computed: as in its file, but for parts of a `Calculation` that are given.
+
+        Returns
+        -------
+        tuple
+            The level, and a sentence without its end for each part that is another one than in the file.
+
+        Raises
+        ------
+        OrbitileError
+            When no engine can do that.
+        """
+        source = self._host.molecules().get(molecule, "")
+        if not source or is_volume_file(source) or is_promolecule(source):
+            stated = {"charge": self._host.formal_charge(molecule), **given}
+            return replace(otherwise, calculation=replace(otherwise.calculation, **stated)), ()
+        calculation, remarks = self._computing.calculation(source, given, otherwise.calculation, otherwise.engine)
+        return replace(otherwise, calculation=calculation), remarks
+
+    def begin(self, molecule: str, level: Level) -> None:
+        """Have the electrons of a molecule follow its atoms; those of another one do so no longer.
+
+        Raises
+        ------
+        OrbitileError
+            When there is no such molecule, or the viewer does not say where its atoms are; as `check_calculation` does.
+        """
+        numbers, geometries = self._host.geometries(molecule)
+        if len(geometries) != 1:
+            raise OrbitileError(
+                f"{molecule} has {len(geometries)} states; make an object of one of them, and that live"
+            )
+        check_calculation(molecule, numbers, level.calculation)
+        positions = self._host.positions(molecule)
+        if positions is None:
+            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
+        before = self.now
+        origin = self._origin_of(molecule, numbers, positions)
+        what = molecule, numbers, level, self._show, positions
+        self.now = Live(self._host, self._shelf, self._computing, *what, before=before, origin=origin)
+        if before is not None:
+            if before.molecule != molecule:
+                self._give_back(before)
+            self._ended.append(before)
+        self._clear_up()
+        self._host.every(TICK, self._look)
+
+    def end(self) -> None:
+        """Have nothing follow any atoms.
+
+        A molecule that came from a file is what it was: atoms, orbitals and surfaces. Of others all stays.
+        """
+        if self.now is not None:
+            ended, self.now = self.now, None
+            ended.close()
+            self._ended.append(ended)
+            self._give_back(ended)
+
+    @property
+    def last(self) -> Live | None:
+        """What is live, or was so last: its geometries can be written."""
+        return self.now or (self._ended[-1] if self._ended else None)
+
+    def _origin_of(self, molecule: str, numbers: NDArray[np.int64], positions: Positions) -> Origin | None:
+        """What a molecule is, where it came from a file of the user's."""
+        source = self._host.molecules().get(molecule, "")
+        before = self.now
+        if before is not None and before.molecule == molecule:
+            origin = before.origin
+            if before.path.holds(source) or (origin is not None and origin.source == source):
+                return origin if _are_of(origin, numbers) else None
+        if not source or is_promolecule(source) or any(ended.path.holds(source) for ended in self._ended):
+            return None
+        wavefunction = None if is_volume_file(source) else self._computing.wavefunctions.get(source)
+        shown = {name: self._shelf[name] for name in self._shelf.present() if self._shelf[name].molecule == molecule}
+        return Origin(source, positions, shown, wavefunction)
+
+    def _give_back(self, ended: Live) -> None:
+        """Have a molecule be what it was before it was live, unless something else has taken its place."""
+        origin, molecule = ended.origin, ended.molecule
+        now = self._host.molecules().get(molecule, "")
+        if origin is None or not (now == origin.source or ended.following.knows(now)):
+            return
+        surfaces = [name for name in self._shelf.present() if self._shelf[name].molecule == molecule]
+        asked = {name: ended.following.request(name, True) for name in surfaces}
+        self._host.move(molecule, origin.positions)
+        self._host.rebond(molecule)
+        self._host.adopt(molecule, origin.source)
+        for name in surfaces:
+            shown, before = self._shelf[name], origin.shown.get(name)
+            if before is None:
+                references = shown.request.references
+                before = replace(shown, request=replace(asked[name], path=origin.source, references=references))
+            try:
+                found = self._computing.sampled(before.request)
+                isovalue = found.isovalue if name not in origin.shown else before.isovalue
+                self._show(replace(before, isovalue=isovalue, look=shown.look, kept=shown.kept), found, name)
+            except OrbitileError as error:
+                self._shelf.remove(name)
+                self._host.say(f"{name}: {error}")
+
+    def _clear_up(self) -> None:
+        """Remove files of molecules that were live before, but for those that something is shown of."""
+        if not self._is_writing():
+            shown = {*self._host.molecules().values(), *(self._shelf[name].request.path for name in self._shelf)}
+            for ended in self._ended:
+                ended.path.close()
+            self._ended = [ended for ended in self._ended if ended.path.clear(shown)]
+
+    def _look(self) -> None:
+        try:
+            self._tick()
+        except OrbitileError as error:
+            self.problem = str(error)
+            self._host.say(self.problem)
+
+    def _tick(self) -> None:
+        """Have the live molecule look at its atoms; one that has gone, or cannot go on with other atoms, ends."""
+        if self.now is None:
+            return
+        molecule, level = self.now.molecule, self.now.level
+        try:
+            self.now.tick()
+        except AtomsChanged as change:
+            try:
+                self.begin(molecule, level)
+            except OrbitileError as error:
+                self.end()
+                raise OrbitileError(f"{error}; it is no longer live") from error
+            self._host.say(f"{change}: it begins anew")
+        except OrbitileError:
+            self.end()
+            raise
+
+    def settle(self, *, scanned: bool = False) -> LiveStatus:
+        """Wait until what is shown of the live molecule has converged where its atoms are, or has failed to.
+
+        With `scanned`, also until the geometries of its scan have been computed.
+
+        Raises
+        ------
+        OrbitileError
+            When no molecule is live, or it is so no longer.
+        Cancelled
+            When `cancel` was called.
+        """
+        with self._computing.cancellable() as cancelled:
+            while self.now is not None:
+                self._tick()
+                if self.now is not None and self.now.at_rest() and not (scanned and self.now.next_of_scan()):
+                    return self.now.status
+                self._computing.aside(lambda: time.sleep(TICK / 1000))
+                if cancelled():
+                    raise Cancelled("cancelled")
+        raise OrbitileError("no molecule is live: orb_live makes one so")
+
+
+def _are_of(origin: Origin | None, numbers: NDArray[np.int64]) -> bool:
+    """Whether atoms are still those of a file."""
+    if origin is None or len(origin.positions) != len(numbers):
+        return False
+    return origin.wavefunction is None or np.array_equal(origin.wavefunction.atomic_numbers, numbers)

@@ -16,6 +16,11 @@ from ...scf.engines import AUTO
 Positions = NDArray[np.float64]
 
 
+def energy_text(energy: float) -> str:
+    """A total energy, in hartree, for people."""
+    return f"{energy:.7f} hartree"
+
+
 @dataclass(frozen=True)
 class Level:
     """How a live molecule is computed.

@@ -33,7 +33,7 @@ LAST = 40
 """The last of them, whose files are never removed: surfaces are shown of them, or they are read to go on from."""
 
 _BYTES = 1 << 29
-"""What the files of all may take together, but for the last."""
+"""Bytes that the files of all may take together, but for the last."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,7 @@ from ...base.errors import Cancelled, OrbitileError
 from ...model.report import Drawing, Report, Table
 from ...pictures.words import of_error
 from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
-from ..background import Advance
-from ..computing import Asked
+from ..computing import Advance, Asked
 from ..source import is_trajectory, promolecule_source
 from .activity import Activity
 from .molecules import Molecules
@@ -24,7 +23,7 @@ from .view import Finding
 _ROOM, _SECONDS = 0.3, 3.0
 """As of `Asking`."""
 _LOOK = 0.1
-"""Seconds between two looks at whether the molecule is still as it was analysed."""
+"""Polling interval in seconds: whether the molecule is still as it was analysed."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,7 @@ class Analysing(Activity):
             self.showing.ask_for_named(field)
 
     def choose_subject(self, molecule: str) -> bool:
-        """Act on the molecule that was analysed; says whether it is there. One without a wavefunction is free atoms."""
+        """Act on the molecule that was analysed; says whether it is there. Mere atoms are a promolecule."""
         host = self.session.host
         if molecule not in host.objects():
             self.view.say(f"{molecule} is gone.", error=True)
@@ -258,7 +257,7 @@ class Analysing(Activity):
         return self.showing.wavefunction is not None
 
     def _as_free_atoms(self, molecule: str) -> bool:
-        """Have an object without a wavefunction be free atoms, where its atoms are now; says whether it can be."""
+        """Have an object without a wavefunction be a promolecule, where its atoms are now; says whether it can be."""
         host = self.session.host
         try:
             source = promolecule_source(molecule, geometry_of(host, molecule))

@@ -3,21 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from ...base.errors import OrbitileError
 from ...fields import with_absolute_files
+from .. import commands
 from ..computing import Asked
 from ..presets import PresetSurface, preset_named, surfaces_of
 from ..session import Session
+from .activities import begun
 from .activity import Activity
 from .analysing import Analysing
-from .background import Compiling, Writing
 from .live import LiveOrbitals
 from .localising import LISTED_ORBITALS, Localising
 from .molecules import Molecules
 from .playing import Playing
 from .showing import Showing
 from .view import View
+
+
+class Writing(Activity):
+    """What is written into files: pictures and films in the background, volumes and surfaces at once."""
+
+    def __init__(self, showing: Showing) -> None:
+        self.showing, self.session = showing, showing.session
+        self._was_busy = False
+
+    @property
+    def share(self) -> float | None:
+        """Share of a film that is done; None where it is unknown."""
+        return self.session.saving.share
+
+    def tick(self) -> None:
+        """Tell what became of a film."""
+        ended, self._was_busy = self._was_busy and not self.session.saving.is_busy, self.session.saving.is_busy
+        if ended and self.session.saving.outcome:
+            self.showing.view.say(self.session.saving.outcome)
+            self.session.saving.outcome = ""
+
+    def is_busy(self) -> bool:
+        """Whether a picture or a film is drawn."""
+        return self.session.saving.is_busy
+
+    def at_rest(self) -> bool:
+        """True: what is visible does not wait for it."""
+        return True
+
+    def cancel(self) -> None:
+        """Draw no more of it."""
+        self.session.saving.cancel()
+
+    def export(self, path: str | Path) -> None:
+        """Write what is shown; the suffix of the file decides how."""
+        showing = self.showing
+        if showing.attempt(lambda: commands.orb_export.run(showing.session, [str(path), showing.current()])):
+            showing.view.say(f"Wrote {path}")
 
 
 class Browser:
@@ -35,10 +75,10 @@ class Browser:
 
     Attributes
     ----------
-    showing, molecules, localising, playing, live, analysing, writing, compiling
+    showing, molecules, localising, playing, live, analysing, writing
         Its activities by name.
     activities : list of Activity
-        All of them, and those that a host adds, in the order in which they are looked at.
+        All of them, and those of `activities`, in the order in which they are looked at.
     """
 
     def __init__(self, session: Session, view: View) -> None:
@@ -48,7 +88,7 @@ class Browser:
         self.localising = Localising(self.showing, self.playing)
         self.molecules = Molecules(self.showing, self.live, self.localising)
         self.analysing = Analysing(self.molecules)
-        self.writing, self.compiling = Writing(self.showing), Compiling(self.showing)
+        self.writing = Writing(self.showing)
         self.activities: list[Activity] = [
             self.showing,
             self.analysing,
@@ -57,13 +97,13 @@ class Browser:
             self.playing,
             self.live,
             self.localising,
-            self.compiling,
+            *begun(self),
         ]
         self._is_busy = False
 
     @property
     def share(self) -> float | None:
-        """Share of the work under way that is done; None where nobody knows."""
+        """Share of the work under way that is done; None where it is unknown."""
         shares = (activity.share for activity in self.activities if activity.is_busy())
         return next((share for share in shares if share is not None), None)
 
@@ -92,9 +132,8 @@ class Browser:
         Says whether there was anything. Kernels are compiled on where something else was waited for.
         """
         busy = self.is_busy()
-        waits = self.showing.is_busy() or self.molecules.is_busy()
-        for activity in self.activities:
-            if not ((activity is self.writing and not saving) or (activity is self.compiling and waits)):
+        for activity in reversed(self.activities):  # those that wait for others see what these do
+            if saving or activity is not self.writing:
                 activity.cancel()
         self._tell_busy()
         if busy and (saving or not self.writing.is_busy()):

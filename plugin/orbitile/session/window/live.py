@@ -11,12 +11,12 @@ from ...pictures.orbitals import level_of, levels_of
 from ...pictures.words import of_error
 from .. import commands
 from ..declaration import Command
-from ..live.status import LiveStatus
+from ..live.live import LiveStatus
 from .activity import Activity
 from .showing import Showing
 
 _LOOK = 0.05
-"""Seconds between two looks at what there is to say of the live molecule."""
+"""Polling interval in seconds: what there is to say of the live molecule."""
 
 
 class LiveOrbitals(Activity):
@@ -55,7 +55,7 @@ class LiveOrbitals(Activity):
 
     def end(self) -> str:
         """Have nothing follow any atoms; what is shown stays."""
-        return "" if self.session.live is None else self._run(commands.orb_live, [])
+        return "" if self.session.live.now is None else self._run(commands.orb_live, [])
 
     def relax(self, hardness: float | None) -> str:
         """Have forces move the atoms this hard, from 0 to 1, or no longer; returns the reason why not, or ""."""
@@ -98,21 +98,21 @@ class LiveOrbitals(Activity):
             self.showing.agenda.later(self._look_at_live, _LOOK)
 
     def _look_at_live(self) -> None:
-        live = self.session.live
+        live = self.session.live.now
         status = None if live is None else live.status
         if status != self.status:
             if self.status is None and status is not None:
                 self.view.say(f"{status.molecule} is live: move its atoms.")
             self.status = status
             self.view.show_live(status)
-        if self.session.live_problem:
-            self.view.say(self.session.live_problem, error=True)
-            self.session.live_problem = ""
+        if self.session.live.problem:
+            self.view.say(self.session.live.problem, error=True)
+            self.session.live.problem = ""
         self.list_orbitals()
 
     def list_orbitals(self) -> None:
         """List the orbitals of the live molecule as they are by now, where those before are listed."""
-        showing, live = self.showing, self.session.live
+        showing, live = self.showing, self.session.live.now
         before, listed = showing.wavefunction, showing.listed
         if live is None or live.found is None or before is None or live.molecule != showing.molecule:
             return

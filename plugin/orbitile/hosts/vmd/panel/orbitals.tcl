@@ -2,7 +2,8 @@
 
 namespace eval ::orbitile::panel {
     variable words ""         ;# of the filter
-    variable unit eV          ;# of the energies
+    variable unit ""          ;# of the energies
+    variable units {}         ;# that they may have
     variable listed ""        ;# the molecule that the table is of
     variable every {}         ;# rows of the table, with those that the filter hides
 }
@@ -87,6 +88,7 @@ proc ::orbitile::panel::on_table {message} {
         variable row ""
     }
     variable unit [dict get $message unit]
+    variable units [dict get $message units]
     variable unavailable [dict get $message unavailable]
     variable every
     set table $top.inside.table.orbitals
@@ -152,7 +154,8 @@ proc ::orbitile::panel::show_column {table what title} {
 
 proc ::orbitile::panel::other_unit {} {
     variable unit
-    tell unit [expr {$unit eq "eV" ? "hartree" : "eV"}]
+    variable units
+    tell unit [lindex $units [expr {([lsearch -exact $units $unit] + 1) % [llength $units]}]]
 }
 
 proc ::orbitile::panel::filter {} {

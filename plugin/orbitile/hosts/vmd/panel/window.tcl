@@ -68,10 +68,6 @@ proc ::orbitile::panel::build {} {
 
 # ---- telling and being told
 
-foreach event {said busy molecules opened table rows filtered field choices shown playback recipe analyses analysis} {
-    interp alias {} ::orbitile::on_$event {} ::orbitile::panel::on_$event
-}
-
 # Tell the server what the user did.
 proc ::orbitile::panel::tell {verb args} {
     variable asked

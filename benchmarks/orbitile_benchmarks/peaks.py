@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ._taichi import number, ti
-from .arrays import array_of
-from .launching import synchronise
-from .session import running
+from taichi_kernels._taichi import number, ti
+from taichi_kernels.arrays import array_of
+from taichi_kernels.launching import synchronise
+from taichi_kernels.session import running
 
 _LANES = {"cpu": 8, "cuda": 1, "vulkan": 1}
 """Numbers of a vector: one register of a CPU with AVX2 in single precision; a thread of a GPU works on numbers."""
