@@ -41,10 +41,10 @@ from .model.wavefunction import Excitation as Excitation
 from .model.wavefunction import Orbitals as Orbitals
 from .model.wavefunction import Shell as Shell
 from .model.wavefunction import Wavefunction as Wavefunction
-from .pictures import along as along
-from .pictures import animate as animate
-from .pictures import over_isovalues as over_isovalues
-from .pictures import over_orbitals as over_orbitals
+from .pictures.films import along as along
+from .pictures.films import animate as animate
+from .pictures.films import over_isovalues as over_isovalues
+from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_charges as load_charges
 from .readers import load_trajectory as load_trajectory

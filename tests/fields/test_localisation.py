@@ -298,7 +298,7 @@ def test_the_potential_of_an_ion_is_shown_close_to_it(calculated):
 
 
 def test_films_say_that_they_have_no_second_field(benzene):
-    from orbitile.pictures import over_isovalues
+    from orbitile.pictures.films import over_isovalues
 
     with pytest.raises(ob.errors.OrbitileError, match="use rdg"):
         over_isovalues(benzene, "nci", [0.5])

@@ -11,8 +11,8 @@ from orbitile.evaluation.surfaces import coloured, compute_surface
 from orbitile.fields import as_drawn, unavailable
 from orbitile.model.lattice import Lattice
 from orbitile.model.wavefunction import Orbitals, Spinors
+from orbitile.pictures.orbitals import levels_of
 from orbitile.scenes import scene_of
-from orbitile.session.orbitals import levels_of
 from orbitile.surfaces.colour_maps import colours_along
 from tests.two_component import POINTS, dumped, orthonormal, spinor_values
 

@@ -13,7 +13,7 @@ from ..gaussians.extent import Spread, directions
 from ..model.cell import Cell, cell_of
 from ..model.lattice import Lattice, spacing_of
 from ..model.wavefunction import Wavefunction
-from ..surfaces.isovalue import check_share, enclosure, enclosure_along_rays
+from ..surfaces.isovalue import SHARE, check_share, enclosure, enclosure_along_rays
 from .devices import first_device, one_device
 from .lattices import compute_many
 from .points import evaluate
@@ -53,7 +53,7 @@ _LOGARITHMS = Derived[NDArray[np.float64]]("numbers")
 def default_isovalue(
     wavefunction: Wavefunction,
     field: str | Field,
-    share: float = 0.9,
+    share: float = SHARE,
     *,
     coloured: bool = False,
     device: str | None = None,
@@ -61,7 +61,7 @@ def default_isovalue(
     """An isovalue that shows a field well.
 
     For an orbital, the one whose surface encloses a share of the square of the orbital, whatever its extent; other
-    fields have a customary one.
+    fields have a default of their own.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _enclosing_isovalues(
 
 
 def _spread_of(field: Field) -> Spread:
-    assert field.spread is not None  # every field without a customary isovalue has one
+    assert field.spread is not None  # every field without a default isovalue has one
     return field.spread
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..base.errors import FileError
 from ..files.reading import user_path
 from ..readers import files_of, natural_order
-from ..session.fingerprint import feed
+from ..session.source import feed
 
 
 def digest_of(path: str) -> str:

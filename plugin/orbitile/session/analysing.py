@@ -19,11 +19,9 @@ from ..base.watch import Cancel, Progress
 from ..model.geometry import Geometry
 from ..model.report import AtomValues, Drawing, Report
 from .host import TrajectoryViewer, Viewer
-from .promolecules import is_promolecule
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .shelf import Shelf
-from .source import is_trajectory
-from .volume_file import is_volume_file
+from .source import is_promolecule, is_trajectory, is_volume_file
 
 _MOVED = 1e-3
 """Displacement in bohr below which an atom is where it was when something was ordered: viewers round."""

@@ -9,13 +9,13 @@ from orbitile import OrbitileError, load, load_trajectory
 from orbitile.base import caches
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
+from orbitile.pictures.request import Request
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
 from orbitile.session import commands
 from orbitile.session.live.order import Converged, Level, Order
 from orbitile.session.live.path import LivePath
 from orbitile.session.live.scan import KnownGeometries, RunningScan, dihedral, scan_of
-from orbitile.session.request import Request
 from orbitile.session.session import Session
 from orbitile.trajectories.tracking import DEGENERACY, step_to
 from tests.session.live.moving_viewer import MovingViewer, atoms_of, live_session, tick_until

@@ -20,7 +20,7 @@ from ...base.caches import Cache
 from ...base.errors import OrbitileError
 from ...model.geometry import connected_parts, find_bonds
 from ...model.units import angstrom, kilocalorie_per_mole
-from ..request import Request
+from ...pictures.request import Request
 from ..source import OneFile
 from .order import Converged, Order, Positions
 
