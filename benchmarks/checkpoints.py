@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.preparation import STEPS, prepare, take_step
-from orbitile.session.request import Request
+from orbitile.pictures.request import Request
 from orbitile.session.sampling import WavefunctionCache, _by_kernel, sample
 from orbitile.surfaces.isosurface import isosurface
 

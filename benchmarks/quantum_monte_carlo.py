@@ -14,7 +14,7 @@ import numpy as np
 
 import orbitile as ob
 from orbitile.evaluation.points import potential_of_charges
-from orbitile.model.charges import PointCharges, charges_of_density
+from orbitile.model.volume import PointCharges, charges_of_density
 
 CELLS = 268_782
 ZETA, BOND = 1.19, 1.40  # of the trial function, a product of two sums of 1s functions

@@ -23,7 +23,7 @@ os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
 import numpy as np
 
 import orbitile as ob
-from orbitile.pictures import along, animate
+from orbitile.pictures.films import along, animate
 from orbitile.readers import load_geometries
 from orbitile.scf.calculation import HISTORY, Calculation
 from orbitile.scf.engines import engine_of

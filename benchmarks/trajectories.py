@@ -84,7 +84,7 @@ def run(series: Path, what: str, spacing: float | None, points: int | None, devi
     from orbitile.evaluation.surfaces import surface_in_motion
     from orbitile.fields.orbital import orbital_of
     from orbitile.hosts.pymol.graphics import drawing_of
-    from orbitile.session.request import Request, Sample
+    from orbitile.pictures.request import Request, Sample
     from orbitile.surfaces.colour_maps import NEGATIVE, POSITIVE
     from orbitile.workers import pack, unpack
 

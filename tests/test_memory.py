@@ -1,7 +1,9 @@
 """How much memory there is: limits of control groups, wherever they are set."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +83,13 @@ def test_what_does_not_fit_is_refused_in_one_line():
     with pytest.raises(OrbitileError, match=r"^a picture needs 1000000000\.0 GB of memory, .* GB are available; draw"):
         memory.require_memory(10**18, "a picture", "draw a smaller one")
     memory.require_memory(1, "a point", "")
+
+
+def test_the_table_of_shares_is_told():
+    text = (Path(__file__).parents[1] / "docs/architecture.md").read_text(encoding="utf-8")
+    told = {
+        name.strip()
+        for row in re.findall(r"^\| ([a-zA-Z ,]+) \| [\d, ]+[KMG]iB", text, re.M)
+        for name in row.split(",")
+    }
+    assert told == set(memory.SHARES)

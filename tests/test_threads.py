@@ -6,7 +6,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from orbitile.base.threads import SMALL, one_thread_of_blas
+from orbitile.base.arrays import SMALL, one_thread_of_blas
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 

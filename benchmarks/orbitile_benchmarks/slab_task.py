@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from orbitile.evaluation.plans import Plan, compute_slab
+from orbitile.evaluation.several_devices import Plan, compute_slab
 
 
 def repeated_slab(plan: Plan | None, seconds: float, comes_back: bool) -> tuple[float, NDArray[np.floating] | None]:

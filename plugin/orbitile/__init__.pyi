@@ -12,7 +12,6 @@ from .base import errors as errors
 from .base.errors import OrbitileError as OrbitileError
 from .base.watch import Cancel, Progress
 from .evaluation.boxes import enclosing_lattice as enclosing_lattice
-from .evaluation.colouring import coloured as coloured
 from .evaluation.default_isovalue import default_isovalue as default_isovalue
 from .evaluation.lattices import compute as compute
 from .evaluation.lattices import compute_many as compute_many
@@ -20,6 +19,7 @@ from .evaluation.lattices import compute_on_device as compute_on_device
 from .evaluation.points import evaluate as evaluate
 from .evaluation.points import potential_of_charges as potential_of_charges
 from .evaluation.streaming import compute_to_file as compute_to_file
+from .evaluation.surfaces import coloured as coloured
 from .evaluation.surfaces import compute_surface as compute_surface
 from .evaluation.surfaces import extract_surface as extract_surface
 from .exporters import save as save
@@ -29,7 +29,6 @@ from .gaussians.overlap import overlap_matrix as overlap_matrix
 from .hosts.notebook.showing import mimebundle as mimebundle
 from .hosts.notebook.showing import view as view
 from .jobs.running import run_batch as run_batch
-from .model.charges import charges_of_density as charges_of_density
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
@@ -37,14 +36,15 @@ from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import StoredVolume as StoredVolume
 from .model.volume import Volume as Volume
+from .model.volume import charges_of_density as charges_of_density
 from .model.wavefunction import Excitation as Excitation
 from .model.wavefunction import Orbitals as Orbitals
 from .model.wavefunction import Shell as Shell
 from .model.wavefunction import Wavefunction as Wavefunction
-from .pictures import along as along
-from .pictures import animate as animate
-from .pictures import over_isovalues as over_isovalues
-from .pictures import over_orbitals as over_orbitals
+from .pictures.films import along as along
+from .pictures.films import animate as animate
+from .pictures.films import over_isovalues as over_isovalues
+from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_charges as load_charges
 from .readers import load_trajectory as load_trajectory
@@ -70,7 +70,7 @@ from .trajectories.tracking import Tracking as Tracking
 from .trajectories.tracking import track as track
 from .trajectories.volumes import compute_volumes as compute_volumes
 from .trajectories.volumes import lattice_along as lattice_along
-from .workers.executor import local_workers as local_workers
+from .workers.worker import local_workers as local_workers
 
 __version__: str
 

@@ -7,7 +7,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.surface_statistics import extrema
-from orbitile.evaluation.colouring import coloured
+from orbitile.evaluation.surfaces import coloured
 from orbitile.model.surface import Colouring, Surface
 from orbitile.model.units import angstrom
 from tests.conftest import random_wavefunction

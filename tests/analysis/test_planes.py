@@ -274,7 +274,7 @@ def test_an_orbital_on_its_nodal_plane_is_nothing(benzene):
 
 def test_nci_keeps_to_its_convention(benzene):
     """Attraction is blue, repulsion red, the range fixed: on surfaces, planes and slices."""
-    from orbitile.evaluation.colouring import coloured
+    from orbitile.evaluation.surfaces import coloured
     from orbitile.surfaces.colour_maps import colours_of
 
     surface = ob.compute_surface(benzene, "density", 0.03, device="cpu")
@@ -293,7 +293,7 @@ def test_nci_keeps_to_its_convention(benzene):
 
 
 def test_values_of_one_sign_have_no_white_in_their_middle(benzene):
-    from orbitile.evaluation.colouring import coloured
+    from orbitile.evaluation.surfaces import coloured
 
     surface = ob.compute_surface(benzene, "density", 0.001, device="cpu")
     colouring = coloured(surface, benzene, "ionisation", device="cpu").colouring

@@ -270,7 +270,7 @@ def test_help_tells_what_volume_takes(capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10" in text
     assert "GPUs by number, cuda:1, cuda:0,1, cuda:all, and" in text
-    assert "`orbitile fields` lists them" in text[text.index("--kernel NAME of") :]
+    assert "`orbitile fields` lists them" in text[text.index("--kernel NAME") :]
 
 
 @pytest.mark.parametrize("command", ["info", "render", "volume", "mesh", "devices", "demo"])

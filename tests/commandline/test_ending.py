@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from orbitile.commandline._ending import ended_in_order
+from orbitile.commandline._console import ended_in_order
 from tests.conftest import SAMPLES
 
 _CLEANING = """
 import signal, sys, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from orbitile.commandline._ending import Terminated, ended_in_order
+from orbitile.commandline._console import Terminated, ended_in_order
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run where it is ignored
 for name in sys.argv[1:]:
     signal.signal(signal.Signals[name], signal.SIG_IGN)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.colouring import coloured
+from orbitile.evaluation.surfaces import coloured
 from orbitile.fields import Field
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.base.errors import LatticeError
-from orbitile.evaluation.diagnosis import _described
-from orbitile.evaluation.memory import fits_device
+from orbitile.evaluation.devices import _described
+from orbitile.evaluation.slabs import fits_device
 from orbitile.evaluation.surfaces import extract_surface
 from taichi_kernels import devices
 from taichi_kernels.arrays import allocate

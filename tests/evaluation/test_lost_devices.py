@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from orbitile.base.errors import DeviceError
-from orbitile.session.request import Request
-from orbitile.session.sample_worker import SampleWorker
+from orbitile.pictures.request import Request
+from orbitile.session.computing import SampleWorker
 from taichi_kernels import _taichi
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from orbitile.evaluation.pages import made_present
-from orbitile.evaluation.ring import Ring, gather
+from orbitile.evaluation.lattices import made_present
+from orbitile.evaluation.several_devices import Ring, gather
 
 
 @pytest.mark.parametrize("first", [0, 1, 1024, 5000])

@@ -10,8 +10,8 @@ from orbitile.base.errors import FileError
 from orbitile.commandline import main
 from orbitile.evaluation import requests
 from orbitile.evaluation.requests import FileReferences, field_of
-from orbitile.pictures import along, animate
-from orbitile.session.request import Request
+from orbitile.pictures.films import along, animate
+from orbitile.pictures.request import Request
 from orbitile.session.sampling import WavefunctionCache, sample
 from tests.molecules import trajectory_of
 

@@ -19,8 +19,7 @@ from orbitile.base.errors import Cancelled, DeviceError, FieldError
 from orbitile.base.watch import Watch
 from orbitile.commandline import main
 from orbitile.evaluation import several_devices
-from orbitile.evaluation.devices import several
-from orbitile.evaluation.diagnosis import device_report
+from orbitile.evaluation.devices import device_report, several
 from orbitile.fields import Field
 from orbitile.workers.transport import own_prefix
 from taichi_kernels import devices

@@ -298,7 +298,7 @@ def test_the_potential_of_an_ion_is_shown_close_to_it(calculated):
 
 
 def test_films_say_that_they_have_no_second_field(benzene):
-    from orbitile.pictures import over_isovalues
+    from orbitile.pictures.films import over_isovalues
 
     with pytest.raises(ob.errors.OrbitileError, match="use rdg"):
         over_isovalues(benzene, "nci", [0.5])
@@ -422,4 +422,4 @@ def test_the_ionisation_energy_beside_a_correlated_density():
 def test_the_guide_states_the_isovalues(benzene):
     guide = Path(__file__).parents[2] / "docs" / "guide.md"
     elf, lol = (ob.default_isovalue(benzene, name) for name in ("elf", "lol"))
-    assert f"isovalue {elf:g} and {lol:g}" in guide.read_text(encoding="utf-8")
+    assert f"isovalues {elf:g} and {lol:g}" in guide.read_text(encoding="utf-8")

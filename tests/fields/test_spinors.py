@@ -7,13 +7,12 @@ from pyscf import gto
 import orbitile as ob
 from orbitile.analysis.information import as_text
 from orbitile.base.errors import FieldError, OrbitileError
-from orbitile.evaluation.colouring import coloured
-from orbitile.evaluation.surfaces import compute_surface
+from orbitile.evaluation.surfaces import coloured, compute_surface
 from orbitile.fields import as_drawn, unavailable
 from orbitile.model.lattice import Lattice
-from orbitile.model.orbitals import Orbitals, Spinors
+from orbitile.model.wavefunction import Orbitals, Spinors
+from orbitile.pictures.orbitals import levels_of
 from orbitile.scenes import scene_of
-from orbitile.session.orbitals import levels_of
 from orbitile.surfaces.colour_maps import colours_along
 from tests.two_component import POINTS, dumped, orthonormal, spinor_values
 

@@ -23,9 +23,17 @@ from orbitile.commandline import main
 from orbitile.evaluation import lattices
 from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.model.units import angstrom
-from orbitile.pictures import Shot, Shots, along, animate, animation, framing, over_isovalues, over_orbitals
-from orbitile.pictures.animation import ShotSurfaces
-from orbitile.pictures.framing import find_framing
+from orbitile.pictures import films
+from orbitile.pictures.films import (
+    Shot,
+    Shots,
+    ShotSurfaces,
+    along,
+    animate,
+    find_framing,
+    over_isovalues,
+    over_orbitals,
+)
 from orbitile.pictures.writing import write_film
 from orbitile.trajectories.tracking import track
 from tests.molecules import lib, shuffled, trajectory_of
@@ -196,8 +204,8 @@ def test_core_orbitals_do_not_fall_between_the_points_of_a_film(water):
 
 def test_the_room_of_a_molecule_that_turns_is_found_once(water, monkeypatch):
     asked = []
-    original = framing.enclosing_lattice
-    monkeypatch.setattr(framing, "enclosing_lattice", lambda *a, **k: (asked.append(a), original(*a, **k))[1])
+    original = films.enclosing_lattice
+    monkeypatch.setattr(films, "enclosing_lattice", lambda *a, **k: (asked.append(a), original(*a, **k))[1])
     find_framing(over_isovalues(water[0], "homo", [0.1] * 30), 0.5, angle=lambda share: 360 * share, device="cpu")
     assert len(asked) == 2  # one for the lattice, one to see where its surface is
 
@@ -255,7 +263,7 @@ def test_other_processes_draw_the_same_film(water, tmp_path, monkeypatch):
             future.set_result(function(views, *rest))
             return future
 
-    monkeypatch.setattr(animation, "_TOGETHER", 3)
+    monkeypatch.setattr(films, "_TOGETHER", 3)
     shots = over_isovalues(water[0], "homo", [0.1, 0.1, 0.2, 50.0, 0.1])
     shares = []
     animate(shots, tmp_path / "one", rock=20, **SMALL)

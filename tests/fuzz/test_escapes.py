@@ -12,11 +12,10 @@ from orbitile.evaluation.devices import several
 from orbitile.evaluation.requests import field_of
 from orbitile.jobs.request import is_item, request_of
 from orbitile.jobs.running import run_batch
+from orbitile.pictures.look import Scale
+from orbitile.pictures.orbitals import ENERGY_UNITS, conditions_of
+from orbitile.pictures.request import Request
 from orbitile.readers import natural_order
-from orbitile.session.look import Scale
-from orbitile.session.orbital_filter import conditions_of
-from orbitile.session.orbitals import ENERGY_UNITS
-from orbitile.session.request import Request
 from orbitile.session.shown import Shown
 from orbitile.session.source import changes
 from taichi_kernels.direct_sums import molecule_specific

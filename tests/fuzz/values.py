@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from orbitile.base.arguments import Argument
-from orbitile.session.words import plain_fields
+from orbitile.pictures.words import plain_fields
 from tests.fuzz.damage import mutated
 
 Random = np.random.Generator

@@ -14,9 +14,9 @@ import pytest
 import orbitile as ob
 from orbitile import OrbitileError
 from orbitile.base.watch import checkpoint
-from orbitile.hosts.notebook.newest import Newest
-from orbitile.hosts.notebook.subject import Subject, Wish
+from orbitile.hosts.notebook.subject import Newest, Subject
 from orbitile.model.report import Closure, Column, Report, Table
+from orbitile.pictures.request import Request
 from tests.web.unpacking import document_in, unpacked
 
 COARSE = "coarse"
@@ -101,21 +101,21 @@ def test_what_is_withdrawn_is_not_told():
 
 
 def test_a_value_that_is_reached_nowhere_gives_the_molecule_and_says_so(benzene):
-    found = Subject(benzene).slide(Wish("homo", isovalue=7.0, quality=COARSE, device="cpu"))
+    found = Subject(benzene).slide(Request("", "homo", isovalue=7.0, quality=COARSE, device="cpu"))
     assert found.scene.meshes == ()
     assert len(found.scene.molecule.centres) == 12
     assert "nothing has this value" in found.remark
 
 
 def test_the_values_serve_for_other_isovalues(benzene, monkeypatch):
-    import orbitile.hosts.notebook.subject as module
+    import orbitile.pictures.surface as module
 
     computed = []
     compute = module.compute
     monkeypatch.setattr(module, "compute", lambda *a, **k: computed.append(a[1]) or compute(*a, **k))
     subject = Subject(benzene)
     for isovalue in (0.03, 0.05, 0.04, 0.029, 0.02):
-        shown = subject.slide(Wish("homo", isovalue=isovalue, quality=COARSE, device="cpu"))
+        shown = subject.slide(Request("", "homo", isovalue=isovalue, quality=COARSE, device="cpu"))
         fresh = ob.compute_surface(benzene, "homo", isovalue, device="cpu")
         reach = [np.ptp(vertices, axis=0) for vertices in (shown.scene.meshes[0].vertices, fresh.vertices)]
         assert np.abs(reach[0] - reach[1]).max() < 0.15  # bohr: none is cut off

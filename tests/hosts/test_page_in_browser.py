@@ -8,8 +8,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.commandline import main
+from orbitile.pictures.pages import bare_slide, document_of, slide_of
 from orbitile.scenes.web import page as page_of
-from orbitile.session.pages import bare_slide, document_of, slide_of
 from tests.hosts.browser import address, chromium, difference, drag, pixels
 
 pytestmark = pytest.mark.slow  # starts a browser

@@ -267,7 +267,7 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     assert base == "benzene_density"
     assert {base, f"{base}_map", f"{base}_scale"} <= set(cmd.get_names("objects"))
     wavefunction = ob.load(BENZENE)
-    from orbitile.evaluation.colouring import coloured
+    from orbitile.evaluation.surfaces import coloured
     from orbitile.hosts.pymol.commands import state_of
     from orbitile.surfaces.isosurface import isosurface
 

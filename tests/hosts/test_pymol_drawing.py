@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.model.units import angstrom
-from orbitile.session.look import Look
+from orbitile.pictures.look import Look
 from orbitile.surfaces.subdivision import edges_of
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")

@@ -9,9 +9,9 @@ import pytest
 from orbitile import OrbitileError
 from orbitile.model.surface import Colouring
 from orbitile.model.units import angstrom, electronvolt
+from orbitile.pictures.look import Look
 from orbitile.session.live.live import LiveStatus
 from orbitile.session.live.scan import ScanStatus
-from orbitile.session.look import Look
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -334,7 +334,7 @@ def test_the_panel_plays(tmp_path, series):
 
 def test_confidence_is_that_of_tracking(series):
     """What the worker tells beside each frame; between two frames it is that of the later one."""
-    from orbitile.session.request import Request
+    from orbitile.pictures.request import Request
     from orbitile.session.sampling import WavefunctionCache, sample
     from orbitile.session.source import Source
 

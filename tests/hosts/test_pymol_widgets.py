@@ -9,11 +9,10 @@ import pytest
 from orbitile.analysis.reports import analyses
 from orbitile.fields import field_groups
 from orbitile.model.report import Curve, Plot, Report
-from orbitile.session.field_patterns import asked_for, largest
-from orbitile.session.listed import Listed
-from orbitile.session.look import Look, Scale
-from orbitile.session.orbitals import Level, levels_of
+from orbitile.pictures.look import Look, Scale
+from orbitile.pictures.orbitals import Level, asked_for, largest, levels_of
 from orbitile.session.presets import PRESETS
+from orbitile.session.seen import Listed
 from tests.hosts.widgets import levels, told_by
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -13,6 +13,7 @@ import pytest
 from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
 from orbitile.hosts import hosts, installable_hosts
+from orbitile.pictures.request import Request
 from orbitile.session.commands import (
     orb_color,
     orb_export,
@@ -25,7 +26,6 @@ from orbitile.session.commands import (
     orb_next,
     orb_picture,
 )
-from orbitile.session.request import Request
 from orbitile.session.session import Session
 from orbitile.session.shelf import Shelf
 from orbitile.session.shown import Shown

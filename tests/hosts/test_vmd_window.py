@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from orbitile.model.lattice import QUALITIES
-from orbitile.session.look import STYLES
-from orbitile.session.words import plain_fields
+from orbitile.pictures.look import STYLES
+from orbitile.pictures.words import plain_fields
 from tests.conftest import SAMPLES
 from tests.hosts.test_vmd import BENZENE, WISH, in_vmd, screen
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from orbitile.model.units import electronvolt
-from orbitile.session.orbitals import Level
+from orbitile.pictures.orbitals import Level
 
 
 def told_by(signal):

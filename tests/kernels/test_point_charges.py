@@ -5,8 +5,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.evaluation.points import potential_of_charges
-from orbitile.model.charges import PointCharges, charges_of_density
 from orbitile.model.units import angstrom
+from orbitile.model.volume import PointCharges, charges_of_density
 from orbitile.readers import load_charges
 from tests.conftest import random_wavefunction
 

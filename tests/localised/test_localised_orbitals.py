@@ -19,8 +19,8 @@ from orbitile.gaussians.localised.intrinsic_atomic_orbitals import (
 from orbitile.gaussians.localised.localisation import SCHEMES, count_of, localisation, localised, seconds_for, why_not
 from orbitile.gaussians.localised.maximisation import Centres, Populations, maximised
 from orbitile.gaussians.overlap import centres_and_spreads, own_overlap, position_integrals
+from orbitile.pictures.orbitals import largest, number_titles
 from orbitile.scf.engines.pyscf import wavefunction_of
-from orbitile.session.field_patterns import largest, number_titles
 
 from ..molecules import gto, lib, scf
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.evaluation.memory import require_memory
+from orbitile.evaluation.slabs import require_lattice
 from tests.conftest import random_wavefunction
 from tests.oracle import orbital
 
@@ -87,4 +87,4 @@ def test_a_lattice_that_cannot_fit_is_refused_before_allocation(benzene):
     lattice = ob.Lattice.around(benzene, 1e-4, 5.0)
     with pytest.raises(ob.OrbitileError, match=r"GB of memory.*would fit"):
         ob.compute(benzene, "homo", lattice)
-    require_memory(ob.Lattice.around(benzene, 0.5, 5.0), 8)
+    require_lattice(ob.Lattice.around(benzene, 0.5, 5.0), 8)

@@ -97,7 +97,7 @@ def test_zstd_without_anything_that_expands_it(tmp_path, monkeypatch):
     def missing(name):
         raise ImportError(name)
 
-    monkeypatch.setattr("orbitile.files.compression.import_module", missing)
+    monkeypatch.setattr("orbitile.files.plain.import_module", missing)
     (tmp_path / "a.molden.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"0" * 40)
     with pytest.raises(FileError, match=r"needs the package backports\.zstd: \S+ -m pip install '?backports"):
         beginning(tmp_path / "a.molden.zst")

@@ -12,9 +12,8 @@ import orbitile as ob
 from orbitile.analysis.information import as_dictionary, as_text
 from orbitile.base.errors import FieldError, FileError, OrbitileError
 from orbitile.evaluation.requests import field_of
+from orbitile.pictures.orbitals import ENERGY_UNITS, columns_of, conditions_of, levels_of, passes
 from orbitile.readers.nbo import read_orbitals
-from orbitile.session.orbital_filter import conditions_of, passes
-from orbitile.session.orbitals import ENERGY_UNITS, columns_of, levels_of
 from tests.conftest import SAMPLES
 
 from .nbo_files import archive, basis_file, label_lists, labels_of, norms_of, orbital_file, rows_of

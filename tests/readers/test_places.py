@@ -17,7 +17,7 @@ from orbitile.evaluation.requests import FileReferences
 from orbitile.files.archives import Entry, extract
 from orbitile.files.plain import PlainFile
 from orbitile.readers import choices, load_geometries
-from orbitile.session.fingerprint import content_of
+from orbitile.session.source import content_of
 from tests.conftest import SAMPLES
 from tests.fuzz.damage import mutated
 from tests.fuzz.samples import LOGS

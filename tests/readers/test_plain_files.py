@@ -125,7 +125,7 @@ def test_a_title_may_be_empty(tmp_path):
 
 @pytest.mark.parametrize("compress", COMPRESSED.values(), ids=COMPRESSED)
 def test_a_file_made_to_fill_memory_is_refused(tmp_path, compress, monkeypatch):
-    monkeypatch.setattr("orbitile.files.compression._ALWAYS", 1_000_000)  # a limit that a small file reaches
+    monkeypatch.setattr("orbitile.files.plain._ALWAYS", 1_000_000)  # a limit that a small file reaches
     path = tmp_path / "bomb.molden"
     path.write_bytes(compress(b"[Molden Format]\n" + b" " * 20_000_000))
     with pytest.raises(ob.OrbitileError, match=r"bomb\.molden: \d+ bytes expand to"):
@@ -179,5 +179,5 @@ def test_hdf5_files_without_the_library_that_tells_their_kind(tmp_path, monkeypa
     monkeypatch.setattr(_formats, "find_spec", lambda _: None)
     path = tmp_path / name
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    with pytest.raises(FileError, match=rf"an HDF5 file; .*{message}: .*-m pip install 'h5py"):
+    with pytest.raises(FileError, match=rf"an HDF5 file, .*{message}: .*-m pip install 'h5py"):
         ob.load(path)

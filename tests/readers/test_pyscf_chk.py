@@ -10,7 +10,7 @@ from pyscf.scf import chkfile
 
 import orbitile as ob
 from orbitile.base.errors import ConventionError, FileError
-from orbitile.model.libcint import spinors
+from orbitile.model.conventions import spinors
 from tests.two_component import POINTS, dumped, orthonormal, spinor_values
 
 

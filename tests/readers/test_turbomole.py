@@ -10,7 +10,7 @@ from orbitile.analysis.information import notes
 from orbitile.base.errors import FileError
 from orbitile.gaussians.overlap import kinetic_energy
 from orbitile.model.conventions import component_names
-from orbitile.session.fingerprint import content_of
+from orbitile.session.source import content_of
 from tests.fuzz.damage import mutated
 from tests.molecules import gto, scf, wavefunction_of
 

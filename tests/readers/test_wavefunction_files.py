@@ -13,8 +13,8 @@ from orbitile.commandline import main
 from orbitile.evaluation.requests import field_of
 from orbitile.fields.orbital import orbital_range
 from orbitile.model.wavefunction import DAMAGED
+from orbitile.pictures.orbitals import levels_of
 from orbitile.readers import load_trajectory
-from orbitile.session.orbitals import levels_of
 from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
 

@@ -12,7 +12,7 @@ from orbitile.base.errors import FileError, LatticeError, OrbitileError
 from orbitile.exporters import zarr as stores
 from orbitile.model.units import angstrom
 from orbitile.readers import files_of, holds_volumes, load_atoms
-from orbitile.session import volume_file
+from orbitile.session.source import atoms_of, is_volume_file, volumes_of
 
 zarr = pytest.importorskip("zarr", reason="stores need zarr (extra stores), which needs Python 3.11")
 
@@ -80,14 +80,14 @@ def test_what_does_not_fit_in_memory_is_refused(whole, monkeypatch):
 
 
 def test_a_viewer_shows_the_finest_level_that_fits_and_says_so(whole, monkeypatch):
-    (shown,) = volume_file.volumes_of(str(whole))
+    (shown,) = volumes_of(str(whole))
     assert (shown.values.shape, shown.quantity) == ((37, 70, 33), "HOMO")
-    monkeypatch.setattr(volume_file, "MOST_SHOWN", 100_000)
-    (shown,) = volume_file.volumes_of(str(whole))
+    monkeypatch.setattr("orbitile.session.source.MOST_SHOWN", 100_000)
+    (shown,) = volumes_of(str(whole))
     assert shown.values.shape == (18, 35, 16)
     assert shown.quantity == "HOMO (level 1 of its pyramid, (18, 35, 16) of (37, 70, 33) points)"
-    assert volume_file.is_volume_file(str(whole))
-    assert len(volume_file.atoms_of(str(whole), shown).atomic_numbers) == 1  # a ghost in their place
+    assert is_volume_file(str(whole))
+    assert len(atoms_of(str(whole), shown).atomic_numbers) == 1  # a ghost in their place
 
 
 def test_atoms_and_files(whole, tmp_path):

@@ -283,7 +283,7 @@ def test_length_of_the_scale_bar():
         ({"camera": "front"}, RenderError, "expected a Camera"),
         ({"path": "picture.jpg"}, FileError, r"ends in \.png"),
         ({"path": "missing/picture.png"}, FileError, "no folder"),
-        ({"path": 7}, FileError, "file name"),
+        ({"path": 7}, FileError, "name of a file"),
     ],
 )
 def test_errors_leave_no_file(tmp_path, monkeypatch, arguments, error, message):

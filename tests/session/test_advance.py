@@ -2,13 +2,13 @@
 
 import pytest
 
-from orbitile.session.advance import Advance
+from orbitile.session.computing import Advance
 
 
 @pytest.fixture
 def clock(monkeypatch):
     now = [50.0]
-    monkeypatch.setattr("orbitile.session.advance.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("orbitile.session.computing.time.monotonic", lambda: now[0])
     return now
 
 

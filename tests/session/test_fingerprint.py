@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from orbitile.base.errors import FileChanged
-from orbitile.session.fingerprint import content_of, require_unchanged
-from orbitile.session.source import OneFile, Source
+from orbitile.session.source import OneFile, Source, content_of, require_unchanged
 from tests.conftest import SAMPLES
 
 
@@ -43,7 +42,7 @@ def test_a_file_that_has_settled_is_not_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr("time.time_ns", lambda: file.stat().st_ctime_ns + 10**10)
     known = content_of(str(file))
     # whether a file is read cannot be seen from outside
-    monkeypatch.setattr("orbitile.session.fingerprint._read", lambda *arguments: pytest.fail("it was read again"))
+    monkeypatch.setattr("orbitile.session.source._read", lambda *arguments: pytest.fail("it was read again"))
     assert content_of(str(file)) == known
 
 
@@ -80,9 +79,9 @@ def test_a_folder_that_is_read_as_a_file_holds_names_and_contents(tmp_path):
 
 def test_of_a_large_file_places_are_read(tmp_path, monkeypatch):
     # limits of a small file, since a large one has hundreds of megabytes
-    monkeypatch.setattr("orbitile.session.fingerprint._WHOLE", 1000)
-    monkeypatch.setattr("orbitile.session.fingerprint._END", 100)
-    monkeypatch.setattr("orbitile.session.fingerprint._PIECE", 2)
+    monkeypatch.setattr("orbitile.session.source._WHOLE", 1000)
+    monkeypatch.setattr("orbitile.session.source._END", 100)
+    monkeypatch.setattr("orbitile.session.source._PIECE", 2)
     file = tmp_path / "file"
     data = bytearray(range(256)) * 20
     file.write_bytes(data)

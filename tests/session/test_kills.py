@@ -13,8 +13,8 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from orbitile.session.request import Request
-from orbitile.session.sample_worker import SampleWorker
+from orbitile.pictures.request import Request
+from orbitile.session.computing import SampleWorker
 from orbitile.workers import WorkerEnded
 from tests.session.test_sample_worker import left_by
 

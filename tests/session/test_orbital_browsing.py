@@ -7,9 +7,8 @@ import orbitile as ob
 from orbitile.gaussians.localised.localisation import SCHEMES
 from orbitile.hosts.server.requests import answer
 from orbitile.model.units import electronvolt
+from orbitile.pictures.orbitals import ENERGY_UNITS, columns_of, conditions_of, described, field_of, gap_of, passes
 from orbitile.session.commands import orb_info
-from orbitile.session.orbital_filter import conditions_of, passes
-from orbitile.session.orbitals import ENERGY_UNITS, columns_of, described, field_of, gap_of
 from orbitile.session.window.localising import LISTED_ORBITALS
 from tests.hosts.conftest import N, series  # noqa: F401  a fixture
 from tests.session.test_analysis_browsing import browser, opened  # noqa: F401  a fixture

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.pictures.look import Look
+from orbitile.pictures.request import Request
 from orbitile.renderer import Camera
 from orbitile.scenes import Molecule
-from orbitile.session.look import Look
 from orbitile.session.picture import DrawnSurface, Picture, finer_surface, grid_of, pixels_of, turning
-from orbitile.session.request import Request
 from orbitile.session.sampling import WavefunctionCache, sample
 from orbitile.session.seen import whole_size
 from orbitile.session.shown import Shown

@@ -6,9 +6,8 @@ import pytest
 
 from orbitile.base.errors import DeviceError, OrbitileError
 from orbitile.evaluation.preparation import FIRST, STEPS, is_prepared, keep, take_step
-from orbitile.session.computing import Computing
-from orbitile.session.preparing import Preparing
-from orbitile.session.request import Request
+from orbitile.pictures.request import Request
+from orbitile.session.computing import Computing, Preparing
 from orbitile.session.sampling import rehearse
 
 
@@ -84,7 +83,7 @@ def test_a_step_is_begun_only_while_nothing_else_is_asked_for(worker):
 
 def test_the_share_grows_while_nothing_is_heard_of_a_step(worker, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("orbitile.session.advance.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("orbitile.session.computing.time.monotonic", lambda: now[0])
     preparing = Preparing(worker.run, "cpu")
     drive(preparing, worker, 3)
     preparing.look(True)

@@ -6,7 +6,7 @@ import pytest
 
 from orbitile.base.errors import Cancelled
 from orbitile.base.watch import patiently, watched
-from orbitile.session.request import Request
+from orbitile.pictures.request import Request
 from orbitile.session.sampling import WavefunctionCache, sample
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.session.request import Request
-from orbitile.session.sample_worker import SampleWorker
-from orbitile.session.samples import SampleCache
+from orbitile.base import caches
+from orbitile.pictures.request import Request
+from orbitile.session.computing import SampleCache, SampleWorker
 from orbitile.session.shown import Shown, object_name
 from orbitile.session.source import OneFile
 from orbitile.workers import WorkerEnded, WorkerError
@@ -317,8 +317,8 @@ def test_a_forked_process_has_a_worker_of_its_own(worker):
 
 _HOST = """
 import sys, time
-from orbitile.session.request import Request
-from orbitile.session.sample_worker import SampleWorker
+from orbitile.pictures.request import Request
+from orbitile.session.computing import SampleWorker
 worker = SampleWorker()
 worker.submit(Request(sys.argv[1], "homo", "coarse", device="cpu")).result(60)
 print(worker.process_id, flush=True)
@@ -370,13 +370,14 @@ def test_a_changed_file_is_read_again(worker, tmp_path):
         worker.submit(wanted).result(60)
 
 
-def test_the_cache_keeps_to_its_limit():
+def test_the_cache_keeps_to_its_limit(monkeypatch):
     volume = ob.Volume(np.zeros((10, 10, 10), np.float32), ob.Lattice([0, 0, 0], np.eye(3), (10, 10, 10)))
     empty = np.zeros((0, 3), np.float32)
     surface = ob.Surface(empty, np.zeros((0, 3), np.int32), empty, np.zeros(0, np.int8), 0.1)
-    from orbitile.session.request import Sample
+    from orbitile.pictures.request import Sample
 
-    cache, made = SampleCache(limit=3 * 4000), []
+    cache, made = SampleCache(), []
+    monkeypatch.setattr(caches._accounts["samples"], "n_bytes", 3 * (4000 + caches._ENTRY))
 
     def make(wanted: Request) -> Sample:
         made.append(wanted.field)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from orbitile.exporters._trimesh import trimesh_of
+from orbitile.pictures.look import Look
 from orbitile.scenes import PALETTES
-from orbitile.session.look import Look
 from orbitile.surfaces.colour_maps import MAPS, NEGATIVE, PAIRS, POSITIVE, colours_along
 from tests.colour_vision import BLINDNESS, contrast, perceived_by
 from tests.renderer.samples import p_orbital

@@ -9,7 +9,6 @@ from skimage.measure import marching_cubes
 import orbitile as ob
 from orbitile.base import memory
 from orbitile.base.errors import IsovalueError, LatticeError, OrbitileError
-from orbitile.evaluation import memory as memory_of_lattices
 from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Surface
 from orbitile.model.volume import Volume
@@ -259,8 +258,7 @@ def test_it_takes_no_more_memory_than_is_asked_for(dtype):
 def test_what_would_not_fit_is_refused_before(benzene, monkeypatch):
     large = ob.Lattice.around(benzene, 0.07, 9.0)
     assert large.n_points > 3e7
-    for module in (memory, memory_of_lattices):
-        monkeypatch.setattr(module, "available_memory", lambda: 4 * large.n_points + (300 << 20) // 2)
+    monkeypatch.setattr(memory, "available_memory", lambda: 4 * large.n_points + (300 << 20) // 2)
     with pytest.raises(ob.OrbitileError, match=r"points and its isosurface needs 0\.\d GB"):
         ob.compute_surface(benzene, "homo", 0.03, large, device="cpu")
     with pytest.raises(ob.OrbitileError, match=r"^an isosurface on .* points needs 0\.\d GB"):

@@ -13,11 +13,11 @@ from orbitile.gaussians.localised.localisation import localised
 from orbitile.gaussians.overlap import overlap_matrix, own_overlap
 from orbitile.gaussians.rotation import placed
 from orbitile.model.trajectory import Trajectory
-from orbitile.pictures import along
-from orbitile.session.shown_trajectory import ShownTrajectory
+from orbitile.pictures.films import along
+from orbitile.session.sampling import ShownTrajectory
 from orbitile.session.source import Source
-from orbitile.trajectories.paths import FollowedFrames, LocalisedFrames, localised_for
-from orbitile.trajectories.tracking import track
+from orbitile.trajectories.paths import LocalisedFrames, localised_for
+from orbitile.trajectories.tracking import FollowedFrames, track
 from tests.molecules import computed, scanned, shuffled, trajectory_of
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.base.errors import FileError, OrbitileError
-from orbitile.session.shown_trajectory import ShownTrajectory
+from orbitile.session.sampling import ShownTrajectory
 from orbitile.session.source import Source
 from tests.molecules import gto, lib, scf
 from tests.trajectories.test_series import assert_same

@@ -19,7 +19,7 @@ from orbitile import SeriesWriter
 from orbitile.base.errors import FileError, OrbitileError
 from orbitile.commandline import main
 from orbitile.readers.series import SeriesFrames
-from orbitile.session.fingerprint import content_of
+from orbitile.session.source import content_of
 from tests.conftest import random_wavefunction
 from tests.trajectories.test_series import APPEND, assert_same
 

@@ -18,7 +18,7 @@ import pytest
 import orbitile as ob
 from orbitile.base.errors import FieldError, FileError, OrbitileError
 from orbitile.commandline import main
-from orbitile.commandline._frames import read_frames
+from orbitile.commandline.volume import read_frames
 from orbitile.trajectories import volumes as module
 from orbitile.workers import local_workers
 

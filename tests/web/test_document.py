@@ -11,9 +11,9 @@ import pytest
 
 from orbitile import Orbitals, OrbitileError, Shell, Wavefunction, compute_surface, save, scene_of
 from orbitile.model.surface import Colouring
+from orbitile.pictures.pages import bare_slide, choices_of, document_of, slide_of
 from orbitile.scenes import Mesh, Molecule, Scene
 from orbitile.scenes.web import Document, Slide, iframe, packed, page, viewer_script
-from orbitile.session.pages import bare_slide, choices_of, document_of, slide_of
 from tests.web.unpacking import document_in, unpacked
 
 HOSTILE = '</script><script>alert("x")</script><!-- &amp; \u2028 "\''

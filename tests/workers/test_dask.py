@@ -15,8 +15,8 @@ import pytest
 
 from orbitile.base.errors import Cancelled, DeviceError, FieldError, FileError, OrbitileError
 from orbitile.base.watch import watched
-from orbitile.workers import WorkerEnded, WorkerError, WorkerNotStarted, awaited, dask_task, environment
-from orbitile.workers.dask import DaskExecutor, dask_executor
+from orbitile.workers import WorkerEnded, WorkerError, WorkerNotStarted, awaited, environment
+from orbitile.workers.dask import DaskExecutor, carry_out, dask_executor
 from tests.workers import jobs
 
 distributed = pytest.importorskip("distributed", reason="an optional package: orbitile[cluster]")
@@ -89,7 +89,7 @@ def test_what_many_tasks_have_in_common_is_sent_once(executor):
 
 def test_another_version_is_told():
     """Before anything else is opened of what was sent."""
-    failure = dask_task.carry_out((("Orbitile", "0.0.1"), ("Python", "2.7")), b"no pickle")
+    failure = carry_out((("Orbitile", "0.0.1"), ("Python", "2.7")), b"no pickle")
     error = failure.error("a worker", ())
     assert type(error) is OrbitileError
     assert "the process that asks has Orbitile 0.0.1, Python 2.7: give workers and client the same" in str(error)

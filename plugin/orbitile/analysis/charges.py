@@ -95,11 +95,12 @@ from numpy.typing import NDArray
 
 from ..base.arguments import alternatives
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import Cancelled, OrbitileError
+from ..base.memory import share
 from ..base.watch import checkpoint, patiently, pieces, stage
 from ..fields.density import occupied, unavailable
 from ..gaussians.overlap import own_overlap
-from ..model.derived import Derived
 from ..model.free_atoms import FreeAtom, free_atom
 from ..model.geometry import connected_parts, find_bonds
 from ..model.units import angstrom
@@ -194,7 +195,7 @@ def spins_unavailable(wavefunction: Wavefunction) -> str:
     return unavailable(wavefunction).get("spin", "")
 
 
-_ROOTS = Derived[Reals](most=1)
+_ROOTS = Derived[Reals]("analyses")
 
 
 def overlap_root(wavefunction: Wavefunction) -> Reals:
@@ -234,8 +235,8 @@ def _by_atoms(wavefunction: Wavefunction, coefficients: Reals, duals: Reals, wei
     )
 
 
-_MATRIX_ELEMENTS = 1 << 22
-"""Elements of a matrix over functions that are held at once, 32 MB; four such matrices are."""
+_MATRIX_ELEMENTS = share("matrix", 8)
+"""Elements of a matrix over functions that are held at once; four such matrices are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -629,8 +630,8 @@ _ALVAREZ = """
 _BEYOND = 2.8
 """For elements beyond bismuth: about that of thorium and uranium there."""
 
-_AT_ONCE = 1 << 16
-"""Points of which the nearest atoms are looked for together: 4 MB."""
+_AT_ONCE = share("pages", 64)
+"""Points of which the nearest atoms are looked for together."""
 
 
 def chelpg_points(atomic_numbers: Atoms, positions: Reals) -> tuple[Reals, Reals]:
@@ -868,8 +869,8 @@ _UNREACHED = 1e-6
 _POTENTIAL = 1e-6
 """Bound in hartree/e on what is left out of the potential at any point; charges of small molecules then lose 2e-7 e."""
 
-_ELEMENTS = 1 << 22
-"""Distances that are held at once: 32 MB."""
+_ELEMENTS = share("matrix", 8)
+"""Distances that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..base.arguments import Fragment
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint, pieces
 from ..evaluation.requests import field_of
 from ..fields._frontier import frontier_order
@@ -49,8 +49,8 @@ CELLS = ("hirshfeld", "becke")
 SCHEMES = (*POPULATIONS, "iao", *CELLS)
 """All schemes."""
 
-AT_ONCE = 1 << 21
-"""Coefficients whose shares are formed at once: some 50 MB."""
+AT_ONCE = share("lists", 8)
+"""Coefficients whose shares are formed at once, in three arrays."""
 
 _LARGE_BASIS = 3000
 """Basis functions from which Loewdin's scheme takes more than 10 s on two cores."""

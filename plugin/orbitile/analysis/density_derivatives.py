@@ -36,12 +36,13 @@ from scipy.sparse import csr_matrix
 from taichi_kernels.cells import sorted_into_cells
 
 from ..base.arrays import Indices, Reals
+from ..base.caches import Derived
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..evaluation.points import checked_points
 from ..fields.density import occupied
 from ..gaussians.packing import PackedShells, packed_shells
 from ..model.conventions import Powers, cartesian_powers
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 
 LEFT_OUT = 1e-12
@@ -303,8 +304,8 @@ _POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 96, 4, 50_000
 """Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
 molecule, the more is saved by leaving out what does not reach a cell."""
 
-_NUMBERS = 1 << 22
-"""Numbers of the largest array that is made: 32 MiB; of the largest molecules fewer points are evaluated at once."""
+_NUMBERS = share("matrix", 8)
+"""Numbers of the largest array that is made; of the largest molecules fewer points are evaluated at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,7 +456,7 @@ class _Piece:
         return 0.5 * np.einsum("iap,iap,i->p", slopes, slopes, self._weights[:, 0])
 
 
-_DERIVATIVES = Derived[DensityDerivatives](most=2)
+_DERIVATIVES = Derived[DensityDerivatives]("analyses")
 
 
 def density_derivatives(wavefunction: Wavefunction, which: str = "total") -> DensityDerivatives:

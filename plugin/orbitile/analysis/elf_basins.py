@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import OrbitileError
 from ..base.watch import checkpoint, stage
 from ..evaluation.devices import device_session, first_device
 from ..evaluation.lattices import compute
 from ..evaluation.points import evaluate
 from ..model.cell import molecules_only
-from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.report import atom_names
 from ..model.wavefunction import Wavefunction
@@ -82,7 +82,7 @@ class ElfBasins:
     volume: Reals
 
 
-_BASINS = Derived[ElfBasins](most=2)
+_BASINS = Derived[ElfBasins]("analyses")
 
 
 def elf_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: str | None = None) -> ElfBasins:

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
+from ..base.memory import share
 from ..base.watch import checkpoint, pieces, stage
 from ..evaluation.devices import device_session
 from ..fields._frontier import frontier_name, frontier_order
@@ -46,7 +47,7 @@ from .composition import functions_by
 
 SCHEMES = ("loewdin", "mulliken")
 
-_ROWS = 1 << 20
+_ROWS = share("small matrix", 8)
 """Entries of a transition density matrix that are held at once."""
 
 _LEVEL = 2

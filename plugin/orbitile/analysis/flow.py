@@ -26,7 +26,8 @@ from ..gaussians.rotation import aligned, aligned_positions
 from ..model.geometry import find_bonds
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Spin, Wavefunction
-from ..trajectories.paths import FollowedFrames, LocalisedFrames
+from ..trajectories.paths import LocalisedFrames
+from ..trajectories.tracking import FollowedFrames
 
 
 @dataclass(frozen=True, eq=False)

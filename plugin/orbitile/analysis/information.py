@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..fields._frontier import frontier_order
 from ..gaussians.overlap import kinetic_energy
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.core_potentials import believable, is_usual
-from ..model.derived import Derived
 from ..model.elements import SYMBOLS
 from ..model.geometry import formula
 from ..model.report import atom_names
@@ -51,7 +51,7 @@ def notes(wavefunction: Wavefunction) -> tuple[str, ...]:
     return _NOTES.of(wavefunction, None, make)
 
 
-_NOTES = Derived[tuple[str, ...]](most=1)
+_NOTES = Derived[tuple[str, ...]]("numbers")
 
 
 def _of_electrons(wavefunction: Wavefunction) -> list[str]:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
+from ..base.memory import share
 from ..base.watch import pieces, stage
 from ..fields._frontier import frontier_order
 from ..gaussians.overlap import own_overlap
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
 Labels = NDArray[np.intp]
 Line = Literal["gaussian", "lorentzian"]
 
-_AT_ONCE = 1 << 20
-"""Values of lines that are formed at once: 8 MB."""
+_AT_ONCE = share("small matrix", 8)
+"""Values of lines that are formed at once."""
 
 _ROWS = 256
 """Rows of a density matrix that are formed at once."""

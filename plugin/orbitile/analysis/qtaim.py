@@ -68,7 +68,9 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.arrays import Flags, Indices, Reals
+from ..base.caches import Derived
 from ..base.errors import OrbitileError
+from ..base.memory import share
 from ..base.watch import checkpoint, pieces, stage
 from ..evaluation.devices import device_session, first_device
 from ..evaluation.lattices import compute
@@ -77,7 +79,6 @@ from ..integrals.grids import Grid
 from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import quadrature_of
 from ..model.cell import molecules_only
-from ..model.derived import Derived
 from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
 Gradient = Callable[[Reals], tuple[Reals, Reals]]
 """Takes points, shape (n, 3), to values and gradients there, shapes (n,) and (n, 3)."""
 
-_EVALUATED_AT_ONCE = 1 << 17
+_EVALUATED_AT_ONCE = share("lists", 128)
 """Points that are evaluated at once; some 100 bytes each."""
 
 _FIRST, _LONGEST_STEP, _SHORTEST, _MOST_STEPS = 0.15, 0.7, 0.01, 300
@@ -206,7 +207,7 @@ _MOST = 3_000_000
 SHARED = 4
 """Basins that a point may have shares in: the largest."""
 
-_SHARED_AT_ONCE = 1 << 14
+_SHARED_AT_ONCE = share("large matrix", 4096)
 """Points whose shares are summed at once: they take 5 kB each."""
 
 _FACES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
@@ -471,7 +472,7 @@ _WORTH = np.array([2e-4, 2e-2])
 """Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
 and all of them."""
 
-_SCANNED_AT_ONCE = 1 << 24
+_SCANNED_AT_ONCE = share("large matrix", 4)
 """Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
 
 
@@ -677,8 +678,8 @@ _SEARCH, _LONGEST_TO_EDGE = 10, 1.0
 _SHIFT = 4 * TOLERANCE
 """What errors of the steps of paths add up to at a border, in bohr: in the tests, no more than about half of this."""
 
-_MOST_OVERLAPS = 1 << 25
-"""Numbers in the overlaps of orbitals in all basins, 256 MiB, up to which they are kept for what is shared."""
+_MOST_OVERLAPS = share("tables", 8)
+"""Numbers in the overlaps of orbitals in all basins, up to which they are kept for what is shared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -997,7 +998,7 @@ _HYDROGEN = 1
 _LEAST, _SPACING = 1e-6, 0.2
 """Density in e bohr^-3 down to which basins are told apart; spacing of their lattice in bohr."""
 
-_BASINS = Derived[AtomicBasins](most=2)
+_BASINS = Derived[AtomicBasins]("analyses")
 
 
 def qtaim_basins(wavefunction: Wavefunction, accuracy: str = "normal", device: str | None = None) -> AtomicBasins:

@@ -40,12 +40,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Flags, Indices, Reals
+from ..base.caches import Derived
 from ..base.errors import OrbitileError
 from ..base.watch import checkpoint, pieces, stage
 from ..gaussians.extent import directions
 from ..gaussians.packing import packed_shells
 from ..model.cell import molecules_only
-from ..model.derived import Derived
 from ..model.elements import ATOMIC_RADII
 from ..model.wavefunction import Wavefunction
 from .density_derivatives import DensityDerivatives, density_derivatives, shells_of
@@ -800,7 +800,7 @@ class Topology:
         return self.kinetic + self.potential
 
 
-_TOPOLOGIES = Derived[Topology](most=2)
+_TOPOLOGIES = Derived[Topology]("analyses")
 
 
 def topology_of(wavefunction: Wavefunction, least: float = LEAST) -> Topology:

@@ -139,39 +139,25 @@ def _number(what: str, value: Any) -> float:
         raise OrbitileError(f"{what}: expected a number, got {brief(value)}{comma}") from None
 
 
-def _finite(what: str, value: Any) -> float:
-    number = _number(what, value)
-    if not math.isfinite(number):
-        raise OrbitileError(f"{what}: expected a finite number, got {brief(value)}")
-    return number
+def _number_that(expected: str, fits: Callable[[float], bool]) -> Callable[[str, Any], float]:
+    """Reads a number, and refuses one that does not fit what is expected."""
+
+    def read(what: str, value: Any) -> float:
+        number = _number(what, value)
+        if not fits(number):
+            raise OrbitileError(f"{what}: expected {expected}, got {brief(value)}")
+        return number
+
+    return read
 
 
-def _positive(what: str, value: Any) -> float:
-    number = _number(what, value)
-    if not 0 < number < math.inf:
-        raise OrbitileError(f"{what}: expected a positive number, got {brief(value)}")
-    return number
-
-
-def _share(what: str, value: Any) -> float:
-    number = _number(what, value)
-    if not 0 <= number <= 1:
-        raise OrbitileError(f"{what}: expected a number from 0 to 1, got {brief(value)}")
-    return number
-
-
-def _whole(what: str, value: Any) -> int:
-    number = _number(what, value)
-    if not (abs(number) <= 1e9 and number == round(number)):
-        raise OrbitileError(f"{what}: expected a whole number, got {brief(value)}")
-    return int(number)
+_whole = _number_that("a whole number", lambda number: abs(number) <= 1e9 and number == round(number))
+_not_negative = _number_that("a whole number, 0 or more", lambda number: number >= 0)
 
 
 def _count(what: str, value: Any) -> int:
-    number = _whole(what, value)
-    if number < 0:
-        raise OrbitileError(f"{what}: expected a whole number, 0 or more, got {brief(value)}")
-    return number
+    _whole(what, value)
+    return int(_not_negative(what, value))
 
 
 def _paths(what: str, value: Any) -> tuple[Path, ...]:
@@ -205,11 +191,11 @@ def _flag(what: str, value: Any) -> bool:
 
 TEXT = Kind("string", _text)
 PATH = Kind("string", _path)
-NUMBER = Kind("float", _finite)
-POSITIVE_NUMBER = Kind("float", _positive)
-SHARE = Kind("float", _share)
+NUMBER = Kind("float", _number_that("a finite number", math.isfinite))
+POSITIVE_NUMBER = Kind("float", _number_that("a positive number", lambda number: 0 < number < math.inf))
+SHARE = Kind("float", _number_that("a number from 0 to 1", lambda number: 0 <= number <= 1))
 PATHS = Kind("string", _paths)
-WHOLE_NUMBER = Kind("int", _whole)
+WHOLE_NUMBER = Kind("int", lambda what, value: int(_whole(what, value)))
 COUNT = Kind("int", _count)
 FLAG = Kind("0/1", _flag)
 

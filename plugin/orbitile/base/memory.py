@@ -1,14 +1,52 @@
-"""How much memory there is, so that a request that cannot be met is refused before anything is allocated."""
+"""The memory of a process: how much there is, and which share of it buffers and caches take.
+
+A request that cannot be met is refused before anything is allocated. What is computed piece by piece takes the size of
+its pieces from `share`, and what is kept for the next time is bounded by one (`base/caches.py`).
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from .errors import OrbitileError
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+
+SHARES = {
+    # caches: the values that are kept, all caches of a name together
+    "packed functions": _GIB,
+    "sums of Gaussians": 2 * _GIB,
+    "orbitals": 512 * _MIB,
+    "pairs of functions": 2 * _GIB,
+    "arrays on a device": 256 * _MIB,
+    "analyses": 512 * _MIB,
+    "wavefunctions": _GIB,
+    "pickled wavefunctions": 16 * _MIB,
+    "geometries of live molecules": 256 * _MIB,
+    "volumes of files": 2 * _GIB,
+    "samples": 512 * _MIB,
+    "numbers": 8 * _MIB,
+    # buffers: what is held at once of something that is computed, read or sent piece by piece
+    "slab": 32 * _MIB,
+    "tile": 512 * _KIB,
+    "fields at once": 128 * _MIB,
+    "sums to combine": 256 * _MIB,
+    "slabs under way": 2 * _GIB,
+    "tables": 256 * _MIB,
+    "large matrix": 64 * _MIB,
+    "matrix": 32 * _MIB,
+    "lists": 16 * _MIB,
+    "small matrix": 8 * _MIB,
+    "pages": 4 * _MIB,
+    "piece of a file": _MIB,
+    # what is left to everything else
+    "reserve": 256 * _MIB,
+}
+"""Shares of the memory of a process in bytes, by name. A buffer's decides how sums are cut, and so their last bits."""
 
 _PROCESS = Path("/proc/self")
 
@@ -20,25 +58,48 @@ _FILES = {
 when it is needed (pages of files that nobody has read lately)."""
 
 
+def share(name: str, n_bytes: int = 1) -> int:
+    """How many items of so many bytes the share of a name has room for; by default its bytes."""
+    return SHARES[name] // n_bytes
+
+
 def available_memory() -> int | None:
     """Bytes that this process can still have, as far as the system tells; None where it does not."""
     found = [n for n in (_system_memory(), _address_space(), *control_groups()) if n is not None]
     return min(found) if found else None
 
 
-def require_memory(n_bytes: int, what: str, advice: str) -> None:
+def require_memory(
+    n_bytes: int,
+    what: str,
+    advice: str | Callable[[int], str],
+    error: type[OrbitileError] = OrbitileError,
+    small: int = 0,
+) -> None:
     """Refuse what would not fit in memory.
+
+    Parameters
+    ----------
+    n_bytes
+        Memory that is needed.
+    what
+        What needs it, for people.
+    advice
+        What to do, or what says so, given the bytes that are available.
+    error
+        Type of the error.
+    small
+        Bytes up to which nobody asks how much there is: asking takes as long as a small orbital.
 
     Raises
     ------
     OrbitileError
         Says what needs how much, what there is, and what to do.
     """
-    available = available_memory()
+    available = available_memory() if n_bytes >= small else None
     if available is not None and n_bytes > available:
-        raise OrbitileError(
-            f"{what} needs {n_bytes / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available; {advice}"
-        )
+        advice = advice if isinstance(advice, str) else advice(available)
+        raise error(f"{what} needs {n_bytes / 1e9:.1f} GB of memory, {available / 1e9:.1f} GB are available; {advice}")
 
 
 def control_groups(process: Path = _PROCESS) -> Iterator[int]:

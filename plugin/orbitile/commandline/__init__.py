@@ -5,7 +5,7 @@ lists the commands. Those that begin with an underscore are what commands share.
 
 Lengths on the command line are in Angstrom, energies in electronvolt, isovalues in atomic units. Results go to standard
 output, notes and progress to standard error. Exit status: 0 done, 2 for a request that cannot be met (one line says
-why), 1 for a defect of the program, 130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP.
+why), 1 for an internal error, 130 when interrupted, 143 and 129 when ended by SIGTERM and SIGHUP.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from ..base.errors import OrbitileError
 from ..base.imports import safe_imports
 from ..base.registry import module_of, modules_of
 from ._arguments import CommandParser, Parser, add_common
-from ._console import standard_streams
-from ._ending import Terminated, ended_in_order
+from ._console import Terminated, ended_in_order, standard_streams
 
 _EPILOG = """\
 examples:
@@ -104,12 +103,15 @@ def _run(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if is_debugged:
             raise
-        from ..files.shortage import shortage_of
+        from ..files.reading import shortage_of
 
         if (shortage := shortage_of(error)) is not None:
             print(f"orbitile: {shortage}", file=sys.stderr)
             return 2
-        print(f"orbitile: defect: {type(error).__name__}: {error} (--debug shows where)", file=sys.stderr)
+        print(
+            f"orbitile: internal error (please report): {type(error).__name__}: {error} (--debug shows where)",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

@@ -9,17 +9,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..analysis.reports import Analysis, analyse, analyses, values_of
-from ..base.arguments import FLAG, Argument
+from ..base.arguments import FLAG
 from ..base.errors import OrbitileError
-from ._arguments import CommandParser, add_device, add_file, add_trajectory
+from ._arguments import CommandParser, add_file, add_option, add_trajectory
 from ._console import progress_bar, tell
-from ._input import load_frame, tell_notes
+from ._files import load_frame, tell_notes
 
 _ROWS = 200
 """Rows of a table that are printed for people."""
-
-_METAVARS = {"float": "NUMBER", "int": "N", "string": "TEXT"}
-"""What people read in the place of names that consoles have for kinds."""
 
 
 class AnalysisCommand:
@@ -35,14 +32,14 @@ class AnalysisCommand:
         parser.epilog = _epilog(self.name, self.module)
         add_trajectory(parser) if self.module.KIND == "trajectory" else add_file(parser)
         for argument in self.module.PARAMETERS:
-            _add_option(parser, argument)
+            add_option(parser, argument, as_text=True)
         parser.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
         parser.add_argument(
             "-o", "--output", metavar="OUT", help="write the tables: .json, or .csv (one a table, and one a plot)"
         )
         plots = "write the plots: .svg, .png, .pdf (needs matplotlib)" if self.module.PLOTS else argparse.SUPPRESS
         parser.add_argument("--plot", metavar="OUT", help=plots)
-        add_device(parser)
+        add_option(parser, "device")
 
     def run(self, options: argparse.Namespace) -> None:
         """Print the report, or write it."""
@@ -98,16 +95,6 @@ def _epilog(name: str, module: Analysis) -> str:
 
 def _option(key: str, value: str, is_flag: bool) -> str:
     return f"--{key.replace('_', '-')}{'' if is_flag else f' {shlex.quote(value)}'}"
-
-
-def _add_option(parser: CommandParser, argument: Argument) -> None:
-    named = f"--{argument.name.replace('_', '-')}"
-    text = f"{argument.help}{f' (default: {argument.otherwise})' if argument.otherwise else ''}".replace("%", "%%")
-    if argument.kind is FLAG:
-        parser.add_argument(named, action="store_true", help=text)
-    else:
-        metavar = "|".join(argument.kind.choices) or _METAVARS.get(argument.kind.name, argument.kind.name.upper())
-        parser.add_argument(named, default="", metavar=metavar, required=argument.required, help=text)
 
 
 def _wavefunction(options: argparse.Namespace) -> Any:

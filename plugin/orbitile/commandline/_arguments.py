@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ..base.arguments import number
+from ..base.arguments import FLAG, TEXT, Argument, number
 from ..base.errors import OrbitileError
 from ..base.memory import require_memory
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from ..scf.calculation import Calculation
 
 _FIELD = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
 _SEVERAL = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
-_CUSTOMARY = "(default: a customary one, for an orbital such that the surface encloses 90 %% of it)"
 
 _LARGEST_PICTURE = 16384
 """Pixels along an edge: what graphics drivers draw at most, and a metre and more in print."""
@@ -81,7 +84,7 @@ def add_file(parser: CommandParser) -> None:
         return f"output of a quantum-chemistry program: {'; '.join(descriptions('wavefunction'))}"
 
     parser.add_argument_of_formats("file", metavar="FILE", help=known_formats)
-    parser.add_argument("--frame", type=int, metavar="N", help="of a trajectory, counted from 1")
+    parser.add_argument("--frame", type=int, metavar="N", help="frame of a trajectory to use, counted from 1")
     add_accept_damaged(parser)
 
 
@@ -123,7 +126,7 @@ def add_field(parser: CommandParser) -> None:
     parser.add_argument(
         "field", metavar="FIELD", nargs="?", default="homo", help=f"{_FIELD}volume also takes {_SEVERAL}"
     )
-    parser.add_argument("--isovalue", type=number, metavar="V", help=f"in atomic units {_CUSTOMARY}")
+    add_option(parser, "isovalue")
 
 
 def add_fields(parser: CommandParser) -> None:
@@ -131,58 +134,78 @@ def add_fields(parser: CommandParser) -> None:
     parser.add_argument(
         "fields", metavar="FIELD", nargs="*", default=(), help=f"{_FIELD}one or more, among them {_SEVERAL}"
     )
-    parser.add_argument(
-        "--isovalue", metavar="V[,V...]", help=f"in atomic units, one for all fields or one for each {_CUSTOMARY}"
-    )
+    one_or_more = "in atomic units, one for all fields or one for each"
+    add_option(parser, "isovalue", kind=TEXT, metavar="V[,V...]", help=one_or_more)
 
 
 # How it computes --------------------------------------------------------------------------------------------------
 
 
+def add_option(group: Any, option: str | Argument, more: str = "", *, as_text: bool = False, **instead: Any) -> None:
+    """Add an option as it is declared.
+
+    Parameters
+    ----------
+    group
+        Of arguments.
+    option : str or Argument
+        One of `pictures.request.OPTIONS` by name, or the declaration of another one.
+    more : str
+        Of its help, behind the default.
+    as_text : bool
+        Whether its text is handed on as it is, to be read by its kind.
+    instead
+        Parts of the declaration that are others here.
+    """
+    if isinstance(option, str):
+        from ..pictures.request import OPTIONS
+
+        option = OPTIONS[option]
+    if "default" in instead:
+        instead = {"otherwise": str(instead["default"]), **instead}
+    option = replace(option, **instead)
+    name, kind = f"--{option.name.replace('_', '-')}", option.kind
+    default = f"(default: {option.otherwise})" if option.otherwise else ""
+    text = f"{' '.join(filter(None, (option.help, default)))}{more}".replace("%", "%%")
+    if kind is FLAG:
+        group.add_argument(name, action="store_true", help=text)
+    elif as_text:
+        metavar = "|".join(kind.choices) or _METAVARS.get(kind.name, kind.name.upper())
+        group.add_argument(name, default="", metavar=metavar, required=option.required, help=text)
+    elif kind.choices:
+        group.add_argument(name, choices=kind.choices, default=option.default, help=text)
+    else:
+        read = {"float": number, "int": int}.get(kind.name)
+        stands = getattr(option, "metavar", "") or None
+        group.add_argument(name, default=option.default or None, type=read, metavar=stands, help=text)
+
+
+_METAVARS = {"float": "NUMBER", "int": "N", "string": "TEXT"}
+"""What people read in the place of names that consoles have for kinds."""
+
+
 def add_sampling(parser: CommandParser) -> None:
     """Add what decides on lattice, device, precision and kernel."""
     group = parser.add_argument_group("sampling")
-    group.add_argument(
-        "--quality",
-        choices=("coarse", "medium", "fine"),
-        default="medium",
-        help="spacing 0.25, 0.15 or 0.075 Angstrom (default: medium); for a picture, medium and fine are finer where "
-        "its pixels would show the facets of a surface",
+    add_option(
+        group,
+        "quality",
+        "; for a picture, medium and fine are finer where its pixels would show the facets of a surface",
     )
     step = group.add_mutually_exclusive_group()
-    step.add_argument("--spacing", type=number, metavar="H", help="spacing in Angstrom, in place of --quality")
-    step.add_argument("--points", type=int, metavar="N", help="points along the longest edge, in place of --quality")
-    group.add_argument(
-        "--margin",
-        type=number,
-        metavar="D",
-        help="box of this margin around the atoms in Angstrom (default: a box proven to hold the whole surface)",
-    )
+    add_option(step, "spacing")
+    add_option(step, "points")
+    add_option(group, "margin")
     clusters = "a Dask cluster, dask:tcp://host:8786"
-    add_device(group, f"; volume also takes GPUs by number, cuda:1, cuda:0,1, cuda:all, and {clusters}")
-    add_precision(group)
-    group.add_argument(
-        "--kernel",
-        default="auto",
-        metavar="NAME",
-        help="of an orbital: auto, separable, direct, ... (default: auto; `orbitile fields` lists them)",
-    )
-
-
-def add_device(group: Any, more: str = "") -> None:
-    """Add the device that computes."""
-    group.add_argument("--device", help=f"auto, cuda, vulkan or cpu (default: $ORBITILE_DEVICE, else auto){more}")
-
-
-def add_precision(group: Any, default: str = "single") -> None:
-    """Add the precision of the values."""
-    group.add_argument("--precision", choices=("single", "double"), default=default, help=f"(default: {default})")
+    add_option(group, "device", f"; volume also takes GPUs by number, cuda:1, cuda:0,1, cuda:all, and {clusters}")
+    add_option(group, "precision")
+    add_option(group, "kernel")
 
 
 def add_level(group: Any) -> None:
     """Add the level of the quadrature."""
     group.add_argument(
-        "--level", type=int, default=3, metavar="N", help="of the quadrature, 0 (coarse) to 9 (fine) (default: 3)"
+        "--level", type=int, default=3, metavar="N", help="level of the quadrature, 0 (coarse) to 9 (fine) (default: 3)"
     )
 
 
@@ -207,7 +230,9 @@ def add_calculation(parser: CommandParser, method: str) -> None:
     parser.add_argument(
         "--cartesian", action="store_true", default=None, help="Cartesian d and f functions, as for 6-31G* in Gaussian"
     )
-    parser.add_argument("--charge", type=int, metavar="Q", help="of the molecule (default: that of the file, else 0)")
+    parser.add_argument(
+        "--charge", type=int, metavar="Q", help="charge of the molecule (default: that of the file, else 0)"
+    )
     parser.add_argument(
         "--unpaired",
         type=int,
@@ -221,8 +246,8 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         help="orbitile (functionals without exact exchange, no core potentials), gpu4pyscf or pyscf (default: auto, "
         "the one that began the file, or the first of these that serves)",
     )
-    add_device(parser, "; engine orbitile")
-    add_precision(parser)
+    add_option(parser, "device", "; engine orbitile")
+    add_option(parser, "precision")
 
 
 # What it draws and writes -----------------------------------------------------------------------------------------
@@ -244,27 +269,10 @@ def add_plot(parser: CommandParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="picture to write: .png, .svg, .pdf")
 
 
-def add_size(group: Any, size: str = "1600x1200") -> None:
-    """Add the size of a picture."""
-    group.add_argument("--size", default=size, metavar="WxH", help=f"in pixels (default: {size})")
-
-
 def add_colouring(group: Any) -> None:
     """Add a second field that colours a surface, and the range of the colours."""
-    group.add_argument(
-        "--color-by", metavar="FIELD", help="colour the surface by another field, such as esp, and list its extrema"
-    )
-    add_color_range(group)
-
-
-def add_color_range(group: Any) -> None:
-    """Add the range of the colours."""
-    group.add_argument(
-        "--color-range",
-        type=number,
-        metavar="V",
-        help="colours span -V to V, in the unit of the second field (default: from the data)",
-    )
+    add_option(group, "color_by", "; its extrema on the surface are listed")
+    add_option(group, "color_range")
 
 
 # What stands in the text of an argument ---------------------------------------------------------------------------
@@ -305,3 +313,54 @@ def read_calculation(options: argparse.Namespace, method: str) -> Calculation:
     for remark in remarks:
         tell(f"{Path(options.geometries).name}: {remark}")
     return calculation
+
+
+# Who does the work ------------------------------------------------------------------------------------------------
+
+
+def add_executor(parser: Any) -> None:
+    """Add the options that say who does the work."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--workers", type=int, metavar="N", help="processes of this machine, which share its cores")
+    group.add_argument(
+        "--dask", metavar="ADDRESS", help="of the scheduler of a Dask cluster, such as tcp://host:8786 (extra cluster)"
+    )
+
+
+@contextmanager
+def executor_of(options: argparse.Namespace, default: int | None = None) -> Iterator[Executor | None]:
+    """Who does the work that is asked for, ended at the end of the block: in order, or at once after an error.
+
+    Parameters
+    ----------
+    options
+        Of a command with `add_executor`.
+    default
+        Workers of this machine where nothing is asked for; without it, None stands for this process alone.
+
+    Raises
+    ------
+    OrbitileError
+        When the number of workers is none, or there is no cluster.
+    """
+    from ..workers import local_workers
+
+    n = default if options.workers is None and options.dask is None else options.workers
+    if n is not None and n < 1:
+        raise OrbitileError(f"--workers: expected 1 or more, got {n}")
+    executor: Executor | None = None
+    if options.dask is not None:
+        from ..workers.dask import dask_executor
+
+        executor = dask_executor(options.dask)
+    elif n is not None:
+        executor = local_workers(n)
+    if executor is None:
+        yield None
+        return
+    try:
+        yield executor
+    except BaseException:
+        executor.shutdown(cancel_futures=True)
+        raise
+    executor.shutdown()

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from ..session.surfaces import FoundSurface, Listener, SurfaceRequest
+from ..pictures.request import OF_SURFACES, Request
+from ..pictures.surface import FoundSurface, Listener
 from ._console import note, progress_bar, tell
-
-if TYPE_CHECKING:
-    from ..model.wavefunction import Wavefunction
 
 
 class Console(Listener):
@@ -35,31 +32,19 @@ class Console(Listener):
             yield progress
 
 
-def request_of(options: argparse.Namespace, field: str, isovalue: float | None) -> SurfaceRequest:
+def request_of(options: argparse.Namespace, field: str, isovalue: float | None) -> Request:
     """The surface of a field that the options ask for."""
-    from ..model.units import angstrom
-
-    return SurfaceRequest(
-        field,
-        isovalue,
-        getattr(options, "color_by", None) or "",
-        getattr(options, "color_range", None),
-        options.quality,
-        None if options.spacing is None else options.spacing * angstrom,
-        options.points,
-        None if options.margin is None else options.margin * angstrom,
-        options.kernel,
-        options.device,
-        options.precision,
-    )
+    given = {option.name: option.value(getattr(options, option.name, None)) for option in OF_SURFACES}
+    return Request("", field, **{**given, "isovalue": isovalue})
 
 
-def tell_extrema(surfaces: Iterable[FoundSurface], wavefunction: Wavefunction) -> None:
+def tell_extrema(surfaces: Iterable[FoundSurface]) -> None:
     """Print the extrema of what colours surfaces."""
     from ..analysis.surface_statistics import as_text, extrema
 
     for found in surfaces:
-        if found.colour is not None:
-            unit = "" if found.surface.colouring is None else found.surface.colouring.unit
-            places = extrema(found.surface, wavefunction, found.field, found.colour, device=found.request.device)
-            print(as_text(places, wavefunction, unit))
+        of, surface = found.sampling, found.surface
+        if of.colour is not None:
+            unit = "" if surface.colouring is None else surface.colouring.unit
+            places = extrema(surface, of.wavefunction, of.field, of.colour, device=of.request.device)
+            print(as_text(places, of.wavefunction, unit))

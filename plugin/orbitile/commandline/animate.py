@@ -9,11 +9,10 @@ from typing import Any
 
 from ..base.arguments import number
 from ..base.errors import OrbitileError
-from ._arguments import CommandParser, add_device, add_size, add_trajectory, read_size
+from ..base.watch import watched
+from ._arguments import CommandParser, add_executor, add_option, add_trajectory, executor_of, read_size
 from ._console import progress_bar, stoppable, tell
-from ._executor import add_executor, executor_of
-from ._input import tell_notes
-from ._page import is_page, slides_of_shots, write_page
+from ._files import is_page, tell_notes, write_page
 
 HELP = "draw a film of a field along a trajectory"
 PRIORITY = 70
@@ -47,7 +46,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--isovalue", metavar="V", help="in atomic units, one for the film; of one frame also a range: 0.1..0.01"
     )
     parser.add_argument(
-        "--pictures", type=int, default=60, metavar="N", help="of a film of one field in one frame (default: 60)"
+        "--pictures",
+        type=int,
+        default=60,
+        metavar="N",
+        help="number of pictures of a film of one field in one frame (default: 60)",
     )
     parser.add_argument("--rate", type=number, default=10.0, metavar="N", help="pictures a second (default: 10)")
     parser.add_argument("--align", action="store_true", help="turn and move each frame onto the first one")
@@ -59,19 +62,23 @@ def add_arguments(parser: CommandParser) -> None:
         "--turn", type=number, default=0.0, metavar="DEG", help="total rotation of the molecule in degrees (default: 0)"
     )
     parser.add_argument(
-        "--rock", type=number, default=0.0, metavar="DEG", help="rock it by so many degrees to each side (default: 0)"
+        "--rock",
+        type=number,
+        default=0.0,
+        metavar="DEG",
+        help="rock the molecule by so many degrees to each side (default: 0)",
     )
-    parser.add_argument("--spacing", type=number, default=0.15, metavar="H", help="in Angstrom (default: 0.15)")
-    add_size(parser, "960x720")
-    parser.add_argument("--background", default="white", metavar="COLOUR", help="(default: white)")
-    add_device(parser)
+    add_option(parser, "spacing", help="spacing of the lattice in Angstrom", default=0.15)
+    add_option(parser, "size", default="960x720")
+    add_option(parser, "background")
+    add_option(parser, "device")
     add_executor(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Draw a film, and print how many pictures it has."""
     from ..model.units import angstrom
-    from ..pictures import animate
+    from ..pictures.films import animate
 
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
@@ -99,7 +106,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[], bool]) -> None:
     """Write a film as a page with a slider of frames."""
-    from ..session.pages import document_of
+    from ..model.units import angstrom
+    from ..pictures.pages import document_of, slides_of_shots
+    from ..pictures.request import Request
 
     if options.turn or options.rock:
         raise OrbitileError("--turn and --rock are of films: whoever looks at a page turns it")
@@ -108,18 +117,20 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
     if shots.most > _MOST_FRAMES:
         raise OrbitileError(f"{options.output}: expected {_MOST_FRAMES} frames at most in a page, got {shots.most}")
     sequence = list(shots())
-    slides = slides_of_shots(sequence, options, cancelled)
+    request = Request("", options.field, spacing=options.spacing * angstrom, device=options.device)
+    with watched(cancelled=cancelled):
+        slides = slides_of_shots(sequence, request)
     document = document_of(slides, sequence[0].wavefunction, len(slides))
     write_page(replace(document, choices=()), options.output, sequence[0].wavefunction)
 
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     """What a film shows: a trajectory, or else of one frame several orbitals, isovalues, or one field."""
-    from ..evaluation.default_isovalue import default_isovalue
     from ..evaluation.requests import field_of
     from ..fields.orbital import orbital_list
-    from ..pictures import along, over_isovalues, over_orbitals
-    from ..pictures.shots import check_surface
+    from ..pictures.films import along, check_surface, over_isovalues, over_orbitals
+    from ..pictures.request import Request
+    from ..pictures.surface import isovalue_of
     from ..readers import load_trajectory
     from ..trajectories.paths import localised_for
     from ..trajectories.tracking import track
@@ -159,7 +170,7 @@ def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:
     check_surface(options.field)
     field = field_of(wavefunction, options.field)
     if len(isovalues) < 2:
-        isovalues = isovalues or [default_isovalue(wavefunction, field, device=options.device)]
+        isovalues = isovalues or [isovalue_of(Request("", options.field, device=options.device), wavefunction, field)]
         isovalues *= options.pictures
     return over_isovalues(wavefunction, field, isovalues)
 

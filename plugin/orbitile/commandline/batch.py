@@ -8,9 +8,15 @@ from collections.abc import Sequence
 
 from ..base.arguments import number
 from ..base.errors import OrbitileError
-from ._arguments import CommandParser, add_accept_damaged, add_device, add_precision, add_size, read_size
+from ._arguments import (
+    CommandParser,
+    add_accept_damaged,
+    add_executor,
+    add_option,
+    executor_of,
+    read_size,
+)
 from ._console import progress_bar, tell
-from ._executor import add_executor, executor_of
 
 HELP = "draw and analyse many files, into a table and a contact sheet"
 PRIORITY = 145
@@ -49,13 +55,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--timeout", type=number, default=600.0, metavar="S", help="seconds that a file may take (default: 600)"
     )
     group = parser.add_argument_group("sampling")
-    group.add_argument(
-        "--isovalue", type=number, metavar="V", help="of all fields, in atomic units (default: customary ones)"
-    )
-    group.add_argument("--quality", choices=("coarse", "medium", "fine"), default="medium", help="(default: medium)")
-    add_size(group)
-    add_device(group)
-    add_precision(group)
+    add_option(group, "isovalue", help="isovalue of all fields, in atomic units")
+    add_option(group, "quality")
+    add_option(group, "size")
+    add_option(group, "device")
+    add_option(group, "precision")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._arguments import CommandParser, add_plot, add_size, add_trajectory, read_size
+from ._arguments import CommandParser, add_option, add_plot, add_trajectory, read_size
 from ._console import progress_bar, tell
 
 HELP = "draw orbital energies along a trajectory (needs matplotlib)"
@@ -17,7 +17,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_plot(parser)
     parser.add_argument("--spin", choices=("alpha", "beta"), default="alpha", help="(default: alpha)")
     parser.add_argument("--around", type=int, default=5, metavar="N", help="orbitals each side of the gap (default: 5)")
-    add_size(parser)
+    add_option(parser, "size")
 
 
 def run(options: argparse.Namespace) -> None:

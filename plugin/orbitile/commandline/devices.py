@@ -16,7 +16,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a table of devices."""
-    from ..evaluation.diagnosis import device_report
+    from ..evaluation.devices import device_report
 
     for line in device_report():
         print(line)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ._arguments import CommandParser, add_device, add_file, add_level, add_precision
+from ._arguments import CommandParser, add_file, add_level, add_option
 from ._console import progress_bar, tell
-from ._input import wavefunction_of
+from ._files import wavefunction_of
 
 if TYPE_CHECKING:
     from ..analysis.energies import Energies
@@ -37,8 +37,8 @@ def add_arguments(parser: CommandParser) -> None:
     )
     add_level(parser)
     parser.add_argument("--json", action="store_true", help="for programs: one object, energies in hartree")
-    add_device(parser)
-    add_precision(parser, "double")
+    add_option(parser, "device")
+    add_option(parser, "precision", default="double")
 
 
 def run(options: argparse.Namespace) -> None:

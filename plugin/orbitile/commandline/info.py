@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._arguments import CommandParser, add_file
-from ._input import load_frame
-from ._sampled import is_sampled
+from ._files import information_on_volumes, is_sampled, load_frame, volumes_as_text
 
 HELP = "show what is in a file: atoms, basis, method, orbitals; of a cube or map, its lattice and values"
 PRIORITY = 160
@@ -26,10 +25,8 @@ def run(options: argparse.Namespace) -> None:
     from ..analysis.information import as_dictionary, as_text
 
     if is_sampled(options):
-        from . import _sampled
-
-        found = _sampled.information(options)
-        print(json.dumps(found, indent=1) if options.json else _sampled.as_text(found))
+        found = information_on_volumes(options)
+        print(json.dumps(found, indent=1) if options.json else volumes_as_text(found))
         return
     wavefunction = load_frame(options)
     if options.json:

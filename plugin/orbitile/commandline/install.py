@@ -78,9 +78,8 @@ def _agreed(title: str) -> bool:
 def _compile(options: argparse.Namespace) -> None:
     """In the process that the host would use, which says what it has come to while the compiler works."""
     from ..evaluation.preparation import PREPARING
+    from ..session.computing import Preparing, SampleWorker
     from ..session.live.calculating import rehearse
-    from ..session.preparing import Preparing
-    from ..session.sample_worker import SampleWorker
 
     worker = SampleWorker(options.python)
     preparing = Preparing(worker.run, "auto")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ._arguments import CommandParser, add_device, add_file, add_level
-from ._input import wavefunction_of
+from ._arguments import CommandParser, add_file, add_level, add_option
+from ._files import wavefunction_of
 
 HELP = "electrons, dipole, quadrupole and charges of atoms, by density"
 PRIORITY = 110
@@ -16,7 +16,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_file(parser)
     add_level(parser)
     parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's")
-    add_device(parser)
+    add_option(parser, "device")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ._arguments import CommandParser, add_colouring, add_exported, add_sampled_field
-from ._input import wavefunction_of
-from ._sampled import is_sampled, surface_in
+from ._files import is_sampled, surface_in, wavefunction_of
 
 HELP = "write the isosurface of a field"
 PRIORITY = 130
@@ -24,7 +23,7 @@ def run(options: argparse.Namespace) -> None:
     from ..evaluation.requests import FileReferences
     from ..exporters import exporter_for, save
     from ..gaussians.kernels.matrix_product import for_one_result
-    from ..session.surfaces import surface_of
+    from ..pictures.surface import surface_of
     from ._surfaces import Console, request_of, tell_extrema
 
     exporter_for(options.output, "mesh")  # refuse before the work, not after it
@@ -37,6 +36,6 @@ def run(options: argparse.Namespace) -> None:
     request = request_of(options, options.field, options.isovalue)
     with for_one_result():
         found = surface_of(request, wavefunction, FileReferences(), Console(options))
-    tell_extrema([found], wavefunction)
+    tell_extrema([found])
     save(found.surface, options.output, wavefunction=wavefunction)
     print(options.output)

@@ -16,14 +16,12 @@ from ._arguments import (
     add_colouring,
     add_fields,
     add_file,
+    add_option,
     add_sampling,
-    add_size,
     read_atoms,
     read_size,
 )
-from ._input import wavefunction_of
-from ._page import is_page, write_page
-from ._sampled import is_sampled, molecule_in, surface_in
+from ._files import is_page, is_sampled, molecule_in, surface_in, wavefunction_of, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
+    from ..pictures.request import Request
     from ..renderer import Camera
-    from ..session.surfaces import SurfaceRequest
 
 HELP = "draw fields and the molecule"
 PRIORITY = 150
@@ -42,6 +40,8 @@ PRIORITY = 150
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
+    from ..pictures.request import OF_DRAWINGS
+
     add_file(parser)
     add_fields(parser)
     add_sampling(parser)
@@ -53,38 +53,19 @@ def add_arguments(parser: CommandParser) -> None:
         "(default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
-    add_size(group)
-    group.add_argument(
-        "--background", default="white", metavar="COLOUR", help="a colour, or transparent (default: white)"
-    )
-    group.add_argument(
-        "--colors",
-        metavar="POS,NEG[,...]",
-        help="colours of the two phases, such as '#3d57fb,#ec6e19'; two more for each further field",
-    )
+    for option in OF_DRAWINGS:
+        add_option(group, option)
     add_colouring(group)
     group.add_argument(
         "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
     )
-    group.add_argument(
-        "--opacity", type=number, help="of the surfaces, 0 to 1 (default: 0.65; 0.92 with --color-by, 1 with --plane)"
-    )
-    group.add_argument(
-        "--turn",
-        metavar="X,Y,Z",
-        help="degrees to turn the molecule about the horizontal axis, the vertical one and the line of sight, from the "
-        "view along its shortest extent",
-    )
-    group.add_argument("--legend", action="store_true", help="names of the fields and isovalues in the picture")
-    group.add_argument("--scale", action="store_true", help="a scale bar; the picture is orthographic then")
-    group.add_argument("--orthographic", action="store_true", help="without perspective")
 
 
 def run(options: argparse.Namespace) -> None:
     """Draw a picture, and print its name."""
     from ..exporters import holds_scenes
 
-    size = read_size(options.size)
+    drawing = _drawing(options)
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
     names = options.fields or (["values"] if is_sampled(options) else ["homo"])
@@ -96,32 +77,23 @@ def run(options: argparse.Namespace) -> None:
         warm()
     from ..evaluation.requests import FileReferences
     from ..gaussians.kernels.matrix_product import for_one_result
-    from ..scenes import PALETTES
-    from ..session.surfaces import slides_of, surfaces_of_picture
+    from ..pictures.surface import surfaces_of_picture
     from ._surfaces import Console, tell_extrema
 
-    choices: dict[str, Any] = {} if options.colors is None else {"colours": _read_colours(options.colors)}
     if is_sampled(options):
         if is_page(output):
             raise OrbitileError(f"{output}: pages show fields of orbitals; draw a volume as .png, .glb, .usdz, ...")
         levels = _read_isovalues(options, names)
         surfaces = [surface_in(options, *pair) for pair in zip(names, levels, strict=True)]
-        _finish(options, output, surfaces, molecule_in(options), as_scene, size, choices)
+        _finish(options, output, surfaces, molecule_in(options), as_scene, drawing)
         return
     wavefunction = wavefunction_of(options)
     requests = _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
-        from ..session.pages import document_of
+        from ..pictures.pages import document_of, slides_of
 
-        slides, found = slides_of(
-            requests,
-            wavefunction,
-            FileReferences(),
-            Console(options),
-            colours=choices.get("colours", PALETTES),
-            opacity=options.opacity,
-        )
-        tell_extrema(found, wavefunction)
+        slides, found = slides_of(requests, wavefunction, FileReferences(), Console(options), **_look(drawing))
+        tell_extrema(found)
         document = document_of(slides, wavefunction)
         camera = _camera(options, wavefunction.positions)
         if camera is not None:
@@ -135,14 +107,14 @@ def run(options: argparse.Namespace) -> None:
                 wavefunction,
                 FileReferences(),
                 Console(options),
-                size=size,
+                size=drawing["size"],
                 camera=_camera(options, wavefunction.positions),
             )
-        tell_extrema(found, wavefunction)
+        tell_extrema(found)
         surfaces = [one.surface for one in found]
     else:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
-    _finish(options, output, surfaces, wavefunction, as_scene, size, choices)
+    _finish(options, output, surfaces, wavefunction, as_scene, drawing)
 
 
 def _finish(
@@ -151,8 +123,7 @@ def _finish(
     surfaces: list[Surface],
     wavefunction: Wavefunction | None,
     as_scene: bool,
-    size: tuple[int, int],
-    choices: dict[str, Any],
+    drawing: dict[str, Any],
 ) -> None:
     """Draw surfaces and a molecule, or write their scene, and print the name of the file."""
     from ..exporters import save
@@ -160,23 +131,27 @@ def _finish(
     from ..scenes import scene_of
 
     if as_scene:
-        save(scene_of(surfaces, wavefunction, opacity=options.opacity, **choices), output, wavefunction=wavefunction)
-        print(output)
-        return
-    render(
-        surfaces,
-        wavefunction,
-        output,
-        size=size,
-        background=options.background,
-        opacity=options.opacity,
-        legend=options.legend or any(surface.colouring is not None for surface in surfaces),
-        scale=options.scale,
-        orthographic=options.orthographic,
-        camera=_camera(options, surfaces[0].vertices if wavefunction is None else wavefunction.positions),
-        **choices,
-    )
+        save(scene_of(surfaces, wavefunction, **_look(drawing)), output, wavefunction=wavefunction)
+    else:
+        camera = _camera(options, surfaces[0].vertices if wavefunction is None else wavefunction.positions)
+        legend = options.legend or any(surface.colouring is not None for surface in surfaces)
+        render(surfaces, wavefunction, output, camera=camera, **{**drawing, "legend": legend})
     print(output)
+
+
+def _drawing(options: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of `orbitile.render` that the options give, but for the camera."""
+    from ..pictures.request import OF_DRAWINGS
+
+    given = {option.name: getattr(options, option.name) for option in OF_DRAWINGS}
+    colours, _ = given.pop("colors"), given.pop("turn")
+    given["size"] = read_size(given["size"])
+    return given if colours is None else {**given, "colours": _read_colours(colours)}
+
+
+def _look(drawing: dict[str, Any]) -> dict[str, Any]:
+    """Those of them that pages and scenes have too."""
+    return {name: drawing[name] for name in ("colours", "opacity") if name in drawing}
 
 
 def _camera(options: argparse.Namespace, positions: NDArray[np.floating]) -> Camera | None:
@@ -212,9 +187,9 @@ def _read_isovalues(options: argparse.Namespace, fields: Sequence[str]) -> list[
     return isovalues * (len(fields) if len(isovalues) == 1 else 1)
 
 
-def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[SurfaceRequest]:
+def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: list[str]) -> list[Request]:
     """The request of each field of a picture: lists of orbitals taken apart, each with its isovalue."""
-    from ..session.surfaces import drawn, fields_in
+    from ..pictures.surface import drawn, fields_in
     from ._surfaces import request_of
 
     fields = fields_in(wavefunction, names)

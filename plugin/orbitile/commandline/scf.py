@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ._arguments import CommandParser, add_calculation, add_geometries, read_calculation
+from ._arguments import CommandParser, add_calculation, add_executor, add_geometries, executor_of, read_calculation
 from ._console import progress_bar, stoppable, tell
-from ._executor import add_executor, executor_of
 
 HELP = "compute orbitals along a trajectory of geometries (needs h5py, or zarr)"
 PRIORITY = 90

@@ -7,7 +7,7 @@ import argparse
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser
 from ._console import progress_bar, tell
-from ._input import tell_notes
+from ._files import tell_notes
 
 HELP = "put the frames of a trajectory into one series file (needs h5py, or zarr)"
 PRIORITY = 100

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from ..base.arguments import number
 from ._arguments import (
     CommandParser,
-    add_color_range,
-    add_device,
     add_file,
+    add_option,
     add_plot,
-    add_precision,
-    add_size,
     read_atoms,
     read_size,
 )
-from ._input import wavefunction_of
+from ._files import wavefunction_of
 
 HELP = "draw a field on a plane through atoms, with contours (needs matplotlib)"
 PRIORITY = 120
@@ -33,12 +29,12 @@ def add_arguments(parser: CommandParser) -> None:
         "right (default: the plane closest to all atoms)",
     )
     add_plot(parser)
-    add_color_range(parser)
-    parser.add_argument("--spacing", type=number, default=0.05, metavar="H", help="in Angstrom (default: 0.05)")
-    parser.add_argument("--margin", type=number, default=2.5, metavar="D", help="in Angstrom (default: 2.5)")
-    add_size(parser)
-    add_device(parser)
-    add_precision(parser)
+    add_option(parser, "color_range")
+    add_option(parser, "spacing", help="spacing of points in Angstrom", default=0.05)
+    add_option(parser, "margin", help="margin around the atoms in Angstrom", default=2.5)
+    add_option(parser, "size")
+    add_option(parser, "device")
+    add_option(parser, "precision")
 
 
 def run(options: argparse.Namespace) -> None:

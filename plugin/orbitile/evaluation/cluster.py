@@ -1,4 +1,4 @@
-"""One field on a Dask cluster: slabs of its lattice are tasks, and what they are is in `plans`.
+"""One field on a Dask cluster: slabs of its lattice are tasks.
 
 A worker of the cluster computes on the device of its process: `ORBITILE_DEVICE` there, or the best that there is. The
 slabs are those of one device, and so are the values.
@@ -7,7 +7,6 @@ slabs are those of one device, and so are the values.
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -18,74 +17,42 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.watch import Watch, checkpoint, tell
+from ..base.memory import share
+from ..base.watch import tell
 from ..exporters import zarr as stores
 from ..fields import Field
 from ..files.zarr import HEADING
 from ..model.lattice import Lattice
 from ..model.wavefunction import Wavefunction
 from ..workers import ahead, awaited, first_done
-from ..workers.dask import DaskExecutor, dask_executor
+from ..workers.dask import dask_executor
 from .devices import Cluster
-from .plans import Plan, compute_planes, compute_slab
-from .several_devices import Task, ending_as_a_device, planned
+from .several_devices import Plan, Task, compute_planes, compute_slab, ending_as_a_device, planned
 from .slabs import Cuts
 
 _Result = TypeVar("_Result")
 
-_HELD = 2 << 30
-"""Bytes of slabs that are asked for at once, at most, where they come to this process."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ClusterTask:
-    """A field on a lattice, and the cluster that computes it.
-
-    Attributes
-    ----------
-    executor : DaskExecutor
-    task : Task
-        The plan, and the slabs.
-    """
-
-    executor: DaskExecutor
-    task: Task
+class ClusterTask(Task):
+    """A plan, and the cluster that computes it."""
 
     def whole(self) -> NDArray[Any]:
         """All values; slabs come as they are done, so that a slow worker keeps the others waiting at the end only."""
-        values = np.empty(self.task.shape, self.task.dtype)
+        values = np.empty(self.shape, self.dtype)
 
         def take(start: int, stop: int, slab: NDArray[Any]) -> None:
             values[start:stop] = slab
 
-        self._in_any_order(self.task.cuts, lambda n: self.executor.submit(compute_slab, self.task.plan, n), take)
+        self._in_any_order(self.cuts, lambda n: self.executor.submit(compute_slab, self.plan, n), take)
         return values
-
-    def slabs(self, watch: Watch) -> Iterator[NDArray[Any]]:
-        """The slabs in order, each in memory until the next is asked for; others are computed meanwhile."""
-        cuts = self.task.cuts
-        pending: deque[Future[NDArray[Any]]] = deque()
-        numbers = iter(range(len(cuts)))
-        try:
-            for _, stop in cuts:
-                with watch.stage(), ending_as_a_device():
-                    checkpoint()
-                    for n in islice(numbers, max(0, self._ahead(cuts) - len(pending))):
-                        pending.append(self.executor.submit(compute_slab, self.task.plan, n))
-                    slab = awaited(pending.popleft())
-                yield slab
-                with watch.stage():
-                    tell(stop / self.task.shape[0])
-        finally:
-            for future in pending:
-                future.cancel()
 
     def write(self, store: Path, lattice: Lattice) -> None:
         """Write all values to a Zarr store that was created: workers write the rows where they see its folder."""
         is_seen = awaited(self.executor.submit(_is_seen, store))
 
         def submit(n: int) -> Future[NDArray[Any] | None]:
-            return self.executor.submit(_write_row, self.task.plan, store, lattice, *rows[n])
+            return self.executor.submit(_write_row, self.plan, store, lattice, *rows[n])
 
         def take(start: int, stop: int, values: NDArray[Any] | None) -> None:
             if values is not None:
@@ -107,7 +74,8 @@ class ClusterTask:
         done = 0
         try:
             while True:
-                for n in islice(numbers, max(0, self._ahead(cuts, comes_here) - len(pending))):
+                most = self._most_ahead(cuts) if comes_here else ahead(self.executor)
+                for n in islice(numbers, max(0, most - len(pending))):
                     pending[submit(n)] = n
                 if not pending:
                     return
@@ -116,18 +84,16 @@ class ClusterTask:
                     with ending_as_a_device():
                         take(start, stop, future.result())
                     done += stop - start
-                    tell(done / self.task.shape[0])
+                    tell(done / self.shape[0])
         finally:
             for future in pending:
                 future.cancel()
 
-    def _ahead(self, cuts: Cuts, comes_here: bool = True) -> int:
-        """How many are asked for at once: it follows how many workers there are, and what fits in memory here."""
-        if not comes_here:
-            return ahead(self.executor)
+    def _most_ahead(self, cuts: Cuts) -> int:
+        """It follows how many workers there are, and what fits in memory here."""
         planes = max(stop - start for start, stop in cuts)
-        size = planes * self.task.shape[1] * self.task.shape[2] * self.task.dtype.itemsize
-        return max(2, min(ahead(self.executor), _HELD // size))
+        size = planes * self.shape[1] * self.shape[2] * self.dtype.itemsize
+        return max(2, min(ahead(self.executor), share("slabs under way", size)))
 
 
 def _is_seen(store: Path) -> bool:
@@ -158,4 +124,4 @@ def prepared_on_cluster(
     """
     executor = dask_executor(cluster.scheduler)
     with planned(executor, 1, wavefunction, field, lattice, precision) as task:
-        yield ClusterTask(executor, task)
+        yield ClusterTask(**vars(task))

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.caches import Derived
 from ..fields import DegenerateSet, Field
 from ..gaussians.extent import Spread, directions
 from ..model.cell import Cell, cell_of
-from ..model.derived import Derived
 from ..model.lattice import Lattice, spacing_of
 from ..model.wavefunction import Wavefunction
-from ..surfaces.isovalue import check_share, enclosure, enclosure_along_rays
+from ..surfaces.isovalue import SHARE, check_share, enclosure, enclosure_along_rays
 from .devices import first_device, one_device
 from .lattices import compute_many
 from .points import evaluate
@@ -46,14 +46,14 @@ _AGREEING, _DRAWN, _NO_GAP = 0.009, 0.0195, 1e-6
 changes the share by 0.4 %; and difference of energies in hartree that parts no set."""
 
 
-_LOGARITHMS = Derived[NDArray[np.float64]](most=1024)
+_LOGARITHMS = Derived[NDArray[np.float64]]("numbers")
 """Of the isovalues that enclose a share of each member of a degenerate set, by set, share and device."""
 
 
 def default_isovalue(
     wavefunction: Wavefunction,
     field: str | Field,
-    share: float = 0.9,
+    share: float = SHARE,
     *,
     coloured: bool = False,
     device: str | None = None,
@@ -61,7 +61,7 @@ def default_isovalue(
     """An isovalue that shows a field well.
 
     For an orbital, the one whose surface encloses a share of the square of the orbital, whatever its extent; other
-    fields have a customary one.
+    fields have a default of their own.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _enclosing_isovalues(
 
 
 def _spread_of(field: Field) -> Spread:
-    assert field.spread is not None  # every field without a customary isovalue has one
+    assert field.spread is not None  # every field without a default isovalue has one
     return field.spread
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import platform
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache
+from threading import Event
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +18,7 @@ from numpy.typing import NDArray
 from taichi_kernels.arrays import DeviceArray
 
 from ..base.errors import LatticeError, OrbitileError
+from ..base.memory import share
 from ..base.watch import Cancel, Progress, Watch, checkpoint, stage, tell, watched
 from ..fields import Field
 from ..gaussians.kernels import AUTO
@@ -19,18 +26,15 @@ from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from .devices import Cluster, Devices, device_session, dtype_of, several
-from .memory import fits_device, require_memory
-from .pages import made_present
-from .periodic import launches, lies_within, on_slabs
 from .requests import field_of
-from .slabs import MOST_POINTS, slabs_of
+from .slabs import MOST_POINTS, fits_device, launches, lies_within, on_slabs, require_lattice, slabs_of
 
 if TYPE_CHECKING:
     from .cluster import ClusterTask
     from .several_devices import Task
 
-_TOGETHER = 1 << 25
-"""Values of several fields that are computed at once, at most: 128 MiB in single precision, 0.2 s on a CPU."""
+_TOGETHER = share("fields at once", 4)
+"""Values of several fields that are computed at once, at most, which takes 0.2 s on a CPU."""
 
 
 def compute(
@@ -98,7 +102,7 @@ def compute(
     dtype = dtype_of(precision)
     with watched(progress, cancelled):
         resolved = field_of(wavefunction, field).with_kernel(kernel)
-        require_memory(lattice, dtype.itemsize)
+        require_lattice(lattice, dtype.itemsize)
         if devices := _several(device, resolved):
             with _prepared(devices, wavefunction, field, lattice, precision) as task:
                 values = task.whole()
@@ -335,3 +339,62 @@ def _several(device: Devices, field: Field) -> tuple[str, ...] | Cluster:
             f"kernel {field.kernel}: several devices at once compute with auto only; name one device, such as cuda"
         )
     return devices
+
+
+# ---- memory of results: a page of new memory is found and cleared when it is first written to, which takes a thread
+# 0.2 s a GB, longer than a GPU takes for an orbital, and than the copy. Linux does that for many pages at once, when
+# asked (since 5.14, 2021); elsewhere nothing is done, and the copy finds the pages as before.
+
+_POPULATE_WRITE = 23
+"""MADV_POPULATE_WRITE of Linux: make pages present for writing, whatever is in them stays."""
+
+_THREADS = 4
+"""Threads that make pages present; more would wait for each other."""
+
+_PIECE = share("pages")
+"""Bytes that a thread deals with at once: a millisecond or two."""
+
+_PAGE = 1 << 12
+
+
+@contextmanager
+def made_present(array: NDArray[Any]) -> Iterator[None]:
+    """Make the pages of an array present, from its beginning on, while the block runs; values do not change.
+
+    What is not present when the block ends is left to whoever writes there.
+
+    Parameters
+    ----------
+    array : ndarray
+        One that is not contiguous is left alone.
+    """
+    populate = _populate()
+    if populate is None or array.nbytes < 2 * _PIECE or not array.flags.c_contiguous:
+        yield
+        return
+    begin = -(-array.ctypes.data // _PAGE) * _PAGE
+    end = (array.ctypes.data + array.nbytes) // _PAGE * _PAGE
+    pieces, over = iter(range(begin, end, _PIECE)), Event()
+
+    def make() -> None:
+        for first in pieces:  # one iterator: each thread takes the next piece
+            if over.is_set() or populate(first, min(_PIECE, end - first), _POPULATE_WRITE):
+                return
+
+    with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
+        for _ in range(_THREADS):
+            threads.submit(make)
+        try:
+            yield
+        finally:
+            over.set()
+
+
+@lru_cache
+def _populate() -> Any:
+    """`madvise` of the system, which runs beside Python's threads; None where it does not know this."""
+    if platform.system() != "Linux":
+        return None
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+    return madvise

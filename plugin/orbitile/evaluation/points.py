@@ -9,12 +9,11 @@ from ..base.errors import OrbitileError
 from ..base.watch import Cancel, watched
 from ..fields import Field
 from ..gaussians.kernels._charges import potential_at
-from ..model.charges import PointCharges
+from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
 from .devices import device_session, dtype_of
-from .periodic import at_points
 from .requests import field_of
-from .slabs import at_tiles
+from .slabs import at_points, at_tiles
 
 
 def evaluate(

@@ -1,12 +1,16 @@
 """A field on a lattice, slab by slab, on the device of the current session.
 
 Where slabs begin follows from the lattice alone: whoever computes them, in whatever order, gets the same values.
+
+What is made of Gaussians stands for a periodic field within its cell (`orbitile.gaussians.periodic`), which is where
+lattices lie as a rule: then all kernels for lattices serve. The points of others are moved into the cell, one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,16 +19,18 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.errors import LatticeError
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint, stage
 from ..fields import Field, PointEvaluator, SlabEvaluator
+from ..model.cell import cell_of
 from ..model.lattice import Lattice
+from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
-from .periodic import at_points, on_slabs
 
-SLAB_POINTS = 1 << 23
-"""Points of a slab: 32 MiB on a device."""
+SLAB_POINTS = share("slab", 4)
+"""Points of a slab, in single precision."""
 
-TILE_POINTS = 1 << 17
+TILE_POINTS = share("tile", 4)
 """Points handed to the direct kernel at once."""
 
 MOST_POINTS = 1 << 29
@@ -147,3 +153,75 @@ def at_tiles(at: PointEvaluator, points: NDArray[np.float64], out: NDArray[np.fl
         last = min(first + TILE_POINTS, len(points))
         with stage(first / len(points), last / len(points)):
             out[first:last] = at(points[first:last])
+
+
+# ---- periodic systems
+
+
+def lies_within(wavefunction: Wavefunction, lattice: Lattice) -> bool:
+    """Whether a lattice lies where the Gaussians of a wavefunction stand for it: anywhere, for a molecule."""
+    cell = cell_of(wavefunction)
+    if cell is None:
+        return True
+    ends = [np.array(corner) * (np.array(lattice.shape) - 1) for corner in product((0, 1), repeat=3)]
+    return cell.holds(lattice.origin + np.array(ends) @ lattice.axes)
+
+
+def launches(wavefunction: Wavefunction, fields: Sequence[Field], lattice: Lattice, precision: str) -> bool:
+    """Whether kernels are launched for fields on a lattice, computed together, where the device is the CPU."""
+    target = Target("cpu", precision)
+    return not lies_within(wavefunction, lattice) or any(f.launches(lattice, target, len(fields)) for f in fields)
+
+
+def on_slabs(wavefunction: Wavefunction, field: Field, lattice: Lattice, target: Target) -> SlabEvaluator | None:
+    """Evaluator for slabs of a lattice, or None where only points will do; within a session of the device."""
+    return field.on_slabs(lattice, target) if lies_within(wavefunction, lattice) else None
+
+
+def at_points(wavefunction: Wavefunction, field: Field, target: Target) -> PointEvaluator:
+    """Evaluator for points anywhere; within a session of the device."""
+    evaluate, cell = field.at_points(target), cell_of(wavefunction)
+    if cell is None:
+        return evaluate
+    return lambda points: evaluate(cell.wrapped(points))
+
+
+# ---- memory
+
+_ON_DEVICE = 6
+"""Times the memory of its values that a lattice takes on a device, with lists of what matters where, and a surface."""
+
+_SHARE = 0.5
+"""Of the memory of a device: the rest is for the screen, other programs, and what does not grow with a lattice."""
+
+
+def require_lattice(lattice: Lattice, itemsize: int, what: str = "") -> None:
+    """Refuse a lattice that would not fit in memory with so many bytes a point.
+
+    `what` says what they hold beside the values.
+
+    Raises
+    ------
+    LatticeError
+        Says what would fit.
+    """
+    n_bytes, reserve = lattice.n_points * itemsize, share("reserve")
+
+    def advice(available: int) -> str:
+        factor = ((n_bytes + reserve) / max(available - reserve, 1 << 20)) ** (1 / 3) * 1.01
+        spacing = lattice.spacings[0] / angstrom
+        return (
+            f"a spacing of {spacing * factor:.3g} Angstrom in place of {spacing:.3g} would fit, and `orbitile volume` "
+            "or compute_to_file write it to a file without holding it"
+        )
+
+    text = "a lattice of {} x {} x {} points{}".format(*lattice.shape, what)
+    require_memory(n_bytes + reserve, text, advice, LatticeError, small=reserve + share("slab"))
+
+
+def fits_device(lattice: Lattice, target: Target) -> bool:
+    """Whether a device has memory for all values on a lattice at once, and for what is computed beside them."""
+    from taichi_kernels.devices import probe
+
+    memory = probe(target.device).memory
+    return memory is None or _ON_DEVICE * lattice.n_points * target.dtype.itemsize <= _SHARE * memory

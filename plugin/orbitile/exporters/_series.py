@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from ..base.errors import FileError
 from ..files import hdf5, zarr
-from ..files.frame_stores import LOCKED, FrameStoreWriter, grid_of
 from ..files.writing import checked_target, claim, folder_written_atomically, make_room, written_atomically
-from ..files.zarr import kind_of_store, translated
+from ..files.zarr import LOCKED, FrameStoreWriter, grid_of, kind_of_store, translated
 from ..model.cell import molecules_only
 from ..model.wavefunction import Wavefunction
 from ..readers.series import (

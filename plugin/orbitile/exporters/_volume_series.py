@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import FileError
-from ..files.frame_stores import LOCKED, FrameStore, FrameStoreWriter, Grid, grid_of
 from ..files.writing import checked_target, claim, folder_written_atomically
-from ..files.zarr import kind_of_store, library, translated
+from ..files.zarr import LOCKED, FrameStore, FrameStoreWriter, Grid, grid_of, kind_of_store, library, translated
 from ..model.lattice import Lattice
 from ..model.units import angstrom
 from ..model.volume import VolumeHeader

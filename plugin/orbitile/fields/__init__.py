@@ -26,8 +26,8 @@ from ..base.errors import FieldError
 from ..base.registry import modules_of
 from ..gaussians.extent import Spread
 from ..gaussians.kernels import AUTO, checked_name
-from ..model.charges import PointCharges
 from ..model.lattice import Lattice
+from ..model.volume import PointCharges
 from ..model.wavefunction import DAMAGED, Wavefunction
 
 SlabEvaluator = Callable[[int, int, Any], None]

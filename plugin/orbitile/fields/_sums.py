@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from taichi_kernels.layout import PLAIN, Orders
 from taichi_kernels.target import Target
 
+from ..base.caches import Derived
+from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..gaussians.expansion import GaussianExpansion, box_outside_which, origin_of, radial_bounds
 from ..gaussians.kernels._sums import MANY, PLANES, at_points, in_double, on_slabs, shares_derivatives
 from ..gaussians.kernels._tolerances import tolerances
-from ..model.derived import Derived
 from ..model.lattice import Lattice
 from . import Field, PointEvaluator, SlabEvaluator
 
@@ -28,7 +29,7 @@ Combine = Callable[..., Any]
 _POINTS = 1 << 18
 """Points whose values are combined at once on a CPU: some 5 ms."""
 
-_HELD = 1 << 26
+_HELD = share("sums to combine", 4)
 """Values of sums that are held until they are combined: 256 MiB in single precision."""
 
 _BRICK = 8
@@ -167,7 +168,7 @@ class SumField(Field):
 _FARTHEST, _WIDTH = 60.0, 0.02
 """Distance in bohr from the last Gaussian within which a face of a box is looked for, and how exactly."""
 
-_MAGNITUDES = Derived[float](most=2)
+_MAGNITUDES = Derived[float]("numbers")
 
 
 def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> float:

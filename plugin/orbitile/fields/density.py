@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.products import TOLERANCE, density_products
 from ..gaussians.promolecule import promolecular_density
-from ..model.derived import Derived
-from ..model.orbitals import Spinors
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import Spinors, Wavefunction
 from . import References
 from ._sums import SMALL, SumField
 from .orbital import orbital_range
@@ -36,7 +35,7 @@ _MOLECULE = 0.001
 """Density of the surface of a molecule, on which others are shown: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109,
 7968."""
 
-_DENSITIES = Derived[GaussianExpansion](most=8)
+_DENSITIES = Derived[GaussianExpansion]("sums of Gaussians")
 
 
 def occupied(wavefunction: Wavefunction, which: str) -> Weighted:

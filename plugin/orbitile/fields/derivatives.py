@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from taichi_kernels.expressions import Value, sqrt
 
+from ..base.caches import Derived
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, gradient
 from ..gaussians.products import kinetic_products
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from . import References
 from ._sums import SumField
@@ -67,7 +67,7 @@ def kinetic_of(wavefunction: Wavefunction) -> GaussianExpansion:
     return _DERIVATIVES.of(wavefunction, "kinetic", make)[0]
 
 
-_DERIVATIVES = Derived[tuple[GaussianExpansion, ...]](most=12)
+_DERIVATIVES = Derived[tuple[GaussianExpansion, ...]]("sums of Gaussians")
 
 
 def norm(x: Value, y: Value, z: Value) -> Value:

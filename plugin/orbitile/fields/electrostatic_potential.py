@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.watch import checkpoint, watcher
 from ..gaussians.expansion import fallen, integrals
 from ..gaussians.kernels._charges import potential_at
@@ -27,8 +28,7 @@ from ..gaussians.multipoles import (
 )
 from ..gaussians.products import TOLERANCE
 from ..model.cell import molecules_only
-from ..model.charges import PointCharges
-from ..model.derived import Derived
+from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
 from . import Field, PointEvaluator, References
 from .density import density_of
@@ -250,10 +250,10 @@ def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
     return _CANCELLATIONS.of(field, None, make)
 
 
-_MOMENTS = Derived[tuple[Reals, tuple[float, float, float]]](most=1)
-_FAR_FIELDS = Derived[FarField](most=4)
-_CANCELLATIONS = Derived[bool](most=1)
-_SENT: Derived[Sources] = Derived(most=1)
+_MOMENTS = Derived[tuple[Reals, tuple[float, float, float]]]("sums of Gaussians")
+_FAR_FIELDS = Derived[FarField]("sums of Gaussians")
+_CANCELLATIONS = Derived[bool]("numbers")
+_SENT: Derived[Sources] = Derived("arrays on a device")
 """By how often the device was started too: what was on it before is lost."""
 
 

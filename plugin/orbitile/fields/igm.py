@@ -22,10 +22,10 @@ from taichi_kernels.expressions import Value, above, at_least
 
 from ..base.arguments import atoms_in
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import FieldError, OrbitileError
 from ..gaussians.expansion import GaussianExpansion, concatenated, gradient, reach
 from ..gaussians.promolecule import promolecular_density
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from . import References
 from ._sums import SumField, enclosing_box
@@ -98,7 +98,7 @@ def sides_of(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
     return _SIDES.of(wavefunction, key, lambda: _split(wavefunction, field, key))
 
 
-_SIDES = Derived[Sides](most=4)
+_SIDES = Derived[Sides]("sums of Gaussians")
 
 
 def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from taichi_kernels.expressions import Value, at_least
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
-from ..model.derived import Derived
-from ..model.orbitals import COMPLEX
-from ..model.wavefunction import Orbitals, Wavefunction
+from ..model.wavefunction import COMPLEX, Orbitals, Wavefunction
 from . import References
 from ._sums import SumField
 from .density import density_of
@@ -76,7 +75,7 @@ def _sums_of(wavefunction: Wavefunction) -> tuple[GaussianExpansion, GaussianExp
     return weighted, density_of(wavefunction)
 
 
-_SUMS = Derived[tuple[GaussianExpansion, GaussianExpansion]](most=2)
+_SUMS = Derived[tuple[GaussianExpansion, GaussianExpansion]]("sums of Gaussians")
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:

@@ -30,8 +30,7 @@ from taichi_kernels.expressions import Value, at_least, at_most, cbrt, log1p
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.kernels._tolerances import tolerances
-from ..model.orbitals import COMPLEX
-from ..model.wavefunction import Wavefunction
+from ..model.wavefunction import COMPLEX, Wavefunction
 from . import References
 from ._sums import SumField
 from .density import density_of, occupied

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.localised.localisation import SCHEMES, Scheme, count_of, localised, why_not
-from ..model.derived import Derived
 from ..model.wavefunction import Spin, Wavefunction
 from . import References
-from .orbital import Orbital, of_spin
+from .orbital import Orbital, of_spin, size_of
 
 PRIORITY = 95
 GROUP = "Localised orbitals"
@@ -67,7 +67,7 @@ class LocalisedOrbital(Orbital):
         return name
 
 
-_ORBITALS = Derived[LocalisedOrbital](most=16)
+_ORBITALS = Derived[LocalisedOrbital]("orbitals", size=size_of)
 """By name."""
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from taichi_kernels.expressions import Value, sqrt
 
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.products import density_products
-from ..model.derived import Derived
 from ..model.wavefunction import Wavefunction
 from . import References
 from ._sums import SMALL, SumField
@@ -40,7 +40,7 @@ _ABSENT = 1e-6
 
 _ONE_AXIS = "spins of these orbitals point along z only: that is the field spin"
 
-_EXPANSIONS = Derived[GaussianExpansion](most=3)
+_EXPANSIONS = Derived[GaussianExpansion]("sums of Gaussians")
 
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:

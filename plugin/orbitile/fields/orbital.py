@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..base.watch import checkpoint
 from ..gaussians.extent import (
@@ -43,10 +44,8 @@ from ..gaussians.kernels._sums import MANY, PLANES, in_double, on_slabs
 from ..gaussians.kernels._tolerances import tolerances
 from ..gaussians.localised.localisation import SCHEMES
 from ..gaussians.packing import PackedShells, merged_primitives, packed_shells
-from ..model.derived import Derived
 from ..model.lattice import Lattice
-from ..model.orbitals import Orbitals, Spinors
-from ..model.wavefunction import DAMAGED, Spin, Wavefunction
+from ..model.wavefunction import DAMAGED, Orbitals, Spin, Spinors, Wavefunction
 from . import DegenerateSet, Field, PointEvaluator, References, SlabEvaluator
 from ._frontier import degenerate_with, frontier_order, why_no_frontier
 
@@ -290,7 +289,7 @@ def parts_of(spinors: Spinors) -> Reals:
     return Spinors(turned, spinors.occupations).parts()
 
 
-_PARTS = Derived[Wavefunction](most=1)
+_PARTS = Derived[Wavefunction]("orbitals")
 
 
 def _real(wavefunction: Wavefunction) -> Wavefunction:
@@ -403,7 +402,7 @@ def _magnitude(parts: list[NDArray[np.floating]]) -> NDArray[np.floating]:
     return np.sqrt(total, out=total)
 
 
-_RADIAL_TABLES = Derived[RadialTables](most=1)
+_RADIAL_TABLES = Derived[RadialTables]("packed functions")
 
 
 def tables_of(packed: PackedShells) -> RadialTables:
@@ -411,9 +410,14 @@ def tables_of(packed: PackedShells) -> RadialTables:
     return _RADIAL_TABLES.of(packed, None, lambda: radial_tables(packed))
 
 
-_WITH_KERNELS = Derived[Orbital](most=16)
+def size_of(orbital: Orbital) -> int:
+    """Bytes of the coefficients that an orbital gets when it is computed; the wavefunction is not its own."""
+    return 3 * 8 * orbital.wavefunction.n_basis
 
-_ORBITALS = Derived[Orbital](most=16)
+
+_WITH_KERNELS = Derived[Orbital]("orbitals", size=size_of)
+
+_ORBITALS = Derived[Orbital]("orbitals", size=size_of)
 """By name: the same orbital is asked for again and again, for its isovalue, its lattice, its values."""
 
 

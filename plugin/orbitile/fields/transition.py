@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..base.watch import patiently
 from ..gaussians.expansion import GaussianExpansion, integrals
 from ..gaussians.products import density_products, transition_products
-from ..model.derived import Derived
 from ..model.wavefunction import Excitation, Orbitals, Spin, Wavefunction
 from . import References
 from ._sums import SumField
@@ -228,7 +228,7 @@ def _remark(excitation: Excitation, density: GaussianExpansion) -> str:
     return f"; oscillator strength {found:.3f} from its amplitudes, {printed:.3f} in the file"
 
 
-_DENSITIES = Derived[GaussianExpansion](most=4)
+_DENSITIES = Derived[GaussianExpansion]("sums of Gaussians")
 
 
 def moved_density(wavefunction: Wavefunction, number: int, part: str) -> GaussianExpansion:

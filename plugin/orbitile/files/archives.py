@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 import tarfile
 import zipfile
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from ..base.errors import FileError
-from .compression import write_bounded
 from .encodings import beginning_of_text, is_binary
-from .plain import HEAD, PlainFile, beginning, matching, name_within
+from .plain import HEAD, PlainFile, beginning, matching, name_within, write_bounded
 
 MOST_ENTRIES = 100_000
 """Entries of an archive or a folder that are looked at; one of more is refused."""
@@ -126,23 +124,29 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "__MACOSX/")) or "/." in name
 
 
-class _Archive(ABC):
-    """What ZIP and tar archives have in common."""
+@dataclass(frozen=True)
+class _Archive:
+    """An archive that is open.
 
-    def __init__(self, path: Path) -> None:
-        self.name, self.size = path.name, path.stat().st_size
+    Attributes
+    ----------
+    name : str
+    size : int
+        Bytes of the archive itself.
+    members : iterable of tuple
+        Name, size, time, whether it is a regular file, and what stands for it, of each entry.
+    open : callable
+        Opens the contents of what stands for a file.
+    """
 
-    @abstractmethod
-    def _members(self) -> Iterator[tuple[str, int, float, bool, Any]]:
-        """Name, size, time, whether it is a regular file, and what stands for it, of each entry."""
-
-    @abstractmethod
-    def _open(self, member: Any) -> IO[bytes] | None:
-        """A stream of the contents of a file."""
+    name: str
+    size: int
+    members: Iterable[tuple[str, int, float, bool, Any]]
+    open: Callable[[Any], IO[bytes] | None]
 
     def files(self) -> Iterator[tuple[str, int, float, Any]]:
         """Name, size, time and member of each file."""
-        for number, (raw, size, time, regular, member) in enumerate(self._members()):
+        for number, (raw, size, time, regular, member) in enumerate(self.members):
             if number >= MOST_ENTRIES:
                 raise FileError(f"{self.name}: expected an archive of {MOST_ENTRIES} entries at most; unpack it first")
             name = raw.replace("\\", "/").removeprefix("./")
@@ -152,7 +156,7 @@ class _Archive(ABC):
     @contextmanager
     def stream(self, member: Any) -> Iterator[IO[bytes]]:
         """The contents of a file."""
-        source = self._open(member)
+        source = self.open(member)
         if source is None:
             raise FileError(f"{self.name}: damaged archive")
         with source:
@@ -168,34 +172,24 @@ class _Archive(ABC):
         return head if is_binary(head) else beginning_of_text(head).lstrip("\n").encode()
 
 
-class _Zip(_Archive):
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
-        super().__init__(path)
-        self._archive = archive
-
-    def _members(self) -> Iterator[tuple[str, int, float, bool, Any]]:
-        for member in self._archive.infolist():
+def _zip(path: Path, archive: zipfile.ZipFile) -> _Archive:
+    def members() -> Iterator[tuple[str, int, float, bool, Any]]:
+        for member in archive.infolist():
             kind = (member.external_attr >> 16) & 0o170000  # 0 where it was not packed on Unix
             regular = not member.is_dir() and kind in (0, 0o100000)
             yield member.filename, member.file_size, _seconds(member), regular, member
 
-    def _open(self, member: Any) -> IO[bytes] | None:
+    def opened(member: Any) -> IO[bytes]:
         if member.flag_bits & 1:
-            raise FileError(f"{self.name}!{member.filename}: is encrypted; unpack the archive first")
-        return self._archive.open(member)
+            raise FileError(f"{path.name}!{member.filename}: is encrypted; unpack the archive first")
+        return archive.open(member)
+
+    return _Archive(path.name, path.stat().st_size, members(), opened)
 
 
-class _Tar(_Archive):
-    def __init__(self, path: Path, archive: tarfile.TarFile) -> None:
-        super().__init__(path)
-        self._archive = archive
-
-    def _members(self) -> Iterator[tuple[str, int, float, bool, Any]]:
-        for member in self._archive:
-            yield member.name, member.size, float(member.mtime), member.isreg(), member
-
-    def _open(self, member: Any) -> IO[bytes] | None:
-        return self._archive.extractfile(member)
+def _tar(path: Path, archive: tarfile.TarFile) -> _Archive:
+    members = ((entry.name, entry.size, float(entry.mtime), entry.isreg(), entry) for entry in archive)
+    return _Archive(path.name, path.stat().st_size, members, archive.extractfile)
 
 
 _DAMAGES = (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
@@ -210,10 +204,10 @@ def _opened(path: Path) -> Iterator[_Archive]:
         if zipped:
             _check_directory(path)
             with zipfile.ZipFile(path) as archive:
-                yield _Zip(path, archive)
+                yield _zip(path, archive)
         else:
             with PlainFile(path) as plain, tarfile.open(plain.path, "r:") as tar:
-                yield _Tar(path, tar)
+                yield _tar(path, tar)
     except FileError:
         raise
     except (*_DAMAGES, struct.error) as error:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Indices, Reals
+from ..base.caches import Derived
 from ..base.watch import checkpoint
-from ..model.derived import Derived
 
 Integers = NDArray[np.int32]
 
@@ -261,8 +261,8 @@ def reaching(expansion: GaussianExpansion, limit: float, order: int = 0) -> Gaus
     return _REACHING.of(expansion, (limit, order), make)
 
 
-_REACHES = Derived[Reals](most=4)
-_REACHING = Derived[GaussianExpansion](most=4)
+_REACHES = Derived[Reals]("sums of Gaussians")
+_REACHING = Derived[GaussianExpansion]("sums of Gaussians")
 
 
 def _reach(expansion: GaussianExpansion, limit: float, order: int) -> Reals:

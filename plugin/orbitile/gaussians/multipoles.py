@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.memory import share
 from ..base.watch import checkpoint
 from .expansion import GaussianExpansion, polynomial_powers
 
@@ -54,8 +55,8 @@ _RATIOS = np.concatenate([np.linspace(0.0, 0.96, 385), [1.0]])
 _EXPONENTS, _OFFSETS = 1.05, 0.1
 """Distributions share bounds whose exponents differ by this factor, and offsets from the site by this many bohr."""
 
-_ROWS = 1 << 15
-"""Distributions whose bounds are held at once: 20 MB."""
+_ROWS = share("lists", 512)
+"""Distributions whose bounds are held at once."""
 
 _TYPICAL = 1e-3
 """Part of the tolerance at which a distribution alone is put into a level."""

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..base.errors import ConventionError, FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
-from ..model.orbitals import Orbitals, Spinors
-from ..model.wavefunction import DAMAGED, Wavefunction
+from ..model.wavefunction import DAMAGED, Orbitals, Spinors, Wavefunction
 from .overlap import Matrix, own_overlap
 
 TOLERANCE = 1e-4

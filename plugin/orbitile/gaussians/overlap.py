@@ -34,10 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Indices, Reals
+from ..base.caches import Derived
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..model.cell import Cell, molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
-from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ Matrix: TypeAlias = "Reals | csr_matrix"
 _NEGLIGIBLE_EXPONENT = 37.0
 """Products of Gaussians with a prefactor below exp(-37) = 9e-17 are left out."""
 
-_CHUNK = 1 << 17
+_CHUNK = share("lists", 128)
 """Pairs of primitives, and elements, worked on at once: some 20 MB. The lists of near pairs and of elements of a sparse
 matrix take about six times what it takes."""
 
@@ -404,7 +405,7 @@ class Enlarged:
     times: tuple[csr_matrix, csr_matrix, csr_matrix]
 
 
-_ENLARGED = Derived[Enlarged](most=1)
+_ENLARGED = Derived[Enlarged]("packed functions")
 
 
 def enlarged(wavefunction: Wavefunction) -> Enlarged:

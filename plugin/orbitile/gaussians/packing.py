@@ -46,9 +46,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..model.cell import Cell, cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
-from ..model.derived import Derived
 from ..model.wavefunction import Basis, Shell, Wavefunction
 from .expansion import GaussianExpansion, polynomial_powers, runs, starts, term_counts
 from .periodic import TOLERANCE, images_of
@@ -248,7 +248,7 @@ class _Plan:
         )
 
 
-_PACKED = Derived[tuple[PackedShells, MergedPrimitives, _Plan]](most=1)
+_PACKED = Derived[tuple[PackedShells, MergedPrimitives, _Plan]]("packed functions")
 
 _plans_lock = threading.Lock()
 _plans: WeakValueDictionary[tuple[object, ...], _Plan] = WeakValueDictionary()

@@ -8,7 +8,7 @@ all images of the basis functions,
 where images share the coefficient of the function that they are images of. So the images that matter stand in the same
 lists as the functions themselves, with the same rows of the matrices that take orbital coefficients to theirs, and no
 kernel has to know of cells: within the cell the sum over the list is the periodic orbital. What lies outside is moved
-into the cell before it is evaluated (`orbitile.evaluation.periodic`).
+into the cell before it is evaluated (`orbitile.evaluation.slabs`).
 
 The images of a Gaussian that are left out are those that add least: all that is left out together changes an orbital by
 less than `TOLERANCE` anywhere in the cell.

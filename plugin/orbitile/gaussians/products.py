@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
+from ..base.memory import share
 from ..base.watch import checkpoint, patiently
 from ..model.cell import Cell, cell_of
 from ..model.wavefunction import Wavefunction
@@ -47,16 +48,16 @@ TOLERANCE = 1e-11
 SHARE = 0.8
 """Share of the decay between the centres that the first look at a pair makes use of; the rest pays for polynomials."""
 
-_ROWS = 1 << 23
+_ROWS = share("large matrix", 8)
 """Entries of the density matrix over primitives that are held at once."""
 
-_COLUMNS = 1 << 21
+_COLUMNS = share("lists", 8)
 """Pairs of a primitive and an image that are looked at at once."""
 
 _OF_IMAGES = 1e-3
 """Part of the tolerance for products that are left out with all their images; half of it is for single images."""
 
-_PAIRS = 1 << 21
+_PAIRS = share("lists", 8)
 """Entries of polynomials that are moved at once."""
 
 

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..gaussians.expansion import polynomial_powers
 from ..model.wavefunction import Basis, Wavefunction
@@ -42,8 +43,8 @@ from .one_electron import derivative_pairs, integrals_over_space
 from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, runs_of, to_hermite
 from .quadrature import Quadrature, exchange_correlation
 
-_NUMBERS = 1 << 20
-"""Numbers that are held at once for some pairs: 8 MB."""
+_NUMBERS = share("small matrix", 8)
+"""Numbers that are held at once for some pairs."""
 
 
 def kohn_sham_gradient(

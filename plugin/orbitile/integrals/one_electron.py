@@ -13,9 +13,9 @@ import numpy as np
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..gaussians.expansion import polynomial_powers, starts, term_counts
 from ..gaussians.packing import MergedPrimitives, merged_primitives
-from ..model.derived import Derived
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList
 from .pairs import TOLERANCE, Pairs, pairs_of_primitives, to_matrix
@@ -71,7 +71,7 @@ def derivative_pairs(basis: Basis | Wavefunction) -> Pairs:
     return _DERIVATIVES.of(basis, None, make)
 
 
-_DERIVATIVES = Derived[Pairs](most=1)
+_DERIVATIVES = Derived[Pairs]("pairs of functions")
 
 
 def _derivative(primitives: MergedPrimitives, axis: int) -> csr_matrix:

@@ -30,12 +30,13 @@ from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..gaussians.expansion import polynomial_powers, starts
 from ..gaussians.packing import MergedPrimitives, merged_primitives
 from ..gaussians.products import SHARE, ceilings
 from ..model.cell import molecules_only
-from ..model.derived import Derived
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList, odd_factorial
 
@@ -50,11 +51,11 @@ Powers = tuple[int, int, int]
 TOLERANCE = 1e-11
 """Pairs whose products all have a smaller Coulomb norm are left out, in hartree^(1/2)."""
 
-_ROUGH = 1 << 22
-"""Pairs that are looked at together: 200 MB."""
+_ROUGH = share("tables", 64)
+"""Pairs that are looked at together."""
 
-_ELEMENTS = 1 << 23
-"""Elements of a matrix over primitives that are held at once: 64 MB."""
+_ELEMENTS = share("large matrix", 8)
+"""Elements of a matrix over primitives that are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ class Pairs:
     classes: tuple[PairClass, ...]
 
 
-_PAIRS = Derived[Pairs](most=2)
+_PAIRS = Derived[Pairs]("pairs of functions")
 
 
 def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs:
@@ -319,7 +320,7 @@ def _bounds(primitives: MergedPrimitives, p: NDArray[np.intp], q: NDArray[np.int
     return largest * most[p] * most[q] * np.sqrt(np.sqrt(2.0) * np.pi**2.5 * z**-2.5)
 
 
-_TERM_WEIGHTS = Derived[tuple[Reals, Reals]](most=1)
+_TERM_WEIGHTS = Derived[tuple[Reals, Reals]]("pairs of functions")
 
 
 def to_hermite(pairs: Pairs, matrix: Reals, target: Target) -> Reals:
@@ -429,4 +430,4 @@ def _tables(a: int, b: int) -> tuple[Entries, Entries, tuple[int, int, int]]:
     return to_orders, to_block, (len(orders), n_rows, n_columns)
 
 
-_MAPS: Derived[HermiteMap] = Derived(most=1)
+_MAPS: Derived[HermiteMap] = Derived("pairs of functions")

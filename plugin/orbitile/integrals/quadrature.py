@@ -35,12 +35,12 @@ from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.errors import DeviceError
 from ..base.watch import watcher
 from ..gaussians.expansion import polynomial_powers
 from ..gaussians.multipoles import hermite_terms
 from ..gaussians.packing import MergedPrimitives
-from ..model.derived import Derived
 from .functionals import Functional, at_points
 from .grids import Grid
 from .pairs import Pairs
@@ -238,7 +238,7 @@ class _Part:
         return _FACTORS.of(self, degree, make)
 
 
-_FACTORS = Derived[tuple[Reals, Reals]](most=2)
+_FACTORS = Derived[tuple[Reals, Reals]]("pairs of functions")
 
 
 def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:

@@ -32,7 +32,7 @@ from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint, watcher
 from ..gaussians.expansion import polynomial_powers, starts
 from ..gaussians.packing import MergedPrimitives, merged_primitives
@@ -48,8 +48,8 @@ Integers = NDArray[np.int32]
 TOLERANCE = 1e-12
 """Products of primitives with a smaller Coulomb norm are left out, in hartree^(1/2)."""
 
-_ELEMENTS = 1 << 20
-"""Integrals between Hermite Gaussians that are held at once: 8 MB in double precision, and as much again twice."""
+_ELEMENTS = share("small matrix", 8)
+"""Integrals between Hermite Gaussians that are held at once, and as much again twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +248,7 @@ def _sums(a: int, b: int) -> NDArray[np.intp]:
 # ---- products of two shells as sums of Hermite Gaussians
 
 
-_COEFFICIENTS = 1 << 22
+_COEFFICIENTS = share("matrix", 8)
 """Coefficients of products of primitives that are contracted at once."""
 
 
@@ -484,8 +484,8 @@ def _terms_of_shell(degree: int) -> tuple[int, ...]:
 S_TOLERANCE = 1e-10
 """How much an integral may lose, in hartree."""
 
-_LARGEST = 1 << 24
-"""Integrals of a block: 64 MB in single precision."""
+_LARGEST = share("large matrix", 4)
+"""Integrals of a block, in single precision."""
 
 
 @dataclass(frozen=True, eq=False)

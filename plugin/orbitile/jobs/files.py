@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from glob import glob, has_magic
 from pathlib import Path
 
 from ..base.errors import FileError
 from ..files.reading import user_path
 from ..readers import files_of, natural_order
-
-_AT_ONCE = 1 << 20
+from ..session.source import feed
 
 
 def digest_of(path: str) -> str:
@@ -23,7 +22,19 @@ def digest_of(path: str) -> str:
     FileError
         When one cannot be read.
     """
-    return _digest(_members(path))
+    found = hashlib.sha256()
+    for file in _members(path):
+        if not file.is_file():
+            raise FileError(f"{file}: is a device or a pipe, expected a file")
+        found.update(f"{len(os.fsencode(file.name))}:".encode() + os.fsencode(file.name))
+        try:
+            size = file.stat().st_size
+            found.update(f"{size}:".encode())
+            with file.open("rb") as stream:
+                feed(found, stream, 0, size)
+        except OSError as error:
+            raise FileError(f"{file}: cannot be read ({error.strerror or error})") from error
+    return found.hexdigest()
 
 
 def stamp_of(path: str) -> tuple[tuple[int, int], ...]:
@@ -37,30 +48,6 @@ def _members(path: str) -> list[Path]:
     if named.exists() and not (named.is_file() or named.is_dir()):  # whoever opens a pipe may wait for ever
         raise FileError(f"{path}: is a device or a pipe, expected a file")
     return [file for file in files_of(path) if not file.is_dir()]
-
-
-def _digest(files: list[Path]) -> str:
-    found = hashlib.sha256()
-    for file in files:
-        if not file.is_file():
-            raise FileError(f"{file}: is a device or a pipe, expected a file")
-        found.update(f"{len(os.fsencode(file.name))}:".encode() + os.fsencode(file.name))
-        try:
-            size = file.stat().st_size
-            found.update(f"{size}:".encode())
-            for piece in _pieces(file, size):
-                found.update(piece)
-        except OSError as error:
-            raise FileError(f"{file}: cannot be read ({error.strerror or error})") from error
-    return found.hexdigest()
-
-
-def _pieces(file: Path, size: int) -> Iterator[bytes]:
-    """What is in a file, no more than the size that it was found with."""
-    with file.open("rb") as stream:
-        while size > 0 and (piece := stream.read(min(_AT_ONCE, size))):
-            size -= len(piece)
-            yield piece
 
 
 _MOST = 10_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,26 +13,24 @@ from ..analysis.information import as_dictionary, notes
 from ..analysis.presentation import draw_plots
 from ..analysis.reports import analyse
 from ..base.errors import Cancelled, OrbitileError
-from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.streaming import compute_to_file
 from ..exporters import save
 from ..files.writing import written_atomically
 from ..model.wavefunction import Wavefunction
-from ..renderer import render
-from ..scenes import PALETTES
-from ..scenes.web import page
-from ..session.pages import document_of
-from ..session.surfaces import (
+from ..pictures.pages import document_of, slides_of
+from ..pictures.request import Request
+from ..pictures.surface import (
     Listener,
-    SurfaceRequest,
     drawn,
     fields_in,
+    isovalue_of,
     sampling,
-    slides_of,
     surface_of,
     surfaces_of_picture,
 )
+from ..renderer import render
+from ..scenes.web import page
 from .request import BatchRequest, Item, is_of_surfaces
 from .table import Cell
 from .thumbnail import SUFFIX, write_thumbnail
@@ -116,7 +114,7 @@ def attempt(found: Findings, item: str, work: Callable[[], object]) -> None:
     except MemoryError as error:
         _refuse(found, item, error, "out of memory")
     except Exception as error:  # a defect of ours at one file is no reason to give up ten thousand
-        _refuse(found, item, error, f"defect: {type(error).__name__}: {error}")
+        _refuse(found, item, error, f"internal error (please report): {type(error).__name__}: {error}")
 
 
 def _refuse(found: Findings, item: str, error: Exception, text: str) -> None:
@@ -134,17 +132,11 @@ def _shown(
     references: FileReferences,
 ) -> None:
     """A field in all formats, each of which may be refused, and in numbers."""
-    of_item = SurfaceRequest(
-        color_by=item.color_by,
-        isovalue=request.isovalue,
-        quality=request.quality,
-        device=request.device,
-        precision=request.precision,
-    )
     names = fields_in(wavefunction, [item.field])
     if len(names) > 1 and item.color_by:
         raise OrbitileError(f"expected one field to colour, got {len(names)}: {', '.join(names)}")
-    requests = [drawn(replace(of_item, field=name), wavefunction) for name in names]
+    how = {name: getattr(request, name) for name in ("isovalue", "quality", "device", "precision")}
+    requests = [drawn(Request("", name, color_by=item.color_by, **how), wavefunction) for name in names]
     for name in (*(one.field for one in requests), *filter(None, (one.color_by for one in requests))):
         field_of(wavefunction, name, references)  # refused once, and not by each format
     shown = _Shown(item, wavefunction, requests, request.size, folder, found, references)
@@ -165,7 +157,7 @@ class _Shown:
 
     item: Item
     wavefunction: Wavefunction
-    requests: list[SurfaceRequest]
+    requests: list[Request]
     size: tuple[int, int]
     folder: Path
     found: Findings
@@ -181,7 +173,7 @@ class _Shown:
 
     def page(self) -> None:
         """As `orbitile render -o PAGE.html` makes it."""
-        slides, _ = slides_of(self.requests, self.wavefunction, self.references, self.found, colours=PALETTES)
+        slides, _ = slides_of(self.requests, self.wavefunction, self.references, self.found)
         path = self._path("html")
         with written_atomically(path) as temporary:
             temporary.write_text(page(document_of(slides, self.wavefunction)), encoding="utf-8")
@@ -196,19 +188,18 @@ class _Shown:
 
     def volume(self, ending: str) -> None:
         """As `orbitile volume` writes it."""
-        one = self._only()
-        field, lattice, _ = sampling(one, self.wavefunction, self.references, self.found)
-        path = self._path(ending)
-        compute_to_file(self.wavefunction, field, lattice, path, device=one.device, precision=one.precision)
+        one = sampling(self._only(), self.wavefunction, self.references, self.found)
+        path, request = self._path(ending), one.request
+        compute_to_file(
+            self.wavefunction, one.field, one.lattice, path, device=request.device, precision=request.precision
+        )
         self.found.written.append((self.item.name, "volume", path.name))
 
     def numbers(self) -> None:
         """What is known of it beside pictures."""
         one, wavefunction = self._only(), self.wavefunction
         field = field_of(wavefunction, one.field, self.references)
-        isovalue = one.isovalue
-        if isovalue is None:
-            isovalue = default_isovalue(wavefunction, field, coloured=bool(one.color_by), device=one.device)
+        isovalue = isovalue_of(one, wavefunction, field)
         known: dict[str, Any] = {"quantity": field.quantity, "isovalue": isovalue, "unit": field.unit}
         if self.item.color_by:
             colour = field_of(wavefunction, one.color_by, self.references)
@@ -220,7 +211,7 @@ class _Shown:
     def _path(self, ending: str) -> Path:
         return self.folder / f"{self.item.stem}.{ending}"
 
-    def _only(self) -> SurfaceRequest:
+    def _only(self) -> Request:
         if len(self.requests) > 1:
             raise OrbitileError("several fields go into a picture or a page only: make them items of their own")
         return self.requests[0]

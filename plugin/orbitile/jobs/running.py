@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ..base.errors import Cancelled, DeviceError, FileError, OrbitileError
 from ..base.watch import checkpoint, tell, watched
-from ..files.compression import SUFFIXES
+from ..files.plain import SUFFIXES
 from ..files.reading import user_path
 from ..readers import MEMBER, load, within_archive
 from ..workers import WorkerEnded, WorkerError, WorkerNotStarted, ahead, first_done

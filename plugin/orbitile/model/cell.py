@@ -8,10 +8,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from .wavefunction import Wavefunction
-
-Reals = NDArray[np.float64]
 
 _INSIDE = 1e-9
 """Part of a vector of the cell by which what lies at a face may lie outside it, from rounding."""

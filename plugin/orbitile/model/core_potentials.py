@@ -12,9 +12,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from .elements import SYMBOLS
-
-Reals = NDArray[np.float64]
 
 _CORES = (
     (2, 10, (2,)),

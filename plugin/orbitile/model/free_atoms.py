@@ -16,12 +16,10 @@ from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from .elements import SYMBOLS
-
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,16 @@ from numpy.typing import NDArray
 from ..base.errors import OrbitileError
 from .elements import SYMBOLS
 from .units import angstrom
+
+
+class Displayed:
+    """An object that a notebook shows as `orbitile.mimebundle` says; how is no affair of the model."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        import orbitile
+
+        return orbitile.mimebundle(self)
+
 
 FARTHEST = 1e6
 """Largest coordinate of an atom in bohr: 0.05 mm. Squares of what is much larger are not numbers any more."""

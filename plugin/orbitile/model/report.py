@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from .displayed import Displayed
 from .elements import SYMBOLS
+from .geometry import Displayed
 
 
 def _nothing() -> Reals:
@@ -76,7 +77,6 @@ class Plot:
     y_range: tuple[float, float] | None = None
 
 
-Reals = NDArray[np.float64]
 Cell = str | int | float
 
 Colour = tuple[float, float, float]

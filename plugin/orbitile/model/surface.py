@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .displayed import Displayed
+from .geometry import Displayed
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FieldError, OrbitileError
-from .displayed import Displayed
+from .geometry import Displayed
 from .wavefunction import Wavefunction
 
 

@@ -70,6 +70,14 @@ def checked_film(path: str | PathLike[str], size: tuple[int, int], *, transparen
     return checked_target(path)
 
 
+def write_pictures(pictures: Iterator[Pixels], target: Path, size: tuple[int, int], rate: float) -> None:
+    """Write the pictures of a film to where `checked_film` says: see `write_film`, or `write_folder`."""
+    if target.suffix:
+        write_film(pictures, target, size, rate)
+    else:
+        write_folder(pictures, target)
+
+
 def write_folder(pictures: Iterator[Pixels], folder: Path) -> None:
     """Write pictures into a folder, which gets its name when all are there.
 

@@ -17,16 +17,14 @@ from ..base.packages import install_command
 from ..base.registry import modules_of
 from ..files import hdf5
 from ..files.archives import Entry
-from ..files.compression import compression_of
 from ..files.encodings import text_of
-from ..files.plain import PlainFile, beginning, matching, name_within
+from ..files.plain import PlainFile, beginning, compression_of, matching, name_within
 from ..files.reading import neighbour, read_bytes, user_path
 from ..files.zarr import kind_of_store
-from ..model.charges import PointCharges
 from ..model.geometry import FARTHEST, Geometry
 from ..model.lattice import Lattice
 from ..model.units import angstrom
-from ..model.volume import StoredVolume, Volume
+from ..model.volume import PointCharges, StoredVolume, Volume
 from ._isolation import isolated
 
 KINDS = ("wavefunction", "trajectory", "volume", "geometries")
@@ -122,7 +120,7 @@ def within_hdf5(file: Path) -> Reader | None:
         named = by_name(file, "wavefunction")
         if named is not None and not file.name.lower().endswith((".h5", ".hdf5")):
             return named
-        raise FileError(f"{file.name}: an HDF5 file, whose program h5py tells: {install_command('h5py')}")
+        raise FileError(f"{file.name}: an HDF5 file; reading it needs h5py: {install_command('h5py')}")
     names = isolated(hdf5.root_names, file.absolute(), name=file.name, library="h5py", size=file.stat().st_size)
     fitting = [reader for reader in of_kind("wavefunction") if reader.CONTENTS]
     for reader in fitting:

@@ -582,7 +582,7 @@ def _progressing(stream: Any) -> Iterator[None]:
         nonlocal last
         if stream.pos == last and stream.file_pointer < len(stream.files):
             name = Path(str(stream.filenames[0])).name
-            raise FileError(f"{name}: damaged near byte {stream.pos}, beyond which cclib does not get")
+            raise FileError(f"{name}: damaged near byte {stream.pos}: a number there asks for more than a log can hold")
         last = stream.pos
 
     if sys.platform == "win32":  # which has no such clock: the process is ended when it has taken too long

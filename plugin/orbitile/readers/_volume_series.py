@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError
-from ..files.frame_stores import FrameStore
 from ..files.reading import neighbour, user_path
-from ..files.zarr import kind_of_store, translated
+from ..files.zarr import FrameStore, kind_of_store, translated
 from ..model.geometry import Geometry
 from ..model.lattice import Lattice
 from ..model.trajectory import frame_index

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError
-from ..files.compression import check_expansion
+from ..files.plain import check_expansion
 from ..files.reading import check_room
 from ..model.volume import Volume
 from ._formats import lattice_of_file, require_finite

@@ -5,8 +5,8 @@ number of primitives, number of contractions, kappa, and places of exponents and
 `_atm` its charge, place of its position, and kind of nucleus.
 
 Orbitals are real or complex, over the basis functions (`RHF`, `UHF`, `ROHF`), over those of spin up and then those of
-spin down (`GHF`), or over spinors (`pyscf.x2c`), see `orbitile.model.libcint`. Spinors are told from the rest by their
-orbitals, which are orthonormal in one of the two ways only.
+spin down (`GHF`), or over spinors (`pyscf.x2c`), see `orbitile.model.conventions`. Spinors are told from the rest by
+their orbitals, which are orthonormal in one of the two ways only.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from ..base.errors import FileError
 from ..files.hdf5 import SIGNATURE, library
 from ..files.reading import damage_as_error
 from ..gaussians.overlap import shell_overlap
+from ..model.conventions import components_of_spinors, functions_of, n_spinors
 from ..model.elements import SYMBOLS
-from ..model.libcint import components_of_spinors, functions_of, n_spinors
-from ..model.orbitals import Orbitals, Spinors
-from ..model.wavefunction import Shell, Wavefunction, are_natural
+from ..model.wavefunction import Orbitals, Shell, Spinors, Wavefunction, are_natural
 from ._isolation import isolated
 
 DESCRIPTION = "PySCF checkpoint files"

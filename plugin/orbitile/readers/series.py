@@ -34,7 +34,7 @@ sound at every moment: other processes read it while it grows, and a writer that
 A Zarr store, which xarray opens too, has the same parts with an underscore in place of the stroke: `alpha_energies`.
 Dimensions have names (`DIMENSIONS`), `units` are attributes of the arrays, and what HDF5 has as attributes of the file
 stands in the attribute `orbitile` of the group, with `kind` (trajectory) and `frames`. Columns beyond the orbitals of a
-frame are NaN. How frames are committed is said in `orbitile.files.frame_stores`.
+frame are NaN. How frames are committed is said in `orbitile.files.zarr`.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from numpy.typing import NDArray
 
 from ..base.errors import FileError, OrbitileError
 from ..files import hdf5, zarr
-from ..files.frame_stores import FrameStore
 from ..files.hdf5 import MAGIC, USER_BLOCK
 from ..files.plain import PlainFile
+from ..files.zarr import FrameStore
 from ..gaussians.orthonormality import checked
 from ..model.geometry import check_atoms
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, same_basis

@@ -68,7 +68,7 @@ def colours_of_fields(surfaces: Sequence[Surface], colours: ColourPair | Sequenc
     are_pairs = len(given) > 0 and all(not isinstance(pair, str) and len(pair) == 2 for pair in given)
     pairs = given if are_pairs else [given]
     if any(len(pair) != 2 for pair in pairs):
-        raise RenderError(f"colours: expected (positive, negative part), or such pairs of the fields, got {colours!r}")
+        raise RenderError(f"colours: expected two (positive, negative part), or pairs of the fields, got {colours!r}")
     parsed = [(parse_colour(one, "positive colour"), parse_colour(other, "negative colour")) for one, other in pairs]
     quantities = list(dict.fromkeys(surface.quantity for surface in surfaces if surface.colouring is None))
     order = {quantity: n % len(parsed) for n, quantity in enumerate(quantities)}

@@ -42,6 +42,7 @@ from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.memory import share
 from ..base.watch import checkpoint
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.functionals import Functional
@@ -59,7 +60,7 @@ _COMBINED = 8
 _LEARNT = 40
 """Changes that are passed on to the next geometry: some ten frames."""
 
-_BYTES = 1 << 25
+_BYTES = share("matrix")
 """Memory that they take at most."""
 
 _NOISE = 1e-4

@@ -28,6 +28,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..base.errors import FileError, OrbitileError
+from ..base.memory import share
 from ..base.watch import checkpoint, tell, watched
 from ..exporters._series import SeriesWriter, series_target
 from ..files.writing import claim, refuse_inputs
@@ -47,7 +48,7 @@ ROW = 32
 _SECONDS = 5.0
 """Seconds for which a process computes before its frames come back: what is lost when it ends, or one frame."""
 
-_BYTES = 1 << 26
+_BYTES = share("large matrix")
 """Memory of orbitals that come back at once, at most, where it is more than one frame."""
 
 Report: TypeAlias = "Callable[[str], None] | None"

@@ -28,9 +28,9 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.linalg import eigh
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..gaussians.overlap import dense, own_overlap
 from ..model.conventions import pure_from_cartesian
-from ..model.derived import Derived
 from ..model.wavefunction import Shell, Wavefunction
 
 _LEAST = 1e-10
@@ -46,7 +46,7 @@ class _Frame:
     projectors: Reals
 
 
-_FRAMES = Derived[_Frame](most=1)
+_FRAMES = Derived[_Frame]("pairs of functions")
 
 
 def extrapolated_densities(before: Sequence[Wavefunction], overlap: Reals) -> Reals:

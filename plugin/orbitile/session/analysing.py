@@ -5,8 +5,6 @@ What they have drawn at molecules is seen while a molecule is as it was analysed
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -21,15 +19,9 @@ from ..base.watch import Cancel, Progress
 from ..model.geometry import Geometry
 from ..model.report import AtomValues, Drawing, Report
 from .host import TrajectoryViewer, Viewer
-from .promolecules import is_promolecule
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .shelf import Shelf
-from .source import is_trajectory
-from .volume_file import is_volume_file
-
-_KEPT = 16
-"""Reports kept in memory."""
-
+from .source import is_promolecule, is_trajectory, is_volume_file
 
 _MOVED = 1e-3
 """Displacement in bohr below which an atom is where it was when something was ordered: viewers round."""
@@ -186,28 +178,6 @@ def analysed(
         )
     except MemoryError as error:
         raise OrbitileError(f"{order.name}: no memory is left for this") from error
-
-
-class ReportCache:
-    """The latest reports, by what was asked for; used from several threads."""
-
-    def __init__(self) -> None:
-        self._held: OrderedDict[AnalysisOrder, Report] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, order: AnalysisOrder) -> Report | None:
-        """The report of an order, if it is there."""
-        with self._lock:
-            if order in self._held:
-                self._held.move_to_end(order)
-            return self._held.get(order)
-
-    def put(self, order: AnalysisOrder, report: Report) -> None:
-        """Keep the report of an order whose source says what its files hold."""
-        with self._lock:
-            self._held[order] = report
-            while len(self._held) > _KEPT:
-                self._held.popitem(last=False)
 
 
 _DRAWN_WITHIN = 1e-2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from ..readers.series import SeriesFrames
 from ..scf.calculation import Calculation
 from ..workers import Worker, Workers
 from .sampling import WavefunctionCache
+
+_PAUSE = 0.05
+"""Polling interval in seconds while a job is waited for."""
 
 
 class BackgroundJob:
@@ -51,6 +55,15 @@ class BackgroundJob:
     def running(self) -> bool:
         """Whether it is not done yet."""
         return not self._job.done()
+
+    def wait(self, look: Callable[[], None]) -> None:
+        """Wait until it is done, and look how far it is meanwhile; Ctrl-C cancels it."""
+        try:
+            while self.running():
+                time.sleep(_PAUSE)
+                look()
+        except KeyboardInterrupt:
+            self.cancel()
 
     def cancel(self) -> None:
         """End it, and its process."""

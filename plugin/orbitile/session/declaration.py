@@ -16,7 +16,7 @@ from typing import Any
 
 from ..base.arguments import Argument, brief
 from ..base.errors import OrbitileError, printable
-from ..files.shortage import shortage_explained
+from ..files.reading import shortage_explained
 
 
 @dataclass(frozen=True)

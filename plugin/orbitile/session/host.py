@@ -32,10 +32,10 @@ from ..model.geometry import Molecule
 from ..model.report import Drawing
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
+from ..pictures.look import Look
 from ..pictures.writing import Pixels
 from ..surfaces.colour_volume import colour_volume
 from .declaration import PYTHON
-from .look import Look
 from .viewpoint import Viewpoint
 
 Colour = tuple[float, float, float]

@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import Cancelled, OrbitileError
 from ..base.watch import checkpoint, stage, tell
-from ..evaluation.boxes import enclosing_lattice
-from ..evaluation.colouring import coloured
-from ..evaluation.surfaces import compute_surface
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED
-from ..pictures.writing import Pixels, write_film, write_folder
+from ..pictures.look import Look
+from ..pictures.surface import sampling
+from ..pictures.writing import Pixels, write_pictures
 from ..renderer import (
     Camera,
     LegendPart,
@@ -37,10 +34,9 @@ from ..renderer import (
 )
 from ..scenes import Mesh, Molecule, Scene, dots, wires
 from ..surfaces.colour_maps import RGB
-from .look import Look
 from .sampling import WavefunctionCache, sample
 from .shown import Shown, surface_of
-from .volume_file import is_volume_file
+from .source import is_volume_file
 
 _LINE = 1 / 700
 """Width of the lines of a mesh, as a share of the height of the picture; dots are three times as wide."""
@@ -269,25 +265,22 @@ def finer_surface(drawn: DrawnSurface, spacing: float, cache: WavefunctionCache)
     surface, request = drawn.surface, drawn.shown.request
     if not len(surface.faces) or drawn.shown.look.style in ("mesh", "dots") or is_volume_file(request.path):
         return surface
-    wavefunction, name, color_by = cache.resolved(request)
-    field = cache.field(wavefunction, name)
-    lattice = enclosing_lattice(wavefunction, field, surface.isovalue, quality=request.quality)
-    finer = round_lattice(lattice, spacing)
-    if finer is lattice or field.is_smooth:
+    wavefunction, asked = cache.resolved(replace(request, isovalue=surface.isovalue, color_range=None, box=None))
+    found = sampling(asked, wavefunction, cache.references)
+    finer = round_lattice(found.lattice, spacing)
+    if finer is found.lattice or found.field.is_smooth:
         return surface
-    device, precision = request.device, request.precision
-    found = compute_surface(wavefunction, field, surface.isovalue, finer, device=device, precision=precision)
+    found = replace(found, lattice=finer)
     scale = surface.colouring
     if scale is None:
-        return found
-    second = cache.field(wavefunction, color_by)
-    values = coloured(found, wavefunction, second, device=device, precision=precision).colouring
-    assert values is not None  # it was just coloured
-    return replace(found, colouring=replace(scale, values=values.values))
+        return found.surface()
+    anew = found.coloured(found.surface())
+    assert anew.colouring is not None  # it was just coloured
+    return replace(anew, colouring=replace(scale, values=anew.colouring.values))
 
 
-def save_picture(picture: Picture, target: Path) -> None:
-    """Draw a picture by our renderer into a PNG file, which is there whole or not at all.
+def save_picture(picture: Picture, target: Path, draw: DrawPane | None = None) -> None:
+    """Draw a picture by our renderer, or by another one, into a PNG file, which is there whole or not at all.
 
     Raises
     ------
@@ -297,26 +290,7 @@ def save_picture(picture: Picture, target: Path) -> None:
         When the file cannot be written.
     """
     above = height_above(picture)
-    write_png(target, pixels_of(refined(picture, above, WavefunctionCache()), above=above))
-
-
-def save_traced(picture: Picture, target: Path, trace: Callable[..., Pixels], scene: Any) -> None:
-    """Have a picture drawn by the ray tracer of a viewer, and keep it in a PNG file.
-
-    Parameters
-    ----------
-    picture, target
-        As for `save_picture`.
-    trace, scene
-        From `Viewer.ray_tracing`.
-
-    Raises
-    ------
-    FileError
-        When the file cannot be written.
-    """
-    above = height_above(picture)
-    write_png(target, pixels_of(refined(picture, above, WavefunctionCache()), partial(trace, scene), above))
+    write_png(target, pixels_of(refined(picture, above, WavefunctionCache()), draw, above))
 
 
 # Films ------------------------------------------------------------------------------------------------------------
@@ -355,11 +329,7 @@ def save_film(picture: Picture, moments: list[Moment], rate: float, target: Path
         When it is withdrawn; nothing is left then.
     """
     left_out: list[str] = []
-    pictures = _film(picture, moments, left_out)
-    if target.suffix:
-        write_film(pictures, target, picture.size, rate)
-    else:
-        write_folder(pictures, target)
+    write_pictures(_film(picture, moments, left_out), target, picture.size, rate)
     return tuple(left_out)
 
 

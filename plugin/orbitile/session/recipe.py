@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..base.errors import OrbitileError
+from ..pictures.look import Look
+from ..pictures.request import IN_CONSOLES, ISOVALUE, QUALITY, Request
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
 from .declaration import Call, shell_line
-from .look import Look
 from .picture import wall_transparency
 from .session import Session
 from .shown import Shown
-from .source import OneFile, Source, files_of, is_trajectory
+from .source import OneFile, Source, files_of, is_trajectory, is_volume_file
 from .viewpoint import Viewpoint
-from .volume_file import is_volume_file
 
 
 def calls(session: Session, names: Sequence[str]) -> list[Call]:
@@ -57,8 +57,7 @@ def _loading(molecule: str, source: str) -> Call:
 def _showing(shown: Shown) -> list[Call]:
     """Commands for one surface; all but the first act on what was shown last."""
     request, look = shown.request, shown.look
-    named = {"color_by": request.color_by} if request.color_by else {}
-    named |= {"color_range": f"{request.color_range:g}"} if request.color_range else {}
+    named = _further_options(request)
     asked = Call("orb_field", (shown.molecule, request.field, f"{shown.isovalue:.7g}", request.quality), named)
     changes = []
     if (look.colours, look.transparency) != (Look().colours, Look().transparency):
@@ -66,6 +65,12 @@ def _showing(shown: Shown) -> list[Call]:
         changes.append(Call("orb_color", (*colours, f"{look.transparency:g}")))
     changes += [Call("orb_style", (look.style,))] if look.style != Look().style else []
     return [asked, *changes, *([Call("orb_keep")] if shown.kept else [])]
+
+
+def _further_options(request: Request) -> dict[str, str]:
+    """Options of a surface that are given, beside isovalue and quality, as they are typed."""
+    given = {option.name: getattr(request, option.name) for option in IN_CONSOLES if option not in (ISOVALUE, QUALITY)}
+    return {name: value if isinstance(value, str) else f"{value:g}" for name, value in given.items() if value}
 
 
 def _hexadecimal(colour: RGB) -> str:
@@ -98,8 +103,8 @@ def render_line(session: Session, names: Sequence[str]) -> str:
     words = ["orbitile", "render", *_file(first), *(each.request.field for each in shown)]
     words += ["--isovalue", ",".join(f"{each.isovalue:.7g}" for each in shown), "--quality", first.request.quality]
     if coloured:
-        words += ["--color-by", first.request.color_by]
-        words += ["--color-range", f"{first.request.color_range:g}"] if first.request.color_range else []
+        for name, value in _further_options(first.request).items():
+            words += [f"--{name.replace('_', '-')}", value]
     else:
         words += ["--colors", ",".join(f"#{_hexadecimal(colour)}" for each in shown for colour in each.look.colours)]
     through = wall_transparency(first.look, is_coloured=coloured)

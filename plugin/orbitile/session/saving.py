@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from ..workers import Worker
 from .calculation import BackgroundJob
 from .computing import Computing
 from .host import Viewer
-from .picture import Moment, Picture, save_film, save_picture, save_traced
+from .picture import Moment, Picture, save_film, save_picture
 
 _IDLE = 120.0
 """Seconds after which the process that draws pictures ends, if no other is asked for."""
@@ -104,7 +103,7 @@ class Saving:
             When the viewer has none, it cannot be drawn or written, or `orb_cancel` withdraws it.
         """
         trace, scene = self._host.ray_tracing({drawn.name for pane in picture.panes for drawn in pane})
-        self._draw(partial(self._tracer.call, save_traced, picture, target, trace, scene))
+        self._draw(partial(self._tracer.call, save_picture, picture, target, partial(trace, scene)))
 
     def _draw(self, draw: Callable[[], None]) -> None:
         self._pictures += 1
@@ -124,12 +123,7 @@ class Saving:
         self.film = film
         if self._host.every(_LOOK, self._look):
             return
-        try:
-            while film.running():
-                time.sleep(0.05)
-                self._host.progress(film.share)
-        except KeyboardInterrupt:
-            film.cancel()
+        film.wait(lambda: self._host.progress(film.share))
         self.film = None
         film.finish()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -12,21 +11,21 @@ from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
+from ..pictures.look import Look
+from ..pictures.request import Corners, Request, Sample
+from ..pictures.words import plain_fields
 from .analysing import AnalysisOrder, DrawnReports
 from .calculation import RunningCalculation
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
-from .look import Look
 from .player import MEMORY, TICK, Player
-from .request import Corners, Request, Sample
+from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
-from .shown_trajectory import ShownTrajectory
 from .source import OneFile, Source, files_of, is_trajectory
-from .words import plain_fields
 
 _FOLLOW = 500
 """Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
@@ -216,12 +215,7 @@ class Session:
         self.calculation = calculation
         if self.host.every(TICK * 20, self._look_at_calculation):
             return
-        try:
-            while calculation.running():
-                time.sleep(0.05)
-                self.host.progress(calculation.done / calculation.n_frames)
-        except KeyboardInterrupt:
-            calculation.cancel()
+        calculation.wait(lambda: self.host.progress(calculation.done / calculation.n_frames))
         self._calculated(calculation)
 
     def _look_at_calculation(self) -> None:

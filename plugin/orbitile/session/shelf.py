@@ -14,8 +14,8 @@ from ..base.arguments import brief
 from ..base.errors import OrbitileError
 from ..model.surface import Colouring
 from ..model.volume import Volume
+from ..pictures.look import scale_of
 from .host import Viewer, trajectory_viewer
-from .look import scale_of
 from .shown import Shown, numbered, object_name
 from .source import changes
 

@@ -12,9 +12,9 @@ from ..base.arguments import brief
 from ..base.errors import OrbitileError
 from ..model.lattice import QUALITIES
 from ..model.surface import Surface
+from ..pictures.look import STYLES, Look, Scale
+from ..pictures.request import IN_CONSOLES, Request, Sample, surface_within
 from ..surfaces.colour_maps import MAPS
-from .look import STYLES, Look, Scale
-from .request import Request, Sample, surface_within
 from .source import files_of, is_trajectory
 
 
@@ -50,7 +50,8 @@ class Shown:
 
     def message(self) -> dict[str, Any]:
         """As plain types."""
-        return asdict(self)
+        message = asdict(self)
+        return {**message, "request": {name: message["request"][name] for name in _REQUEST}}
 
     @classmethod
     def from_message(cls, message: Any) -> Shown:
@@ -149,6 +150,7 @@ _REQUEST: dict[str, Callable[[Any], bool]] = {
     "box": lambda value: True,  # a lattice that was used before need not be used again
 }
 """What each part of a message has to be; most of those that are left out have their defaults."""
+_REQUEST |= {option.name: option.accepts for option in IN_CONSOLES if option.name not in _REQUEST}
 
 
 def _checked(noun: type, what: str, message: Any, checks: dict[str, Callable[[Any], bool]]) -> dict[str, Any]:

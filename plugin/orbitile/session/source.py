@@ -1,23 +1,179 @@
-"""Where the wavefunctions of a molecule come from: one file, or a trajectory and how it is shown."""
+"""Where the wavefunctions of a molecule come from: one file, a trajectory and how it is shown, or free atoms.
+
+What a file holds is noted as short text: two files share it only where they hold the same, whatever names and times
+they have. A file is read for it once, and again when its status says that it may have been written since. A file that
+was written less than two seconds before it was read may be written again without a trace in its status, so that one is
+always read. Of a file of more than 256 MiB both ends and 256 places in between are read, in less than a second.
+"""
 
 from __future__ import annotations
 
+import atexit
+import hashlib
 import json
+import os
 import re
+import shutil
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from glob import glob
 from itertools import zip_longest
 from os.path import exists
-from typing import Any
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.errors import OrbitileError
+from ..base.caches import Cache
+from ..base.errors import FileChanged, OrbitileError
+from ..base.memory import available_memory, share
+from ..base.temporary import own_folder
+from ..files.hdf5 import MAGIC
+from ..files.writing import written_atomically
+from ..files.zarr import kind_of_store
+from ..model.geometry import Geometry
 from ..model.trajectory import Frames, Trajectory
+from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..readers import is_there, load_trajectory, natural_order, series_in
-from .fingerprint import content_of, require_unchanged
+from ..readers import files_of as files_behind
+from ..readers import (
+    holds_volumes,
+    is_there,
+    load_atoms,
+    load_trajectory,
+    load_volumes,
+    natural_order,
+    open_volume,
+    series_in,
+)
+from ..readers.promolecule import write_promolecule
+from ..readers.series import SeriesFrames
+
+_SETTLED = 2 * 10**9
+"""Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
+_PIECE = share("piece of a file")
+_WHOLE = 256 << 20
+"""Bytes of a file that is read whole."""
+_END = 64 << 20
+_PLACES = 256
+
+_Status = tuple[tuple[int, ...], ...]
+_known = Cache[tuple[_Status, str]]("numbers")
+"""Status and content of files, by their paths and how much of them was looked at."""
+
+
+def content_of(path: str, like: str = "") -> str:
+    """What a file or a folder holds now.
+
+    Parameters
+    ----------
+    path
+        The file.
+    like
+        An earlier content of a file that may have grown: as much of it as there was then is looked at.
+
+    Returns
+    -------
+    str
+        How much was looked at (bytes, of a series file frames) and a digest of it; empty where it cannot be read.
+    """
+    extent = int(like.partition("-")[0]) if like else None
+    try:
+        files = _files(path)
+        status = _status(files)
+        begin = time.time_ns()
+        known = _known.get((path, extent))
+        if known is not None and known[0] == status:
+            return known[1]
+        content = _read(files, extent)
+    except (OSError, ValueError, OrbitileError):  # whoever loads it is told what is wrong
+        return ""
+    if all(begin - max(modified, changed) > _SETTLED for *_, modified, changed in status):
+        _known.put((path, extent), (status, content))
+    return content
+
+
+def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
+    """Refuse a file that no longer holds what it held; an empty content stands for any.
+
+    Parameters
+    ----------
+    path, content
+        The file, and what `content_of` gave for it.
+    grown
+        Whether it may hold more by now.
+
+    Raises
+    ------
+    FileChanged
+        When it holds something else, or cannot be read any more.
+    """
+    if content and content_of(path, content if grown else "") != content:
+        what = "has changed" if os.path.exists(path) else "is not there any more, or has changed"
+        raise FileChanged(f"{path}: {what} since it was loaded; load it again to show what it holds now")
+
+
+def _files(path: str) -> list[str]:
+    """The files in which there is what a path stands for: itself, what belongs to it, or what is read of a folder."""
+    plain = os.path.expanduser(path)
+    if os.path.exists(plain) and not (os.path.isfile(plain) or os.path.isdir(plain)):
+        raise OSError(f"{path}: no file")  # whoever opens a pipe may wait for ever
+    return [str(file) for file in files_behind(plain)]
+
+
+def _status(files: list[str]) -> _Status:
+    found = map(os.stat, files)
+    return tuple((file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns) for file in found)
+
+
+def _read(files: list[str], extent: int | None) -> str:
+    if kind_of_store(Path(files[0])) == "trajectory":
+        return _series(Path(files[0]), extent)
+    digest = hashlib.sha256()
+    looked_at = 0
+    for file in files if len(files) > 1 else []:
+        if os.path.isdir(file):
+            continue
+        size = os.path.getsize(file)
+        looked_at += size
+        digest.update(f"{os.path.basename(file)} {size}\0".encode(errors="surrogateescape"))
+        with open(file, "rb") as stream:
+            feed(digest, stream, 0, size)
+    if len(files) == 1:
+        with open(files[0], "rb") as stream:
+            if stream.read(len(MAGIC)) == MAGIC:  # it grows in other places than at its end
+                return _series(Path(files[0]), extent)
+            size = os.fstat(stream.fileno()).st_size
+            looked_at = size if extent is None else min(extent, size)
+            if looked_at <= _WHOLE:
+                feed(digest, stream, 0, looked_at)
+            else:
+                between = range(_END, looked_at - _END, (looked_at - 2 * _END) // _PLACES)
+                for start, end in [(0, _END), *((at, at + _PIECE) for at in between), (looked_at - _END, looked_at)]:
+                    feed(digest, stream, start, end)
+    return f"{looked_at}-{digest.hexdigest()[:40]}"
+
+
+def feed(digest: Any, stream: BinaryIO, start: int, end: int) -> None:
+    """Add what is between two places of a file to a digest."""
+    stream.seek(start)
+    while piece := stream.read(min(_PIECE, end - start)):
+        digest.update(piece)
+        start += len(piece)
+
+
+def _series(path: Path, extent: int | None) -> str:
+    digest, series = hashlib.sha256(), SeriesFrames(path)
+    try:
+        n_frames = len(series) if extent is None else min(extent, len(series))
+        series.feed(digest.update, n_frames)
+    finally:
+        series.close()
+    return f"{n_frames}-{digest.hexdigest()[:40]}"
 
 
 @dataclass(frozen=True)
@@ -219,3 +375,133 @@ def changes(text: str) -> list[str]:
         elif content and content_of(file, content if grown else "") != content:
             found.append(f"{file} has changed")
     return found
+
+
+_SUFFIX = ".promolecule"
+
+
+def is_promolecule(source: str) -> bool:
+    """Whether a source is that of free atoms, which follow the atoms of the viewer and not a file."""
+    return bool(source) and files_of(source)[0].endswith(_SUFFIX)
+
+
+def promolecule_source(molecule: str, geometry: Geometry) -> str:
+    """The source that stands for free atoms in the places of a molecule's atoms: a file, as long as this process lives.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no folder for its file.
+    """
+    digest = hashlib.sha256(geometry.atomic_numbers.tobytes() + geometry.positions.tobytes()).hexdigest()[:12]
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", molecule)[:40]
+    try:
+        path = _promolecule_folder() / f"{plain}-{digest}{_SUFFIX}"
+        if not path.exists():
+            with written_atomically(path) as temporary:
+                write_promolecule(temporary, geometry)
+    except OSError as error:
+        raise OrbitileError(f"there is no folder to write atoms to ({error}); set TMPDIR to one") from error
+    return str(OneFile(str(path)).noted())
+
+
+@cache
+def _promolecule_folder() -> Path:
+    folder = Path(mkdtemp(dir=own_folder()))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+MOST_SHOWN = 1 << 30
+"""Bytes of a volume that is shown, at most: 645^3 points in single precision."""
+
+_ROOM = 6
+"""How many times as much memory as its values a volume needs while it is shown: copies, and surfaces."""
+
+VALUES = "values"
+"""Name of the field that such a file holds; of several, `values:2` is the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The atoms of a file of volumes, as a viewer shows those of a wavefunction.
+
+    Attributes
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    geometries : ndarray, shape (1, n_atoms, 3)
+        In bohr.
+    source : str
+        The file, as `OneFile` as text.
+    title : str
+    """
+
+    atomic_numbers: NDArray[np.int64]
+    geometries: NDArray[np.float64]
+    source: str
+    title: str
+
+    @property
+    def is_ghost(self) -> NDArray[np.bool_]:
+        """Which atoms are ghosts, as of a wavefunction."""
+        return np.equal(self.atomic_numbers, 0)
+
+
+def is_volume_file(source: str) -> bool:
+    """Whether a source, as text, is a file of volumes."""
+    return not is_trajectory(source) and holds_volumes(OneFile.read(source).path)
+
+
+def volumes_of(path: str) -> tuple[Volume, ...]:
+    """The volumes in a file as far as they can be shown: of a large store the finest level that fits, which says so.
+
+    Raises
+    ------
+    OrbitileError
+        When the file cannot be read.
+    """
+    if not Path(path).expanduser().is_dir():
+        return load_volumes(path)
+    stored = open_volume(path)
+    room = available_memory()
+    level = stored.within(MOST_SHOWN if room is None else min(MOST_SHOWN, room // _ROOM))
+    volume = level.whole()
+    if level.first:
+        said = f"level {level.first} of its pyramid, {volume.values.shape} of {stored.header.lattice.shape} points"
+        volume = replace(volume, quantity=f"{volume.quantity} ({said})")
+    return (volume,)
+
+
+def atoms_of(source: str, volume: Volume) -> Sampled:
+    """The atoms of a file of volumes; where it names none, a ghost in the middle of the volume stands for them.
+
+    Raises
+    ------
+    OrbitileError
+        When the file cannot be read.
+    """
+    geometry = load_atoms(OneFile.read(source).path)
+    if geometry is not None:
+        return Sampled(geometry.atomic_numbers, geometry.positions[None], source, volume.quantity)
+    lattice = volume.lattice
+    middle = lattice.origin + (np.array(lattice.shape) - 1) / 2 @ lattice.axes
+    return Sampled(np.zeros(1, np.int64), middle[None, None], source, volume.quantity)
+
+
+def chosen(volumes: Sequence[Volume], field: str, source: str) -> Volume:
+    """The volume that a field names.
+
+    Raises
+    ------
+    OrbitileError
+        When there is none of this name.
+    """
+    found = re.fullmatch(rf"{VALUES}(?::(\d{{1,6}}))?", field.strip().lower())
+    number = int(found[1] or 1) if found else 0
+    if not 1 <= number <= len(volumes):
+        known = VALUES if len(volumes) == 1 else f"{VALUES}:1 to {VALUES}:{len(volumes)}"
+        raise OrbitileError(
+            f"{OneFile.read(source).path}: holds values on a lattice and no orbitals to compute others from; "
+            f"expected {known}, got {field[:80]!r}"
+        )
+    return volumes[number - 1]

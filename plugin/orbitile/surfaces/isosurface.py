@@ -23,7 +23,7 @@ from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.errors import IsovalueError, LatticeError
-from ..base.memory import require_memory
+from ..base.memory import require_memory, share
 from ..base.watch import checkpoint
 from ..model.lattice import Lattice
 from ..model.surface import Surface
@@ -37,9 +37,6 @@ from .isovalue import (
     range_of_magnitude,
     single_precision_level,
 )
-
-_SMALL = 1 << 28
-"""Bytes below which memory is not checked."""
 
 
 def working_bytes(dtype: np.dtype[np.floating]) -> int:
@@ -93,8 +90,8 @@ def isosurface(volume: Volume, isovalue: float) -> Surface:
     check_shape(lattice, name_of(volume))
     isovalue = positive_isovalue(isovalue, name_of(volume), volume)
     needed = working_bytes(volume.values.dtype) * lattice.n_points
-    if needed > _SMALL:
-        require_memory(needed, "an isosurface on {} x {} x {} points".format(*lattice.shape), "choose a larger spacing")
+    what = "an isosurface on {} x {} x {} points".format(*lattice.shape)
+    require_memory(needed, what, "choose a larger spacing", small=share("reserve"))
     level = single_precision_level(isovalue)
     low, high = range_of(volume)
     # float32 is what marching cubes works in anyway; converting once keeps both parts consistent with each other.

@@ -53,7 +53,11 @@ CUT = "the surface is cut at the faces of the box: it goes on beyond"
 """What users are told of a surface that goes on beyond the box."""
 
 
-def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
+SHARE = 0.9
+"""Share of the probability of an orbital that a surface encloses by default."""
+
+
+def enclosing_isovalue(volume: Volume, share: float = SHARE) -> float:
     r"""Isovalue of the surface that encloses a share of the probability of an orbital.
 
     Parameters
@@ -91,7 +95,7 @@ def enclosing_isovalue(volume: Volume, share: float = 0.9) -> float:
     return surface.isovalue
 
 
-def suitable_isovalue(volume: Volume, share: float = 0.9) -> float:
+def suitable_isovalue(volume: Volume, share: float = SHARE) -> float:
     """An isovalue for a volume of which nothing is known but its values.
 
     A field of both signs is taken for an orbital, whose surface encloses a share of its square. Of one of a single

@@ -22,7 +22,6 @@ of intrinsic bond orbitals is the electron flow of a reaction (G. Knizia and J. 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.arrays import Reals
-from ..base.errors import Cancelled, FileChanged, FileError, OrbitileError
+from ..base.errors import FileChanged, FileError, OrbitileError
 from ..fields.localised import localised_orbital
 from ..gaussians.localised.localisation import Scheme, Which, count_of, localisation_near, localised
 from ..gaussians.overlap import inverse_root, own_overlap
@@ -47,8 +46,7 @@ from ..gaussians.rotation import (
 from ..model.cell import molecules_only
 from ..model.trajectory import Trajectory
 from ..model.wavefunction import Orbitals, Spin, Wavefunction
-from .matching import DEGENERACY, FrameMatch, Reference, first_step, mismatch, step_to
-from .tracking import followed
+from .tracking import DEGENERACY, FollowedFrames, FramesOfAnother, mismatch
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -80,104 +78,6 @@ def align(trajectory: Trajectory) -> Trajectory:
     A lattice that stays in place then keeps its place and orientation relative to the molecule.
     """
     return Trajectory(AlignedFrames(trajectory), trajectory.kept)
-
-
-class FramesOfAnother:
-    """What frames made of those of another trajectory share with it."""
-
-    def __init__(self, trajectory: Trajectory) -> None:
-        self._trajectory = trajectory
-
-    @property
-    def name(self) -> str:
-        """Of the trajectory."""
-        return self._trajectory.name
-
-    def __len__(self) -> int:
-        return len(self._trajectory)
-
-    def geometries(self) -> Reals:
-        """Positions of all frames, whose orbitals need not be known for them."""
-        return self._trajectory.geometries()
-
-
-class FollowedFrames(FramesOfAnother):
-    """Frames with followed orbitals: `Frames` of a `Trajectory`.
-
-    Parameters
-    ----------
-    trajectory, degeneracy
-        As for `follow`.
-    """
-
-    def __init__(self, trajectory: Trajectory, degeneracy: float = DEGENERACY) -> None:
-        super().__init__(trajectory)
-        self._matches: dict[int, FrameMatch] = {}
-        self._degeneracy = degeneracy
-        self._reached = -1
-        self._reference: Reference | None = None
-        self._lock = threading.Lock()
-
-    def reach(
-        self,
-        index: int,
-        progress: Callable[[float], None] | None = None,
-        cancelled: Callable[[], bool] | None = None,
-    ) -> None:
-        """Follow the orbitals as far as a frame; where it was stopped it goes on the next time.
-
-        Raises
-        ------
-        Cancelled
-            When `cancelled` said so.
-        """
-        with self._lock:
-            begin = self._reached
-            while self._reached < index:
-                if cancelled is not None and cancelled():
-                    raise Cancelled("cancelled")
-                at = self._reached + 1
-                try:
-                    frame = self._trajectory[at]
-                    if self._reference is None:
-                        step = first_step(at, frame, self._later(at), self._degeneracy)
-                    else:
-                        step = step_to(self._reference, at, frame, self._degeneracy)
-                except FileChanged:  # no frame is damaged: it is another trajectory by now
-                    raise
-                except OrbitileError as error:
-                    self._trajectory.problems[at] = str(error)
-                    if at == len(self) - 1:
-                        return  # it may be completed yet
-                else:
-                    self._matches[at], self._reference = step.match, step.reference
-                self._reached = at
-                if progress is not None:
-                    progress((at - begin) / (index - begin))
-
-    def _later(self, index: int) -> Iterator[Wavefunction]:
-        """Frames after one, as far as they can be read."""
-        for at in range(index + 1, len(self)):
-            try:
-                yield self._trajectory[at]
-            except FileChanged:
-                raise
-            except OrbitileError:
-                return
-
-    def confidence(self, index: int, orbital: int, spin: Spin) -> float | None:
-        """Confidence of an orbital, from 0, in a frame that was reached; None where it was not followed."""
-        match = self._matches.get(index)
-        return None if match is None else float(match.of(spin).confidence[orbital])
-
-    def read(self, index: int) -> Wavefunction:
-        """Read one frame, follow the orbitals as far as that, and give it with them."""
-        self.reach(index)
-        wavefunction = self._trajectory[index]
-        if index not in self._matches:
-            reason = self._trajectory.problems.get(index, "it differs from the frame before")
-            raise FileError(f"{self.name}: the orbitals of frame {index + 1} cannot be followed: {reason}")
-        return followed(wavefunction, self._matches[index])
 
 
 class AlignedFrames(FramesOfAnother):

@@ -14,21 +14,18 @@ workers of its own. None outlives this process, however that ends: a worker noti
 its standard input, and a guard, a process without any work, kills it where it cannot notice.
 
     child_process   another program: with which Python it runs, its start, output, standstill and end
-    transport       pickles, and arrays in shared memory
-    failures        errors
+    transport       pickles, arrays in shared memory, and errors
     serving         the worker process itself, and its guard
-    worker          its client side: `Worker`. The two talk by a `multiprocessing.connection`
-    executor        `Workers`; `local_workers`, which share the cores of this machine; how any futures are waited for
-    dask            the workers of a Dask cluster as an executor: `dask_executor`; which cluster. Not imported here
-    dask_task       what is sent to its workers, and what they do with it
+    worker          its client side: `Worker`, with which it talks by a `multiprocessing.connection`; `Workers`;
+                    `local_workers`, which share the cores of this machine; how any futures are waited for
+    dask            the workers of a Dask cluster as an executor: `dask_executor`; which cluster, what is sent to its
+                    workers, and what they do with it. Not imported here
 """
 
 from .child_process import ChildProcess, ProcessError, environment, interpreter, n_cores
-from .executor import Job, Workers, ahead, awaited, first_done, in_order, local_workers
-from .failures import WorkerEnded, WorkerError, WorkerNotStarted
 from .serving import afterwards, retire
-from .transport import pack, shared_array, unpack
-from .worker import Worker
+from .transport import WorkerEnded, WorkerError, WorkerNotStarted, pack, shared_array, unpack
+from .worker import Job, Worker, Workers, ahead, awaited, first_done, in_order, local_workers
 
 __all__ = [
     "ChildProcess",

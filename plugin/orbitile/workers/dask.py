@@ -4,19 +4,26 @@ Dask decides who computes what, gives the tasks of a worker that died to others,
 is added here: results are futures of Python, which can be cancelled while they are computed; errors are ours; workers
 that offer the resource CUDA are asked for it, so that a GPU gets one task at a time; and what a restarted scheduler has
 forgotten is submitted again. One thread talks to the cluster, as long as there is something to compute.
+
+A call travels as a pickle of our own, which is opened after the versions were compared: a worker with another Orbitile
+says so, where unpickling would fail in some way. Arguments that many calls have in common are sent apart, once to each
+worker; the pickle has their numbers in their place.
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import io
 import logging
 import os
+import pickle
 import secrets
+import sys
 import threading
 import time
 import warnings
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
@@ -24,12 +31,127 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar, cast
 from weakref import WeakSet
 
+from .. import __version__
+from ..base.caches import Cache
 from ..base.errors import DeviceError, OrbitileError
 from ..base.packages import required
-from . import dask_task
-from .dask_task import Kept
-from .executor import Job
-from .failures import Failure, WorkerEnded, WorkerError, WorkerNotStarted
+from ..base.watch import Watch, checkpoint
+from .transport import Failure, WorkerEnded, WorkerError, WorkerNotStarted
+from .worker import Job
+
+Versions = tuple[tuple[str, str], ...]
+
+VERSIONS: Versions = (("Orbitile", __version__), ("Python", f"{sys.version_info.major}.{sys.version_info.minor}"))
+"""What has to be the same in both processes."""
+
+_WAITING = 0.02
+"""Polling interval in seconds: whether a task that waits for its turn is still wanted."""
+
+_turn = threading.Lock()
+"""Held by the task that computes: a process has one device, whose tables and memory are used by one at a time. Dask
+runs as many tasks at once in a worker as it has threads."""
+
+
+class Kept:
+    """Stands in the arguments of calls for an item that is sent to each worker once.
+
+    Attributes
+    ----------
+    item
+        What it stands for; anything that can be pickled.
+    """
+
+    def __init__(self, item: object) -> None:
+        self.item = item
+
+
+def pickled(call: object) -> tuple[bytes, tuple[Kept, ...]]:
+    """A call as bytes, and what is kept of it, in the order of the numbers in these.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be pickled.
+    """
+    stream = io.BytesIO()
+    pickler = _Pickler(stream)
+    try:
+        pickler.dump(call)
+    except Exception as error:  # whatever an object of a caller raises
+        raise OrbitileError(f"a task for Dask cannot be sent ({type(error).__name__}: {error})") from error
+    return stream.getvalue(), tuple(pickler.kept)
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream, protocol=5)
+        self.kept: list[Kept] = []
+
+    def persistent_id(self, item: Any) -> int | None:
+        if not isinstance(item, Kept):
+            return None
+        if item not in self.kept:
+            self.kept.append(item)
+        return self.kept.index(item)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, kept: tuple[object, ...]) -> None:
+        super().__init__(io.BytesIO(data))
+        self._kept = kept
+
+    def persistent_load(self, number: Any) -> object:
+        return self._kept[number]
+
+
+# ---- on a worker of the cluster
+
+
+def hold(item: object) -> object:
+    """The task whose result is what many calls have in common: found anew when the worker that had it is gone."""
+    return item
+
+
+def carry_out(versions: Versions, data: bytes, *kept: object) -> object:
+    """The task of a call: the result of its function, or the `Failure` to have one, as data.
+
+    It ends at the next checkpoint (`orbitile.base.watch`) when nobody wants it any more, or its worker is being closed.
+    """
+    try:
+        if versions != VERSIONS:
+            raise OrbitileError(f"{_difference(versions)}: give workers and client the same environment")
+        with Watch(cancelled=_unwanted()).stage():
+            while not _turn.acquire(timeout=_WAITING):
+                checkpoint()
+            try:
+                checkpoint()
+                function, arguments, keywords = _Unpickler(data, kept).load()
+                return function(*arguments, **keywords)
+            finally:
+                _turn.release()
+    except Exception as error:  # whatever goes wrong is told, and the worker goes on
+        return Failure.of(error)
+
+
+def _difference(versions: Versions) -> str:
+    theirs = ", ".join(f"{name} {version}" for name, version in versions)
+    ours = ", ".join(f"{name} {version}" for name, version in VERSIONS)
+    return f"the worker of Dask has {ours}, and the process that asks has {theirs}"
+
+
+def _unwanted() -> Callable[[], bool]:
+    """Whether the task of this thread was withdrawn from its worker, which cannot end it."""
+    from distributed import Status, get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def unwanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled" or worker.status in (Status.closing, Status.closed)
+
+    return unwanted
+
 
 START = "start one with `dask scheduler`, and workers with `dask worker tcp://HOST:8786 --nthreads 1`"
 """What to do about a cluster that is not there, for messages."""
@@ -298,7 +420,7 @@ class DaskExecutor(Executor):
         self._events: SimpleQueue[tuple[_Call | None, Any]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._is_shut_down = False
-        self._kept: OrderedDict[Any, Kept] = OrderedDict()
+        self._kept = Cache[Kept]("wavefunctions", most=_KEPT)
         self._remotes: dict[Kept, Any] = {}
         self._suspects: deque[_Call] = deque()
         self._suspect: _Call | None = None
@@ -318,13 +440,7 @@ class DaskExecutor(Executor):
 
         The last few are remembered: an equal item, which has to have a hash, is not sent again.
         """
-        with self._lock:
-            found = self._kept.get(item) or Kept(item)
-            self._kept[item] = found
-            self._kept.move_to_end(item)
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return cast(_Result, found)
+        return cast(_Result, self._kept.of(item, lambda: Kept(item)))
 
     def submit(self, function: Callable[..., _Result], /, *arguments: Any, **keywords: Any) -> Job[_Result]:
         """Have a function run on the cluster, at once if there is a worker, and elsewhere when its worker dies.
@@ -347,7 +463,7 @@ class DaskExecutor(Executor):
         RuntimeError
             After `shutdown`.
         """
-        call = _Call(function.__name__, *dask_task.pickled((function, arguments, keywords)))
+        call = _Call(function.__name__, *pickled((function, arguments, keywords)))
         call.add_done_callback(self._done)
         with self._lock:
             if self._is_shut_down:
@@ -440,8 +556,8 @@ class DaskExecutor(Executor):
             return
         try:
             remote = client.submit(
-                dask_task.carry_out,
-                dask_task.VERSIONS,
+                carry_out,
+                VERSIONS,
                 call.data,
                 *(self._remote(client, kept) for kept in call.kept),
                 key=f"{call.name}-{secrets.token_hex(16)}",
@@ -466,7 +582,7 @@ class DaskExecutor(Executor):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sending large graph")  # it is sent once
                 key = f"hold-{secrets.token_hex(16)}"
-                known = client.submit(dask_task.hold, kept.item, key=key, pure=False)
+                known = client.submit(hold, kept.item, key=key, pure=False)
             self._remotes[kept] = known
         for item in [item for item in self._remotes if item is not kept and item not in self._in_use()]:
             del self._remotes[item]
@@ -474,7 +590,7 @@ class DaskExecutor(Executor):
 
     def _in_use(self) -> set[Kept]:
         with self._lock:
-            return {kept for call in self._calls for kept in call.kept} | set(self._kept.values())
+            return {kept for call in self._calls for kept in call.kept} | set(self._kept)
 
     def _fetch(self, call: _Call) -> None:
         """See how a call ended there, and have its result sent."""

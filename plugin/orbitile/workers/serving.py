@@ -23,7 +23,7 @@ from typing import Any
 from ..base.temporary import remove, use_folder
 from ..base.watch import Watch
 from . import transport
-from .failures import Failure
+from .transport import Failure
 
 _FAREWELL = 1.5
 """Seconds that a worker has to end in good order when the process that it works for is gone."""

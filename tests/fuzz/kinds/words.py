@@ -16,7 +16,7 @@ import orbitile as ob
 from orbitile.analysis.reports import analyses, values_of
 from orbitile.base import arguments
 from orbitile.commandline._arguments import read_atoms, read_size
-from orbitile.commandline._frames import read_frames
+from orbitile.commandline.volume import read_frames
 from orbitile.evaluation.devices import one_device
 from orbitile.evaluation.requests import field_of
 from orbitile.exporters import kind_of
@@ -25,9 +25,7 @@ from orbitile.hosts.server.requests import read_request
 from orbitile.integrals.functionals import functional
 from orbitile.jobs.files import files_in
 from orbitile.jobs.request import is_item, request_of
-from orbitile.session.field_patterns import parts_of
-from orbitile.session.orbital_filter import conditions_of, passes
-from orbitile.session.orbitals import ENERGY_UNITS, levels_of
+from orbitile.pictures.orbitals import ENERGY_UNITS, conditions_of, levels_of, parts_of, passes
 from orbitile.session.presets import PRESETS, preset_named
 from orbitile.session.shown import Shown
 from orbitile.session.source import changes, files_of

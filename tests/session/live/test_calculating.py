@@ -10,12 +10,12 @@ from orbitile.base.errors import Cancelled, OrbitileError
 from orbitile.base.watch import watched
 from orbitile.gaussians.overlap import overlap_matrix
 from orbitile.model.geometry import Geometry
+from orbitile.pictures.request import Request
 from orbitile.readers import load
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import engine_of
 from orbitile.session.live.calculating import converged
 from orbitile.session.live.order import Level, Order
-from orbitile.session.request import Request
 from orbitile.session.source import OneFile
 from tests.molecules import lib
 from tests.session.live.moving_viewer import atoms_of

@@ -70,7 +70,7 @@ def test_a_radical_cation_is_live_as_such_and_comes_back(session, tmp_path):
 
 
 def test_phases_and_degenerate_orbitals_are_those_of_the_file_in_another_basis_set(tmp_path):
-    from orbitile.trajectories.matching import with_phases_of
+    from orbitile.trajectories.tracking import with_phases_of
 
     atoms = "C 0 0 0; C 0 0 1.2; H 0 0 -1.06; H 0 0 2.26"
     one = molden(tmp_path / "one.molden", atoms, "6-31g*", method="RHF")

@@ -9,10 +9,10 @@ import pytest
 
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.model.wavefunction import Orbitals
+from orbitile.pictures.request import Request
 from orbitile.session.host import VolumeDrawing
 from orbitile.session.live.live import LiveStatus
 from orbitile.session.live.order import Converged
-from orbitile.session.request import Request
 from orbitile.session.session import Session
 from orbitile.session.shown import Shown
 from orbitile.session.source import OneFile

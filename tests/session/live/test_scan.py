@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from orbitile import OrbitileError, load, load_trajectory
+from orbitile.base import caches
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
+from orbitile.pictures.request import Request
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
 from orbitile.session import commands
 from orbitile.session.live.order import Converged, Level, Order
 from orbitile.session.live.path import LivePath
 from orbitile.session.live.scan import KnownGeometries, RunningScan, dihedral, scan_of
-from orbitile.session.request import Request
 from orbitile.session.session import Session
-from orbitile.trajectories.matching import DEGENERACY, step_to
+from orbitile.trajectories.tracking import DEGENERACY, step_to
 from tests.session.live.moving_viewer import MovingViewer, atoms_of, live_session, tick_until
 
 PEROXIDE = "O 0 0.73 -0.05; O 0 -0.73 -0.05; H 0.8 0.9 0.4; H -0.8 -0.9 0.4"
@@ -209,10 +210,9 @@ def test_known_geometries_are_found_where_they_are(benzene, tmp_path):
 
 
 def test_the_oldest_known_geometries_are_forgotten(benzene, monkeypatch):
-    from orbitile.session.live import scan
-
-    monkeypatch.setattr(scan, "_BYTES", 2 * benzene.alpha.coefficients.nbytes)
     known = KnownGeometries()
+    account = caches._accounts["geometries of live molecules"]
+    monkeypatch.setattr(account, "n_bytes", 2 * (benzene.alpha.coefficients.nbytes + caches._ENTRY))
     for n in range(4):
         known.add(_converged(benzene.positions + n, benzene, __file__))
     assert [known.at(benzene.positions + n) is not None for n in range(4)] == [False, False, True, True]

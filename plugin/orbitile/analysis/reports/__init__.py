@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ...base.arguments import Argument, alternatives, brief
+from ...base.arrays import one_thread_of_blas
 from ...base.errors import OrbitileError
 from ...base.registry import modules_of
-from ...base.threads import one_thread_of_blas
 from ...base.watch import Cancel, Progress, watched
 from ...model.geometry import Geometry
 from ...model.report import Report

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from ...base.arguments import NUMBER, Argument
 from ...model.cell import cell_of
 from ...model.elements import SYMBOLS
-from ...model.orbitals import COMPLEX
 from ...model.report import AtomValues, Closure, Drawing, Points, Report, Table, atom_columns, column, places_of
 from ...model.units import angstrom
-from ...model.wavefunction import Wavefunction
+from ...model.wavefunction import COMPLEX, Wavefunction
 from . import takes_long
 from .charges import unavailable as without_electrons
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
+from ...base.caches import Derived
 from ...base.watch import watcher
-from ...model.charges import PointCharges
-from ...model.derived import Derived
+from ...model.volume import PointCharges
 
 if TYPE_CHECKING:
     from taichi_kernels.point_charges import ChargesOnDevice
 
-_SENT: Derived[ChargesOnDevice] = Derived(most=2)
+_SENT: Derived[ChargesOnDevice] = Derived("arrays on a device")
 """By target, and by how often the device was started: what was on it before is lost."""
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.caches import Derived
 from ...base.errors import LatticeError, OrbitileError
 from ...base.watch import watcher
-from ...model.derived import Derived
 from ...model.lattice import Lattice
 from . import Points, PreparedOrbital, Slabs
 
@@ -47,7 +47,7 @@ def shells_of(orbital: PreparedOrbital) -> Shells:
     return _SHELLS.of(packed, None, make)
 
 
-_SHELLS: Derived[Shells] = Derived(most=1)
+_SHELLS: Derived[Shells] = Derived("packed functions")
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from taichi_kernels.layout import PLAIN, Orders
 from taichi_kernels.target import Target
 
+from ...base.memory import share
 from ...base.watch import checkpoint, stage, watcher
 from ...model.lattice import Lattice
 from ..expansion import GaussianExpansion, reach, reaching
@@ -254,7 +255,7 @@ def _beyond(x: NDArray[np.float64], low: float, high: float) -> NDArray[np.float
     return outside * outside
 
 
-_SHEARED_BYTES = 1 << 28
+_SHEARED_BYTES = share("tables")
 """Memory that the tables of shifted planes may take; 8 planes are computed at once at least."""
 
 

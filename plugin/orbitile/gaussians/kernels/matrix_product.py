@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ...base.errors import DeviceError, LatticeError
+from ...base.memory import share
 from ...base.watch import checkpoint
 from ...model.lattice import Lattice
 from ..expansion import GaussianExpansion, polynomial_powers
@@ -74,7 +75,7 @@ def for_one_result() -> Iterator[None]:
         _factor = before
 
 
-_LONGEST = 1 << 22
+_LONGEST = share("matrix", 8)
 """Numbers of the tables along an axis, at most: on a line of points they would be as many as rows times points."""
 
 _MOST_AT_POINTS = 1_000_000

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arrays import Reals
+from ...base.caches import Derived
 from ...base.errors import OrbitileError
 from ...base.memory import require_memory
 from ...base.watch import patiently
-from ...model.derived import Derived
 from ...model.elements import SYMBOLS
 from ...model.wavefunction import Basis, Shell, Spin, Wavefunction
 from ..overlap import dense, own_overlap, repeated_overlap, shell_overlap
@@ -66,7 +66,7 @@ class IntrinsicAtomicOrbitals:
     is_core: NDArray[np.bool_]
 
 
-_INTRINSIC = Derived[IntrinsicAtomicOrbitals](most=2)
+_INTRINSIC = Derived[IntrinsicAtomicOrbitals]("orbitals")
 
 
 def whole_occupations(wavefunction: Wavefunction, spin: Spin) -> NDArray[np.int64]:

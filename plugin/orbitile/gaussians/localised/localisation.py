@@ -9,11 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from ...base.arrays import Reals
+from ...base.arrays import Reals, one_thread_of_blas
+from ...base.caches import Derived
 from ...base.errors import OrbitileError
-from ...base.threads import one_thread_of_blas
 from ...base.watch import patiently, stage
-from ...model.derived import Derived
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
 from ..overlap import dense, own_overlap, position_integrals
 from .intrinsic_atomic_orbitals import (
@@ -110,8 +109,8 @@ class _Local:
     maximum: Maximum
 
 
-_LOCALISED = Derived[Localisation](most=6)
-_SETS = Derived[_Local](most=6)
+_LOCALISED = Derived[Localisation]("orbitals")
+_SETS = Derived[_Local]("orbitals")
 """Sets by scheme, spin and occupation: the occupied ones are the same with and without the others."""
 
 
@@ -217,7 +216,7 @@ def why_not(wavefunction: Wavefunction, scheme: Scheme) -> str:
 
 def seconds_for(wavefunction: Wavefunction, scheme: Scheme = "ibo", which: Which = "occupied") -> float:
     """About how long localisation takes on two cores of 2023, in seconds; 0 where it is done, or cannot be done."""
-    if (scheme, which) in _LOCALISED.keys(wavefunction) or why_not(wavefunction, scheme):
+    if (scheme, which) in _LOCALISED.kept_with(wavefunction) or why_not(wavefunction, scheme):
         return 0.0
     operations = 20.0 * wavefunction.n_basis**3  # of the matrices of the basis
     for spin in wavefunction.spins:

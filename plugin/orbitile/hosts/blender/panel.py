@@ -16,13 +16,14 @@ from bpy_extras.io_utils import ImportHelper
 
 from ...base.errors import OrbitileError
 from ...model.lattice import QUALITIES
+from ...pictures.look import STYLES
+from ...pictures.orbitals import ENERGY_UNITS, Level, summary
+from ...pictures.words import share_in_words
 from ...readers import patterns
 from ...session.commands import COMMANDS, orb_export, orb_load, orb_mo
 from ...session.declaration import PYTHON, Command
-from ...session.listed import Listed
 from ...session.live.live import LiveStatus
-from ...session.look import STYLES
-from ...session.orbitals import ENERGY_UNITS, Level, summary
+from ...session.seen import Listed
 from ...session.shown import Shown
 from ...session.source import files_of
 from ...session.window.browser import Browser
@@ -294,8 +295,8 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
             update=_update(lambda w, c: w.slide_to(c.isovalue)),
         ),
         "automatic": bpy.props.BoolProperty(
-            name="90 % of each orbital",
-            description="Each orbital gets the isovalue whose surface encloses 90 % of it",
+            name=f"{share_in_words()} of each orbital",
+            description=f"Each orbital gets the isovalue whose surface encloses {share_in_words()} of it",
             update=_update(lambda w, c: w.browser.showing.choose_automatic(c.automatic)),
         ),
         "quality": bpy.props.EnumProperty(

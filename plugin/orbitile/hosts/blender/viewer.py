@@ -19,9 +19,9 @@ from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...pictures.look import Look
 from ...scenes import Mesh, dots, wires
 from ...session.host import TrajectoryViewer
-from ...session.look import Look
 from . import molecules, things
 from .things import data_of_mesh, set_opacity
 

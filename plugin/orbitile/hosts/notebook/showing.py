@@ -15,11 +15,11 @@ from ...model.surface import Surface
 from ...model.trajectory import Trajectory
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
+from ...pictures.pages import document_of, named_as_listed, slide_of
+from ...pictures.request import MOST_FACES, Request, surface_within
 from ...scenes.web import Document, iframe
-from ...session.pages import document_of, named_as_listed, slide_of
-from ...session.request import MOST_FACES, surface_within
 from ...surfaces.isovalue import suitable_isovalue
-from .subject import Subject, Wish
+from .subject import Subject
 
 if TYPE_CHECKING:
     from .widget import View
@@ -59,7 +59,7 @@ def view(
     color_by : str
         A second field that colours the surface.
     isovalue : float, optional
-        In atomic units; by default one that encloses 90 %.
+        In atomic units; by default that of the field, of an orbital the one that encloses 90 %.
     frame : int
         Of a trajectory, from 0.
     quality : str
@@ -121,12 +121,12 @@ def _document(what: Any) -> Document:
     if isinstance(what, Surface):
         return document_of([slide_of(what, None)], None)
     if isinstance(what, Volume):
-        surface, _ = surface_within(what, suitable_isovalue(what, 0.9), MOST_FACES)
+        surface, _ = surface_within(what, suitable_isovalue(what), MOST_FACES)
         return document_of([slide_of(surface, None)], None)
     subject = Subject(what)
     first = subject.first
     names = [name for name in _SHOWN if named_as_listed(first, name) != name] or ["density"]
-    return document_of([subject.slide(Wish(name)) for name in names], first)
+    return document_of([subject.slide(Request("", name, device=None)) for name in names], first)
 
 
 def _report(report: Report) -> str:

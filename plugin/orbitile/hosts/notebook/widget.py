@@ -21,11 +21,11 @@ import traitlets
 
 from ...base.errors import OrbitileError
 from ...files.writing import refuse_inputs, written_atomically
+from ...pictures.pages import bare_slide, choices_of, document_of, with_others
+from ...pictures.request import Request
+from ...pictures.words import of_error
 from ...scenes.web import Choice, Document, Slide, iframe, packed, page, style, viewer_script
-from ...session.pages import bare_slide, choices_of, document_of, with_others
-from ...session.words import of_error
-from .newest import Newest
-from .subject import Subject, Wish
+from .subject import Newest, Subject
 
 _PATIENCE = 20.0
 """Seconds that a view waits for its first picture before it is displayed: what is exported has to have one."""
@@ -110,7 +110,7 @@ class View(anywidget.AnyWidget):
         self._due: asyncio.TimerHandle | None = None  # these two first: a widget that could not be made is closed too
         self._subject = Subject(of)
         self._quality, self._device = quality, device
-        self._arrived: deque[tuple[Wish, Slide | None, Exception | None]] = deque()
+        self._arrived: deque[tuple[Request, Slide | None, Exception | None]] = deque()
         self._slides: OrderedDict[tuple[str, str, int], Slide] = OrderedDict()
         self._is_quiet = True
         self._beside: Any = None
@@ -165,7 +165,7 @@ class View(anywidget.AnyWidget):
         return {name: np.asarray(part, float).tolist() for name, part in value.items() if name in shapes}
 
     @traitlets.observe("field", "color_by", "isovalue", "frame")
-    def _wish_changed(self, change: Any) -> None:
+    def _request_changed(self, change: Any) -> None:
         if self._is_quiet:
             return
         if change["name"] in ("field", "color_by"):
@@ -196,12 +196,22 @@ class View(anywidget.AnyWidget):
             self._is_quiet = False
 
     def _compute(self) -> None:
-        wish = Wish(self.field, self.color_by, self.isovalue, self.frame, self._quality, self._device)
-        self._tell(f"computing {wish.field} ...")
+        request = Request(
+            "",
+            self.field,
+            self._quality,
+            self.isovalue,
+            color_by=self.color_by,
+            frame=self.frame,
+            device=self._device,
+        )
+        self._tell(f"computing {request.field} ...")
         self._told = time.monotonic()
         there = weakref.ref(self)
         self._newest.ask(
-            partial(self._subject.slide, wish), partial(_arrive, there, wish), partial(_advance, there, wish.field)
+            partial(self._subject.slide, request),
+            partial(_arrive, there, request),
+            partial(_advance, there, request.field),
         )
 
     # ---- what comes back
@@ -209,18 +219,22 @@ class View(anywidget.AnyWidget):
     def _take(self) -> None:
         """Show what has arrived."""
         while self._arrived:
-            wish, slide, failure = self._arrived.popleft()
+            request, slide, failure = self._arrived.popleft()
             if failure is not None:
                 what = "" if isinstance(failure, OrbitileError) else f"{type(failure).__name__}: "
                 self._tell(what + of_error(failure), failed=True)
             elif slide is not None:
-                self._put(wish, slide)
+                self._put(request, slide)
 
-    def _put(self, wish: Wish, slide: Slide) -> None:
+    def _put(self, request: Request, slide: Slide) -> None:
         key = slide.field, slide.color_by
         if slide.title and key not in self._listed:
             self._listed.add(key)
-        if (wish.field, wish.color_by, wish.frame) == (self.field, self.color_by, self.frame) and slide.isovalue:
+        if (request.field, request.color_by, request.frame) == (
+            self.field,
+            self.color_by,
+            self.frame,
+        ) and slide.isovalue:
             with self._quietly():
                 self.isovalue = slide.isovalue
         self._slides[(*key, slide.frame)] = slide
@@ -333,11 +347,11 @@ def _advance(view: weakref.ref[View], field: str, share: float) -> None:
     there._loop.call_soon_threadsafe(there._tell, f"computing {field} ... {share:.0%}")
 
 
-def _arrive(view: weakref.ref[View], wish: Wish, slide: Slide | None, failure: Exception | None) -> None:
+def _arrive(view: weakref.ref[View], request: Request, slide: Slide | None, failure: Exception | None) -> None:
     """Take what was computed to a view, in its thread; nowhere, if it is gone by now."""
     there = view()
     if there is None:
         return
-    there._arrived.append((wish, slide, failure))
+    there._arrived.append((request, slide, failure))
     if there._loop is not None and not there._loop.is_closed():
         there._loop.call_soon_threadsafe(there._take)

@@ -15,9 +15,9 @@ from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
 from ...base.errors import OrbitileError
 from ...fields import field_names
 from ...model.report import AtomValues, Paths, Report
+from ...pictures.words import of_error
 from ...session.window.analysing import Analysing
 from ...session.window.view import Finding
-from ...session.words import of_error
 from .help import ANALYSES, add_help, explain, help_button
 from .placing import Place, ToolWindow, frame_of, kept_place, move, places_with, screen_of
 from .report_view import ReportPlot, ReportView

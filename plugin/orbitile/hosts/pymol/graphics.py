@@ -16,7 +16,7 @@ from ...model.lattice import Lattice
 from ...model.surface import Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...session.look import Look
+from ...pictures.look import Look
 from ...surfaces.colour_maps import colours_of
 from ...surfaces.isosurface import lobe
 from ...surfaces.subdivision import corners_of, edges_of

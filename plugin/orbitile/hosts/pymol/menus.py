@@ -10,7 +10,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...fields import field_groups, unavailable
 from ...model.wavefunction import Wavefunction
-from ...session.field_patterns import Part, asked_for, completed, largest, number_titles, takes_several_files
+from ...pictures.orbitals import Part, asked_for, completed, largest, number_titles, takes_several_files
 from ...session.presets import PRESETS, Preset, why_not
 from ...session.window.analysing import OfferedAnalysis
 from .file_filters import files_of_field, wavefunctions_to_open

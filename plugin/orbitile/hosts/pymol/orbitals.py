@@ -9,17 +9,19 @@ import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...model.units import electronvolt
-from ...session.orbital_filter import Condition, conditions_of, passes
-from ...session.orbitals import (
+from ...pictures.orbitals import (
     ENERGY_UNITS,
     Column,
+    Condition,
     EnergyUnit,
     Level,
     Levels,
     columns_of,
+    conditions_of,
     described,
     frontier_of,
     gap_of,
+    passes,
 )
 from .widgets import ListView, faded, mark_colour, write_on
 

@@ -14,20 +14,18 @@ from pymol.Qt import QtCore, QtGui, QtWidgets
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
+from ...pictures.look import STYLES
+from ...pictures.orbitals import EXPLANATION, Level, summary
+from ...pictures.words import device_names, of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
 from ...session import commands
 from ...session.declaration import Command
-from ...session.listed import Listed
 from ...session.live.live import LiveStatus
-from ...session.look import STYLES
-from ...session.orbital_filter import EXPLANATION
-from ...session.orbitals import Level, summary
 from ...session.recipe import render_line
-from ...session.seen import visible
+from ...session.seen import Listed, visible
 from ...session.session import Session
 from ...session.window.browser import Browser
 from ...session.window.localising import LISTED_ORBITALS
 from ...session.window.view import TWO_COLOURS, Choices, Finding, Playback, choices_of
-from ...session.words import device_names, of_error, plain_fields, quality_spacings, unit_in_print
 from ...surfaces.colour_maps import PAIRS
 from .analysis_window import AnalysisWindow
 from .colours import ColourScale, PairButton
@@ -217,9 +215,9 @@ class Panel(ToolWindow):
         self.iso_edit.setFixedWidth(self.fontMetrics().horizontalAdvance("0.000000") + 18)
         self.iso_unit = QtWidgets.QLabel()
         self.auto_box = QtWidgets.QCheckBox(
-            "90 %",
+            share_in_words(),
             checked=True,
-            toolTip="Choose for each orbital the isovalue whose surface encloses 90 % of its density",
+            toolTip=f"Choose for each orbital the isovalue whose surface encloses {share_in_words()} of its density",
         )
         form.addWidget(QtWidgets.QLabel("Isovalue"), 0, 0)
         form.addLayout(row(self.iso_slider, self.iso_edit, self.iso_unit, self.auto_box), 0, 1)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
 from ...model.report import Curve, Plot, Report, Table
-from ...session.words import unit_in_print
+from ...pictures.words import unit_in_print
 from ...surfaces.colour_maps import colours_along
 from .widgets import ListView, faded, is_dark, stage_colour
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
-from ...session.listed import Listed
+from ...session.seen import Listed
 from ...surfaces.colour_maps import tick_labels
 from .colours import SWATCH, fill_with_pair, fill_with_ramp, make_swatch
 from .widgets import ListView, faded, write_on

@@ -18,10 +18,10 @@ from ...model.report import Drawing
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...pictures.look import Look
 from ...pictures.writing import Pixels
 from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
-from ...session.look import Look
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings

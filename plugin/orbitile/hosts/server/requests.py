@@ -16,22 +16,20 @@ from ... import __version__
 from ...base.arguments import NUMBER, alternatives, brief
 from ...base.errors import FileChanged, OrbitileError
 from ...fields import field_groups
-from ...files.shortage import shortage_explained
+from ...files.reading import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
+from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION, parts_of, takes_several_files
+from ...pictures.words import plain_fields
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
 from ...session.declaration import TCL, Command
-from ...session.field_patterns import parts_of, takes_several_files
-from ...session.orbital_filter import EXPLANATION
-from ...session.orbitals import ENERGY_UNITS
 from ...session.presets import PRESETS
 from ...session.session import Session
 from ...session.shown import Shown, numbered
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.window.localising import levels_at
-from ...session.words import plain_fields
 from .protocol import PROTOCOL, Request, check_protocol, request_of
 from .viewer import ServedViewer, internal_error
 from .window import VERBS, ServedWindow, energy_unit, table_of

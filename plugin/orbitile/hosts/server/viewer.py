@@ -23,9 +23,9 @@ from ...model.report import AtomValues, Drawing, Paths, Points
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...pictures.look import Look
 from ...session.declaration import TCL
 from ...session.host import VolumeDrawing, VolumeViewer
-from ...session.look import Look
 from ...session.shown import object_name
 from ...surfaces.colour_maps import colours_along, rounded_up
 

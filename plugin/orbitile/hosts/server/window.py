@@ -28,16 +28,15 @@ from ...base.errors import OrbitileError
 from ...fields import unavailable
 from ...model.lattice import QUALITIES
 from ...model.wavefunction import Wavefunction
+from ...pictures.look import STYLES, Scale
+from ...pictures.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, conditions_of, field_of, summary
+from ...pictures.words import share_in_words, unit_in_print
 from ...renderer import annotate, check_path, write_png
-from ...session.listed import Listed
 from ...session.live.live import LiveStatus
-from ...session.look import STYLES, Scale
-from ...session.orbital_filter import conditions_of
-from ...session.orbitals import ENERGY_UNITS, EnergyUnit, Level, Levels, columns_of, field_of, summary
 from ...session.picture import legend_parts
 from ...session.presets import PRESETS, why_not
 from ...session.recipe import calls
-from ...session.seen import shown_surfaces, visible
+from ...session.seen import Listed, shown_surfaces, visible
 from ...session.session import Session
 from ...session.window.analysing import Analysing, OfferedAnalysis
 from ...session.window.browser import Browser, Writing
@@ -46,7 +45,6 @@ from ...session.window.molecules import Molecules
 from ...session.window.playing import Playing
 from ...session.window.showing import Showing
 from ...session.window.view import TWO_COLOURS, Finding, Playback, View
-from ...session.words import unit_in_print
 from .protocol import Request, request_of
 from .viewer import ServedViewer
 
@@ -308,6 +306,7 @@ class ServedWindow(View):
                 "unit": "" if shown is None else unit_in_print(shown.unit),
                 "is_orbital": is_orbital,
                 "automatic": self.showing.is_automatic and is_orbital,
+                "enclosed": share_in_words(),
                 "quality": choices.quality,
                 "device": self.browser.session.computing.device,
                 "second": ("" if shown is None else shown.request.color_by) or TWO_COLOURS,
@@ -395,7 +394,12 @@ _VERBS: dict[type, tuple[Request, ...]] = {
     Showing: (
         request_of("field", "shows a field in place of what is shown and not kept", Showing.ask_for_named, TEXT),
         request_of("isovalue", "sets the isovalue", Showing.choose_isovalue, TEXT),
-        request_of("automatic", "has 90 % of each orbital enclosed, or with 0 not", Showing.choose_automatic, FLAG),
+        request_of(
+            "automatic",
+            f"has {share_in_words()} of each orbital enclosed, or with 0 not",
+            Showing.choose_automatic,
+            FLAG,
+        ),
         request_of("device", "computes on another device", Showing.choose_device, TEXT),
         request_of("second", f"colours by a second field, or by `{TWO_COLOURS}`", Showing.choose_second, TEXT),
         request_of("range", "sets the range of the colours; empty: from the data", Showing.choose_range, _OR_NOTHING),

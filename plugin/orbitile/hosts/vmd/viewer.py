@@ -26,8 +26,8 @@ from ...model.geometry import Molecule
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
+from ...pictures.look import Look
 from ...session.host import Colour, VolumeDrawing, VolumeViewer
-from ...session.look import Look
 
 _VIEW = "center_matrix rotate_matrix scale_matrix global_matrix"
 

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from ...base.arrays import Reals
 from ...base.errors import RenderError
 from ...model.surface import Surface
+from ...model.units import electronvolt
 from ...surfaces.colour_maps import RGB, colours_along, tick_labels, ticks
 from .. import Mesh, Scene, shader_source
 
@@ -308,7 +309,7 @@ _OPENGL, _WEBGL = "#version 330 core", "#version 300 es\nprecision highp float;\
 def viewer_script(*ends: str) -> str:
     """The viewer as one text, and behind it modules of those names that use it."""
     shaders = {name: shader_source(name).replace(_OPENGL, _WEBGL) for name in _SHADERS}
-    texts = [f"const SHADERS = {json.dumps(shaders)};"]
+    texts = [f"const SHADERS = {json.dumps(shaders)};", f"const ELECTRONVOLTS = {1 / electronvolt!r}; // in a hartree"]
     texts += [module(name) for name in (*_MODULES, *ends)]
     return "\n\n".join(texts) + "\n"
 

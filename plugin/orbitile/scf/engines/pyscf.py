@@ -15,9 +15,9 @@ from ...base.errors import Cancelled, OrbitileError
 from ...base.packages import install_command
 from ...base.watch import checkpoint, patiently
 from ...gaussians.orthonormality import checked
+from ...model.conventions import functions_of
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
-from ...model.libcint import functions_of
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ..calculation import Calculation, NotConverged, Response, Solution
 from ..level_of_theory import functional, library, mean_field, molecule_of

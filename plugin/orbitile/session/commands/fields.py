@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from ...base.arguments import POSITIVE_NUMBER, TEXT, Argument, one_of
+from ...base.arguments import TEXT, Argument, one_of
 from ...base.errors import OrbitileError
 from ...fields import as_drawn
+from ...pictures.request import IN_CONSOLES, ISOVALUE, QUALITY
 from ...surfaces.isovalue import CUT, reaches_faces
 from ..declaration import Answer, command
 from ..presets import PRESETS, preset_named, surfaces_of
 from ..session import Session
 from ..shown import Shown
-from ..volume_file import is_volume_file
-from ._arguments import OBJECT, QUALITY, SURFACE
+from ..source import is_volume_file
+from ._arguments import OBJECT, SURFACE
 
 TOPIC, PRIORITY = "orbitals and other fields", 60
 
 
-def show_field(
-    session: Session,
-    molecule: str,
-    field: str,
-    isovalue: float | None,
-    quality: str,
-    color_by: str = "",
-    color_range: float | None = None,
-) -> Answer:
+def show_field(session: Session, molecule: str, field: str, color_by: str = "", **options: Any) -> Answer:
     """Show a field of a molecule, and wait until it is there; the answer has the name of its surface.
+
+    Parameters
+    ----------
+    session, molecule, field, color_by
+    options
+        Further ones of `pictures.request.IN_CONSOLES` by name.
 
     Raises
     ------
@@ -39,11 +39,9 @@ def show_field(
     session.computing.aside(lambda: session.computing.wavefunctions.require(source, names))
     known = None if is_volume_file(source) else session.computing.wavefunctions.get(source)
     drawn, coloured_by = as_drawn(field, color_by, known)
-    request = session.request(
-        molecule, drawn, quality=quality, isovalue=isovalue, color_by=coloured_by, color_range=color_range
-    )
+    request = session.request(molecule, drawn, color_by=coloured_by, **options)
     found = session.computing.sampled(request)
-    if request.frame is not None and found.surface.colouring is not None and color_range is None:
+    if request.frame is not None and found.surface.colouring is not None and request.color_range is None:
         scale = found.surface.colouring  # all frames are to have this one's
         request = replace(request, color_range=max(abs(scale.low), abs(scale.high)))
         found = session.computing.sampled(request)
@@ -66,7 +64,7 @@ def show_field(
         "homo",
         completes="fields",
     ),
-    Argument("isovalue", POSITIVE_NUMBER, "in atomic units", None, "the surface encloses 90 percent of the electron"),
+    ISOVALUE,
     QUALITY,
     examples=("orb_mo benzene, lumo", "orb_mo benzene, 17:beta, 0.03"),
     related=("orb_load", "orb_next", "orb_prev", "orb_iso", "orb_field"),
@@ -74,7 +72,7 @@ def show_field(
 def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, quality: str) -> Answer:
     wanted = orbital.lower()
     wanted = f"mo:{wanted}" if wanted[:1].isdigit() else wanted
-    return show_field(session, session.molecule(name), wanted, isovalue, quality)
+    return show_field(session, session.molecule(name), wanted, isovalue=isovalue, quality=quality)
 
 
 @command(
@@ -87,35 +85,13 @@ def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, qu
         required=True,
         completes="fields",
     ),
-    Argument(
-        "isovalue",
-        POSITIVE_NUMBER,
-        "in atomic units",
-        None,
-        "a customary one; of an orbital, one that encloses 90 percent",
-    ),
-    QUALITY,
-    Argument(
-        "color_by",
-        TEXT,
-        "a second field that colours the surface, such as esp",
-        otherwise="two colours",
-        completes="fields",
-    ),
-    Argument("color_range", POSITIVE_NUMBER, "the colours span minus this to plus this", None, "from the data"),
+    *IN_CONSOLES,
     examples=("orb_field benzene, homo-1, 0.03, fine", "orb_field benzene, density, 0.001, color_by=esp"),
     related=("orb_mo", "orb_iso", "orb_color", "orb_next"),
 )
-def orb_field(
-    session: Session,
-    name: str,
-    field: str,
-    isovalue: float | None,
-    quality: str,
-    color_by: str,
-    color_range: float | None,
-) -> Answer:
-    return show_field(session, session.molecule(name), field, isovalue, quality, color_by, color_range)
+def orb_field(session: Session, name: str, field: str, *given: Any) -> Answer:
+    options = {option.name: value for option, value in zip(IN_CONSOLES, given, strict=True)}
+    return show_field(session, session.molecule(name), field, **options)
 
 
 @command(
@@ -134,7 +110,8 @@ def orb_preset(session: Session, name: str, preset: str, file: str, quality: str
     wavefunction = session.computing.aside(lambda: session.wavefunction(molecule))
     names, texts = [], []
     for surface in surfaces_of(chosen, wavefunction, file):
-        answer = show_field(session, molecule, surface.field, surface.isovalue, quality, surface.color_by)
+        options = {"isovalue": surface.isovalue, "quality": quality}
+        answer = show_field(session, molecule, surface.field, surface.color_by, **options)
         assert answer.value is not None  # the name of the surface
         names.append(answer.value)
         texts.append(answer.text)

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from ...base.arguments import TEXT, Argument, one_of
 from ...base.errors import OrbitileError
 from ...evaluation.devices import one_device
+from ...pictures.words import device_names
 from ..declaration import Answer, Call, command
 from ..session import Session
-from ..words import device_names
 
 TOPIC, PRIORITY = "help and what computes", -10
 

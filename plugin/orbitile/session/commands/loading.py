@@ -10,7 +10,7 @@ from pathlib import Path
 from ...analysis.information import as_text, notes
 from ...base.arguments import COUNT, FLAG, PATHS, TEXT, Argument, one_of
 from ...base.errors import Cancelled, OrbitileError
-from ...files.compression import SUFFIXES
+from ...files.plain import SUFFIXES
 from ...model.cell import cell_of
 from ...model.report import Paths
 from ...model.wavefunction import Wavefunction
@@ -18,12 +18,10 @@ from ...readers import ACCEPTED, MEMBER, descriptions, is_place
 from ...scenes.scene import EDGE_COLOUR, EDGE_RADIUS
 from ..declaration import Answer, Call, command
 from ..host import trajectory_viewer
-from ..sampling import WavefunctionCache
+from ..sampling import ShownTrajectory, WavefunctionCache
 from ..session import Session
 from ..shown import Shown
-from ..shown_trajectory import ShownTrajectory
-from ..source import OneFile, Source, files_of
-from ..volume_file import atoms_of, is_volume_file
+from ..source import OneFile, Source, atoms_of, files_of, is_volume_file
 from ._arguments import OBJECT
 
 TOPIC, PRIORITY = "files", 80

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ...base.arguments import COUNT, FLAG, NUMBER, PATH, POSITIVE_NUMBER, TEXT, Argument, one_of
+from ...base.arguments import COUNT, NUMBER, PATH, POSITIVE_NUMBER, Argument, one_of
 from ...base.errors import OrbitileError
 from ...exporters import exporter_for, kind_of, save, suffixes
+from ...pictures.request import BACKGROUND, LEGEND
 from ...pictures.writing import checked_film
 from ...renderer import check_path
 from ...surfaces.isosurface import isosurface
@@ -15,14 +16,15 @@ from ..declaration import Answer, command
 from ..saving import RunningFilm
 from ..seen import film_moments, picture_of, visible
 from ..session import Session
-from ..volume_file import is_volume_file
+from ..source import is_volume_file
 from ._arguments import SURFACE
 
 TOPIC, PRIORITY = "files", 70
 
 _WIDTH = Argument("width", COUNT, "in pixels", 0, "that of the view, or what follows from the height")
 _HEIGHT = Argument("height", COUNT, "in pixels", 0, "that of the view, or what follows from the width")
-_LEGEND = Argument("legend", FLAG, "names, isovalues and scales of colours", True, "1")
+_LEGEND = replace(LEGEND, default=True, otherwise="1")
+_BACKGROUND = replace(BACKGROUND, default="", otherwise="that of the viewer")
 _MOST_PICTURES = 100_000
 """Of a film: an hour and more at 25 a second."""
 
@@ -61,7 +63,7 @@ def orb_export(session: Session, filename: Path, name: str) -> Answer:
         "orbitile",
         "orbitile",
     ),
-    Argument("background", TEXT, "a colour, or transparent", otherwise="that of the viewer"),
+    _BACKGROUND,
     _LEGEND,
     examples=("orb_picture homo.png, 2400", "orb_picture homo.png, 1600, 1200, ray, transparent"),
     related=("orb_film", "orb_export"),
@@ -85,7 +87,7 @@ def orb_picture(
     Argument("rate", POSITIVE_NUMBER, "pictures a second", None, "10 of a trajectory, else 25"),
     Argument("turn", NUMBER, "degrees by which it turns in all", None, "0 of a trajectory, else 360"),
     Argument("pictures", COUNT, "how many, where it is no trajectory", 150, "150"),
-    Argument("background", TEXT, "a colour", otherwise="that of the viewer"),
+    _BACKGROUND,
     _LEGEND,
     examples=("orb_film turn.mp4", "orb_film path.gif, 640, rate=20"),
     related=("orb_picture", "orb_play", "orb_cancel"),

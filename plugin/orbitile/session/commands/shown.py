@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...base.arguments import FLAG, POSITIVE_NUMBER, SHARE, TEXT, Argument, one_of
+from ...base.arguments import FLAG, TEXT, Argument
+from ...pictures.look import STYLE, TRANSPARENCY
+from ...pictures.request import ISOVALUE
 from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ..declaration import Answer, command
-from ..listed import listed
-from ..look import STYLES
+from ..seen import listed
 from ..session import Session
 from ._arguments import SURFACE
 
@@ -17,7 +18,7 @@ TOPIC, PRIORITY = "surfaces", 50
 
 @command(
     "Change the isovalue of a surface that is shown.",
-    Argument("isovalue", POSITIVE_NUMBER, "in atomic units", required=True),
+    replace(ISOVALUE, required=True, otherwise=""),
     SURFACE,
     related=("orb_mo", "orb_color"),
 )
@@ -35,7 +36,7 @@ def orb_iso(session: Session, isovalue: float, name: str) -> Answer:
     "Change colours and transparency of a surface that is shown.",
     Argument("positive", TEXT, "a colour that the viewer knows", otherwise="blue"),
     Argument("negative", TEXT, "a colour that the viewer knows", otherwise="orange"),
-    Argument("transparency", SHARE, "0 opaque to 1 invisible", None, "as it is"),
+    replace(TRANSPARENCY, default=None, otherwise="as it is"),
     SURFACE,
     examples=("orb_color marine, orange, 0.5",),
     related=("orb_mo", "orb_iso"),
@@ -54,7 +55,7 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
 
 @command(
     "Draw a surface in another style.",
-    Argument("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", required=True),
+    replace(STYLE, required=True),
     SURFACE,
     examples=("orb_style mesh",),
     related=("orb_color", "orb_iso"),

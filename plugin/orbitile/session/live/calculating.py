@@ -18,11 +18,10 @@ from ...exporters._series import SeriesWriter
 from ...fields.orbital import orbital_name, orbital_of
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Spin, Wavefunction
+from ...pictures.request import Request, Sample
 from ...scf.calculation import HISTORY, Calculation, NotConverged, Response, Solution, sound
 from ...scf.engines import engine_of
-from ...trajectories.matching import DEGENERACY, FrameMatch, Reference, step_to, with_phases_of
-from ...trajectories.tracking import followed
-from ..request import Request, Sample
+from ...trajectories.tracking import DEGENERACY, FrameMatch, Reference, followed, step_to, with_phases_of
 from ..sampling import WavefunctionCache, sample
 from ..source import OneFile
 from .order import Converged, Order, Positions, Relaxation

@@ -14,9 +14,9 @@ from ...base.errors import OrbitileError
 from ...model.lattice import Lattice
 from ...model.surface import Surface
 from ...model.volume import Volume
+from ...pictures.request import Request, Sample
 from ..computing import Computing
 from ..host import Viewer
-from ..request import Request, Sample
 from ..shelf import Shelf
 from ..shown import Shown
 from .calculating import numbered_name, of_geometry

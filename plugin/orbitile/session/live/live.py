@@ -25,19 +25,16 @@ from numpy.typing import NDArray
 
 from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
+from ...pictures.request import Request
 from ...scf.calculation import Calculation, NotConverged, require_ase
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
 from ...workers import Worker, WorkerEnded, Workers
 from ..calculation import check_calculation
-from ..computing import Computing
+from ..computing import Computing, one_thread
 from ..host import Viewer
-from ..promolecules import is_promolecule
-from ..request import Request
-from ..sample_worker import one_thread
 from ..shelf import Shelf
 from ..shown import Shown
-from ..source import OneFile
-from ..volume_file import is_volume_file
+from ..source import OneFile, is_promolecule, is_volume_file
 from .calculating import converged
 from .following import Following, Show
 from .order import Converged, Level, Order, Positions, Relaxation, energy_text

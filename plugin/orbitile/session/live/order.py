@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ...base.errors import OrbitileError
 from ...model.wavefunction import Wavefunction
+from ...pictures.request import Request, Sample
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO
-from ..request import Request, Sample
 
 Positions = NDArray[np.float64]
 

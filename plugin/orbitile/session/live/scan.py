@@ -6,7 +6,6 @@ are those of `find_bonds`, by distance.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base.arguments import alternatives
+from ...base.caches import Cache
 from ...base.errors import OrbitileError
 from ...model.geometry import connected_parts, find_bonds
 from ...model.units import angstrom, kilocalorie_per_mole
-from ..request import Request
+from ...pictures.request import Request
 from ..source import OneFile
 from .order import Converged, Order, Positions
 
@@ -189,40 +189,28 @@ def _listed(atoms: Sequence[int]) -> str:
     return "-".join(str(atom + 1) for atom in atoms)
 
 
-_BYTES = 256 << 20
-"""Memory of the wavefunctions, at most; of the fields `SampleCache` takes care."""
-
-
 class KnownGeometries:
-    """Converged geometries without their samples, the latest that were asked for.
-
-    Only the thread that the viewer belongs to uses it, so nothing is locked.
-    """
+    """Converged geometries without their samples, of which `SampleCache` takes care: the latest that were asked for."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[bytes, Converged] = OrderedDict()
+        self._found = Cache[Converged]("geometries of live molecules", size=_size)
 
     def add(self, found: Converged) -> None:
         """Keep a geometry; of those that were not asked for the longest some may be forgotten."""
-        key = found.positions.tobytes()
-        self._found[key] = replace(found, samples=())
-        self._found.move_to_end(key)
-        while len(self._found) > 1 and sum(map(_size, self._found.values())) > _BYTES:
-            self._found.popitem(last=False)
+        self._found.put(found.positions.tobytes(), replace(found, samples=()))
 
     def at(self, positions: Positions) -> Converged | None:
         """What converged at exactly these positions, as the viewer gives them back; None where nothing is known."""
         key = positions.tobytes()
         found = self._found.get(key)
         if found is not None and not Path(OneFile.read(found.source).path).exists():
-            found = self._found.pop(key) and None
-        if found is not None:
-            self._found.move_to_end(key)
+            self._found.pop(key)
+            return None
         return found
 
     def nearest(self, positions: Positions, other: Converged | None) -> Converged | None:
         """What is nearest to some positions of all that is known, and of another one."""
-        known = [*([] if other is None else [replace(other, samples=())]), *self._found.values()]
+        known = [*([] if other is None else [replace(other, samples=())]), *self._found]
         return min(known, key=lambda found: float(np.linalg.norm(found.positions - positions)), default=None)
 
 

@@ -12,12 +12,10 @@ from ...analysis.presentation import FORMATS, draw_plots, write_tables
 from ...analysis.reports import Analysis, analysis_groups, analysis_named, values_of
 from ...base.errors import Cancelled, OrbitileError
 from ...model.report import Drawing, Report, Table
-from ..advance import Advance
+from ...pictures.words import of_error
 from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
-from ..asking import Asked
-from ..promolecules import Promolecules
-from ..source import is_trajectory
-from ..words import of_error
+from ..computing import Advance, Asked
+from ..source import is_trajectory, promolecule_source
 from .activity import Activity
 from .molecules import Molecules
 from .view import Finding
@@ -63,7 +61,6 @@ class Analysing(Activity):
         self.follows = False
         self._analysing: Future[Report] | None = None
         self._analysed = Advance(_ROOM, _SECONDS)
-        self._promolecules = Promolecules()
 
     # ---- what there is
 
@@ -263,7 +260,7 @@ class Analysing(Activity):
         """Have an object without a wavefunction be a promolecule, where its atoms are now; says whether it can be."""
         host = self.session.host
         try:
-            source = self._promolecules.source_of(molecule, geometry_of(host, molecule))
+            source = promolecule_source(molecule, geometry_of(host, molecule))
         except OrbitileError as error:
             self.view.say(str(error), error=True)
             return False

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...base.errors import OrbitileError
 from ...fields import with_absolute_files
 from .. import commands
-from ..asking import Asked
+from ..computing import Asked
 from ..presets import PresetSurface, preset_named, surfaces_of
 from ..session import Session
 from .activities import begun

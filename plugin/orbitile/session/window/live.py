@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ...fields.orbital import orbital_name
+from ...pictures.orbitals import level_of, levels_of
+from ...pictures.words import of_error
 from .. import commands
 from ..declaration import Command
 from ..live.live import LiveStatus
-from ..orbitals import level_of, levels_of
-from ..words import of_error
 from .activity import Activity
 from .showing import Showing
 

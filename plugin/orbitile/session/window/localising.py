@@ -11,9 +11,9 @@ from ...base.errors import Cancelled
 from ...fields.localised import localised_name
 from ...gaussians.localised.localisation import INTRINSIC, SCHEMES, localised, why_not
 from ...model.wavefunction import Wavefunction
-from ..orbitals import Levels, levels_of, localised_levels_of
+from ...pictures.orbitals import Levels, levels_of, localised_levels_of
+from ...pictures.words import of_error
 from ..sampling import WavefunctionCache, in_worker
-from ..words import of_error
 from .activity import Activity
 from .playing import Playing
 from .showing import Showing

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from ...analysis.information import notes
 from ...base.errors import OrbitileError
+from ...pictures.orbitals import levels_of
+from ...pictures.words import of_error
 from .. import commands
 from ..commands.loading import usual_view
 from ..computing import in_thread
-from ..orbitals import levels_of
-from ..source import Source
-from ..volume_file import is_volume_file
-from ..words import of_error
+from ..source import Source, is_volume_file
 from .activity import Activity
 from .live import LiveOrbitals
 from .localising import Localising

@@ -22,18 +22,18 @@ from ...fields import as_drawn
 from ...fields.orbital import names_orbital, orbital_name
 from ...model.surface import Colouring, Surface
 from ...model.wavefunction import Wavefunction
+from ...pictures.look import Look, apart_from
+from ...pictures.orbitals import Level, Levels, field_of, level_of
+from ...pictures.request import MOST_FACES, Request, Sample
+from ...pictures.surface import range_about
+from ...pictures.words import of_error, unit_in_print
 from ...surfaces.isosurface import isosurface
 from ...surfaces.isovalue import CUT, reaches_faces
 from .. import commands
-from ..asking import Asked, Asking, Wanted
-from ..isovalue_range import range_about
-from ..listed import Listed, listed, titled
-from ..look import Look, apart_from
-from ..orbitals import Level, Levels, field_of, level_of
-from ..request import MOST_FACES, Request, Sample
+from ..computing import Asked, Asking, Wanted
+from ..seen import Listed, listed, titled
 from ..session import Session
 from ..shown import Shown, surface_of
-from ..words import of_error, unit_in_print
 from .activity import Activity, Agenda
 from .view import TWO_COLOURS, View, choices_of, settings_of
 

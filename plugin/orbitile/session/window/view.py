@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 from ...model.lattice import QUALITIES
 from ...model.report import Report
+from ...pictures.look import STYLES, Look
+from ...pictures.orbitals import ENERGY_UNITS, Level
 from ..analysing import AnalysisOrder
-from ..listed import Listed
 from ..live.live import LiveStatus
-from ..look import STYLES, Look
-from ..orbitals import ENERGY_UNITS, Level
+from ..seen import Listed
 from ..shown import are_rows, is_number
 
 TWO_COLOURS = "two colours"

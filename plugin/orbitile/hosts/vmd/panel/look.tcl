@@ -4,7 +4,7 @@ namespace eval ::orbitile::panel {
     variable isovalue ""
     variable exponent -1.52   ;# of ten, where the slider stands
     variable sliding 0        ;# whether the slider is held
-    variable automatic 1      ;# each orbital gets the isovalue that encloses 90 % of its density
+    variable automatic 1      ;# each orbital gets the isovalue that encloses a share of its density
     variable quality medium
     variable device auto
     variable second {two colours}
@@ -26,12 +26,12 @@ proc ::orbitile::panel::build_look {f} {
     ttk::entry $f.isovalue.number -textvariable ${here}::isovalue -width 8
     bind $f.isovalue.number <Return> ${here}::isovalue_typed
     ttk::label $f.isovalue.unit
-    ttk::checkbutton $f.isovalue.automatic -text "90 %" -variable ${here}::automatic \
+    ttk::checkbutton $f.isovalue.automatic -variable ${here}::automatic \
         -command "${here}::tell automatic \$${here}::automatic"
     pack $f.isovalue.slider -side left -fill x -expand 1
     pack $f.isovalue.number $f.isovalue.unit $f.isovalue.automatic -side left -padx {4 0}
     tip $f.isovalue.slider "Isovalue, on a logarithmic scale"
-    tip $f.isovalue.automatic "For each orbital the isovalue whose surface encloses 90 % of its density"
+    tip $f.isovalue.automatic "For each orbital the isovalue whose surface encloses this share of its density"
 
     ttk::frame $f.colours
     button $f.colours.positive -width 2 -command [list ${here}::choose_colour 0]
@@ -104,6 +104,7 @@ proc ::orbitile::panel::on_choices {message} {
     $f.isovalue.slider state $state
     $f.isovalue.number state $state
     $f.isovalue.automatic state [expr {[dict get $message is_orbital] ? "!disabled" : "disabled"}]
+    $f.isovalue.automatic configure -text [dict get $message enclosed]
     $f.isovalue.unit configure -text [dict get $message unit]
     if {!$sliding && [focus -displayof $top] ne "$f.isovalue.number"} {
         set isovalue [expr {$value eq "" ? "" : [format %.4g $value]}]

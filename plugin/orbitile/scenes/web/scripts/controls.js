@@ -1,8 +1,7 @@
 // What stands beside the picture: the list of what can be chosen, sliders, what colours stand for.
 
+import { ELECTRONVOLTS } from "./constants.js"; // made of ../../../model/units.py by ../__init__.py
 import { made } from "./elements.js";
-
-export const ELECTRONVOLTS = 27.211386245988; // in a hartree
 
 /** What choices and slides are known by. */
 export const keyOf = ({ field, color_by }) => JSON.stringify([field, color_by]);

@@ -1,6 +1,6 @@
 // The diagram of levels: a line for each orbital at its energy, those of one energy side by side.
 
-import { ELECTRONVOLTS } from "./controls.js";
+import { ELECTRONVOLTS } from "./constants.js";
 
 const [BELOW, ABOVE] = [18, 12]; // eV about the frontier, beyond which cores and the far unoccupied are left out
 const SAME = 0.03; // eV within which levels stand side by side

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...preparing import Preparing
+from ...computing import Preparing
 from ..activity import Activity
 from ..browser import Browser
 

@@ -1,17 +1,49 @@
-"""Files of volumes, which hold values on a lattice and no orbitals: what they hold, and a surface of it."""
+"""Files of commands: the wavefunction, or the volumes, that a command works on, and the page that it writes."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import OrbitileError
+from ..base.errors import FileError, OrbitileError
+from ._console import tell
 
 if TYPE_CHECKING:
     from ..model.geometry import Geometry
     from ..model.surface import Surface
     from ..model.volume import Volume
     from ..model.wavefunction import Wavefunction
+    from ..scenes.web import Document
+
+
+def wavefunction_of(options: argparse.Namespace) -> Wavefunction:
+    """What the file holds, or a frame of it; what is odd about it is told."""
+    wavefunction = load_frame(options)
+    tell_notes(options, wavefunction)
+    return wavefunction
+
+
+def load_frame(options: argparse.Namespace) -> Wavefunction:
+    """What the file holds, or the frame that the options ask for."""
+    from ..readers import load, load_trajectory
+
+    if options.frame is None:
+        return load(options.file)
+    trajectory = load_trajectory(options.file)
+    n = len(trajectory)
+    if not 1 <= options.frame <= n:
+        raise FileError(f"{trajectory.name}: --frame: expected a number from 1 to {n}, got {options.frame}")
+    return trajectory[options.frame - 1]
+
+
+def tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
+    """Tell what is odd about a wavefunction."""
+    from ..analysis.information import notes
+
+    for note in () if options.quiet else notes(wavefunction):
+        tell(f"{wavefunction.source.rpartition('/')[2]}: note: {note}")
+
 
 _ORBITALS_ONLY = ("color_by", "plane", "spacing", "points", "margin", "frame")
 """Options that need orbitals, or several frames."""
@@ -32,7 +64,7 @@ def surface_in(options: argparse.Namespace, field: str | None, isovalue: float |
     OrbitileError
         When the file cannot be read, or an option asks for what takes orbitals.
     """
-    from ..session.volume_file import VALUES, chosen, volumes_of
+    from ..session.source import VALUES, chosen, volumes_of
     from ..surfaces.isosurface import isosurface
     from ..surfaces.isovalue import suitable_isovalue
 
@@ -54,14 +86,14 @@ def molecule_in(options: argparse.Namespace) -> Wavefunction | None:
     return None if geometry is None else promolecule(geometry, source=options.file)
 
 
-def information(options: argparse.Namespace) -> dict[str, Any]:
+def information_on_volumes(options: argparse.Namespace) -> dict[str, Any]:
     """What is in a file of volumes: lattice, range and integrals of each, and the atoms; lengths in Angstrom."""
     import numpy as np
 
     from ..model.elements import SYMBOLS
     from ..model.units import angstrom
     from ..readers import load_atoms
-    from ..session.volume_file import volumes_of
+    from ..session.source import volumes_of
 
     atoms: Geometry | None = load_atoms(options.file)
     found = [_facts(volume, angstrom) for volume in volumes_of(options.file)]
@@ -97,11 +129,11 @@ def _facts(volume: Volume, angstrom: float) -> dict[str, Any]:
     }
 
 
-def as_text(found: dict[str, Any]) -> str:
-    """The same for people."""
+def volumes_as_text(found: dict[str, Any]) -> str:
+    """What `information_on_volumes` found, for people."""
     import numpy as np
 
-    from ..session.volume_file import VALUES
+    from ..session.source import VALUES
 
     elements = found["elements"]
     counts = "".join(f"{element}{elements.count(element)}" for element in sorted(set(elements)))
@@ -125,3 +157,24 @@ def as_text(found: dict[str, Any]) -> str:
         if facts["isovalue"] is not None:
             lines.append(f"isovalue  {facts['isovalue']:.4g} by default")
     return "\n".join(lines)
+
+
+_PAGES = (".html", ".htm")
+
+
+def is_page(output: str) -> bool:
+    """Whether a file is a page, by its name."""
+    return output.lower().endswith(_PAGES)
+
+
+def write_page(document: Document, output: str, wavefunction: Wavefunction) -> None:
+    """Write a page, whole or not at all, and print its name and size."""
+    from ..exporters import exporter_for
+    from ..files.writing import refuse_inputs, written_atomically
+    from ..scenes.web import page
+
+    exporter_for(output, "scene")
+    refuse_inputs(output, [wavefunction.source])
+    with written_atomically(output) as temporary:
+        temporary.write_text(page(document), encoding="utf-8")
+    print(f"{output}: {Path(output).stat().st_size / 1024:.0f} kB")

@@ -1,4 +1,4 @@
-"""Words for consoles and windows: those they offer, from what there is, and those for what went wrong."""
+"""Words that people read, wherever they are asked or told: what there is, what is the default, what went wrong."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import re
 
 from ..base.arguments import alternatives
 from ..base.errors import OrbitileError
-from ..fields import field_names
 from ..model.lattice import QUALITIES
 from ..model.units import angstrom
+from ..surfaces.isovalue import SHARE
 
 
 def plain_fields() -> list[str]:
     """Names of fields that are complete as they stand: without a number, a spin or a file."""
+    from ..fields import field_names  # which the help of a command need not wait for
+
     return [name for name, _ in field_names() if name.isalpha()]
 
 
@@ -26,6 +28,15 @@ def device_names() -> list[str]:
 def quality_spacings() -> str:
     """Spacings of the lattices of all qualities, in Angstrom."""
     return alternatives([f"{spacing / angstrom:g}" for spacing in QUALITIES.values()])
+
+
+def share_in_words(share: float = SHARE) -> str:
+    """A share that a surface encloses, as it is written: 90 %."""
+    return f"{100 * share:g} %"
+
+
+DEFAULT_ISOVALUE = f"that of the field; of an orbital, the one that encloses {share_in_words()} of it"
+"""Which isovalue a surface has where none is given."""
 
 
 _RAISED = str.maketrans("0123456789+-/", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᐟ")

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from orbitile.model.units import electronvolt
-from orbitile.session.orbital_filter import EXPLANATION, conditions_of, passes
-from orbitile.session.orbitals import ENERGY_UNITS, Level, columns_of, described, gap_of, levels_of
+from orbitile.pictures.orbitals import (
+    ENERGY_UNITS,
+    EXPLANATION,
+    Level,
+    columns_of,
+    conditions_of,
+    described,
+    gap_of,
+    levels_of,
+    passes,
+)
 
 EV, HARTREE = ENERGY_UNITS["eV"], ENERGY_UNITS["hartree"]
 IRREPS = ["a1", "b2", "e1g", "e1g", "a1", "b2", "a2", "a1"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.session.request import Request, box_of, shared_lattice, surface_within
+from orbitile.pictures.request import Request, box_of, shared_lattice, surface_within
 from orbitile.session.sampling import WavefunctionCache, sample
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")

@@ -1,10 +1,16 @@
-"""What a host asks of a worker, and what comes back.
+"""What is asked for, by a command, a host or a notebook, and what comes back from a worker; options of pictures.
 
-Both are plain data: the worker may run under another Python with another NumPy (`orbitile.workers.transport`).
+Requests and samples are plain data: the worker may run under another Python with another NumPy
+(`orbitile.workers.transport`).
+
+An option is declared here once. The command line, the consoles of viewers and batches take its name, kind, default and
+help from here, and hand on what they are given by that name: one of `OF_SURFACES` is a part of `Request`, one of
+`OF_DRAWINGS` an argument of `orbitile.render`. So a new option is a line here, and whatever it changes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
@@ -12,12 +18,138 @@ from typing import Any
 
 import numpy as np
 
+from ..base import arguments
+from ..base.arguments import FLAG, POSITIVE_NUMBER, TEXT, WHOLE_NUMBER, Argument, one_of
 from ..base.errors import Cancelled, OrbitileError
 from ..base.watch import checkpoint
-from ..model.lattice import Lattice
+from ..model.lattice import QUALITIES, Lattice
 from ..model.surface import Surface
+from ..model.units import angstrom
 from ..model.volume import Volume
+from ..scenes.scene import OPACITY, VALUE_OPACITY
 from ..surfaces.isosurface import isosurface
+from ..surfaces.isovalue import SHARE
+from .words import DEFAULT_ISOVALUE, quality_spacings
+
+
+@dataclasses.dataclass(frozen=True)
+class Option(Argument):
+    """An option of a picture.
+
+    Attributes
+    ----------
+    metavar : str
+        What stands for its value in the help of the command line.
+    is_length : bool
+        Whether people give a length in Angstrom, which a `Request` has in bohr.
+    """
+
+    metavar: str = ""
+    is_length: bool = False
+
+    def value(self, given: Any) -> Any:
+        """What a request has: in its units, and the default where nothing was given."""
+        if given is None:
+            return self.default
+        return given * angstrom if self.is_length else given
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a request may have this value."""
+        with contextlib.suppress(OrbitileError):
+            return value == self.default or bool(self.kind.read(self.name, value) == value)
+        return False
+
+
+ISOVALUE = Option("isovalue", POSITIVE_NUMBER, "in atomic units", None, DEFAULT_ISOVALUE, metavar="V")
+QUALITY = Option("quality", one_of(*QUALITIES), f"spacing {quality_spacings()} Angstrom", "medium", "medium")
+COLOR_BY = Option(
+    "color_by",
+    TEXT,
+    "a second field that colours the surface, such as esp",
+    otherwise="two colours",
+    completes="fields",
+    metavar="FIELD",
+)
+COLOR_RANGE = Option(
+    "color_range",
+    POSITIVE_NUMBER,
+    "the colours span minus this to plus this, in the unit of the second field",
+    None,
+    "from the data",
+    metavar="V",
+)
+SPACING = Option(
+    "spacing",
+    POSITIVE_NUMBER,
+    "spacing of the lattice in Angstrom, in place of the quality",
+    None,
+    "",
+    metavar="H",
+    is_length=True,
+)
+POINTS = Option(
+    "points", WHOLE_NUMBER, "points along the longest edge of the lattice, in place of the quality", None, metavar="N"
+)
+MARGIN = Option(
+    "margin",
+    POSITIVE_NUMBER,
+    "margin of a box around the atoms, in Angstrom",
+    None,
+    "a box proven to hold the whole surface",
+    metavar="D",
+    is_length=True,
+)
+KERNEL = Option(
+    "kernel",
+    TEXT,
+    "kernel for an orbital: auto, separable, direct, ...",
+    "auto",
+    "auto; `orbitile fields` lists them",
+    metavar="NAME",
+)
+DEVICE = Option("device", TEXT, "auto, cuda, vulkan or cpu", None, "$ORBITILE_DEVICE, else auto")
+PRECISION = Option("precision", one_of("single", "double"), "precision of the values", "single", "single")
+
+IN_CONSOLES = (ISOVALUE, QUALITY, COLOR_BY, COLOR_RANGE)
+"""Options of a surface that the consoles of viewers have; viewers choose lattice and device themselves."""
+
+OF_SURFACES = (*IN_CONSOLES, SPACING, POINTS, MARGIN, KERNEL, DEVICE, PRECISION)
+"""Options of a surface, parts of `Request`."""
+
+SIZE = Option("size", TEXT, "width and height in pixels", "1600x1200", "1600x1200", metavar="WxH")
+BACKGROUND = Option("background", TEXT, "a colour, or transparent", "white", "white", metavar="COLOUR")
+COLORS = Option(
+    "colors",
+    TEXT,
+    "colours of the two phases, such as '#3d57fb,#ec6e19'; two more for each further field",
+    None,
+    metavar="POS,NEG[,...]",
+)
+OPACITIES = Option(
+    "opacity",
+    arguments.SHARE,
+    "opacity of the surfaces, 0 to 1",
+    None,
+    f"{OPACITY:g}; {VALUE_OPACITY:g} with --color-by, 1 with --plane",
+)
+TURN = Option(
+    "turn",
+    TEXT,
+    "degrees to turn the molecule about the horizontal axis, the vertical one and the line of sight, from the view "
+    "along its shortest extent",
+    None,
+    metavar="X,Y,Z",
+)
+LEGEND = Option("legend", FLAG, "names of the fields, isovalues and scales of colours in the picture")
+SCALE = Option("scale", FLAG, "a scale bar; the picture is orthographic then")
+ORTHOGRAPHIC = Option("orthographic", FLAG, "without perspective")
+
+OF_DRAWINGS = (SIZE, BACKGROUND, COLORS, OPACITIES, TURN, LEGEND, SCALE, ORTHOGRAPHIC)
+"""Options of a drawing, arguments of `orbitile.render`: colors as colours, and turn as a camera."""
+
+OPTIONS = {option.name: option for option in (*OF_SURFACES, *OF_DRAWINGS)}
+"""All options of pictures by name."""
+
 
 Box = tuple[tuple[float, float, float], float, tuple[int, int, int]]
 """Origin in bohr, spacing in bohr and shape of a lattice along x, y and z."""
@@ -55,12 +187,13 @@ def shared_lattice(needed: Lattice, box: Box | None) -> Lattice:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A field of the wavefunction in a file, sampled on a lattice that holds its isosurface.
+    """An isosurface of a field of a wavefunction, and what decides on its lattice.
 
     Attributes
     ----------
     path : str
         The wavefunction: a file, `OneFile` as text where it is to hold what it held; of a trajectory `Source` as text.
+        Empty where whoever asks has it at hand.
     field : str
         Name of the field.
     quality : str
@@ -69,7 +202,8 @@ class Request:
         Of the surface; None picks one that encloses `share`.
     share : float
         Share of the field's square that the default isovalue encloses.
-    device, precision : str
+    device : str or None
+    precision : str
         As for `orbitile.compute`.
     color_by : str
         Name of a second field that colours the surface; empty for the colours of its phases.
@@ -89,14 +223,22 @@ class Request:
     box : Box or None
         Lattice of a sample shown before. Where it fits about as well it is used again, or extended: a host can then
         write the values into a map that it has. No part of what is asked for, so not compared.
+    spacing : float or None
+        Of the lattice in bohr, in place of the quality.
+    points : int or None
+        Along the longest edge, in place of the quality.
+    margin : float or None
+        Of the box around the atoms, in bohr; None for the box that encloses the surface.
+    kernel : str
+        Of an orbital.
     """
 
     path: str
     field: str
     quality: str = "medium"
     isovalue: float | None = None
-    share: float = 0.9
-    device: str = "auto"
+    share: float = SHARE
+    device: str | None = "auto"
     precision: str = "single"
     color_by: str = ""
     color_range: float | None = None
@@ -105,10 +247,10 @@ class Request:
     references: tuple[str, ...] = ()
     room: Corners | None = dataclasses.field(default=None, compare=False)
     box: Box | None = dataclasses.field(default=None, compare=False)
-
-    def message(self) -> dict[str, Any]:
-        """The request in plain types."""
-        return dataclasses.asdict(self)
+    spacing: float | None = None
+    points: int | None = None
+    margin: float | None = None
+    kernel: str = "auto"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,7 +272,7 @@ class Sample:
     seconds : float
         What it took in the worker, from the wavefunction to the mesh.
     confidence : float or None
-        Of an orbital that was followed along a trajectory, see `orbitile.trajectories.matching.Match`.
+        Of an orbital that was followed along a trajectory, see `orbitile.trajectories.tracking.Match`.
     """
 
     request: Request

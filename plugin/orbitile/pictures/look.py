@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ..base.arguments import SHARE, one_of
 from ..model.surface import Colouring
+from ..scenes.scene import OPACITY
 from ..surfaces.colour_maps import NEGATIVE, PAIRS, POSITIVE, RGB
+from .request import Option
 
 STYLES = ("surface", "two-sided", "mesh", "dots")
 """What a surface can be drawn as: its triangles, lit from outside or from both sides, their edges, or their corners.
 
 The inside is seen where a surface is cut; lighting it takes time where a processor draws.
 """
+
+
+STYLE = Option("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", "surface")
+TRANSPARENCY = Option("transparency", SHARE, "0 opaque to 1 invisible", 1 - OPACITY)
 
 
 @dataclass(frozen=True)
@@ -30,8 +37,8 @@ class Look:
     """
 
     colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
-    transparency: float = 0.35
-    style: str = "surface"
+    transparency: float = TRANSPARENCY.default
+    style: str = STYLE.default
 
 
 def apart_from(look: Look, others: Iterable[Look]) -> Look:

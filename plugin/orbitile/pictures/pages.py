@@ -8,16 +8,28 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fields import as_drawn
+from ..base.errors import NoSurface
+from ..evaluation.requests import field_of
+from ..fields import References, as_drawn
 from ..model.geometry import formula
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
-from ..renderer import default_camera
+from ..renderer import cell_spacing, default_camera, round_lattice
 from ..scenes import PALETTES, scene_of
 from ..scenes.scene import ColourPair, colours_of_fields
 from ..scenes.web import Choice, Document, Slide, legend_of
-from .orbitals import Level, field_of, level_of, levels_of
+from .films import Shot
+from .orbitals import Level, level_of, levels_of
+from .orbitals import field_of as name_of
+from .request import MOST_FACES, Request
+from .surface import FoundSurface, Listener, Sampling, is_free, lattice_for, sampling
 from .words import unit_in_print
+
+_PAGE = 900
+"""Pixels that a molecule takes in a page, about."""
+
+_ISOVALUES = (1.0, 0.5, 2.0)
+"""Isovalues that a page offers, in units of the one that is asked for, which comes first."""
 
 MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
@@ -35,7 +47,7 @@ def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
         lowest = 1 - MOST_LISTED // 2
         found += [
             Choice(
-                field_of(wavefunction, level),
+                name_of(wavefunction, level),
                 title=level.frontier_name,
                 number=level.index + 1,
                 spin=level.spin if len(levels) > 1 else "",
@@ -58,7 +70,7 @@ def _labels(levels: list[Level]) -> list[str]:
 def named_as_listed(wavefunction: Wavefunction, field: str) -> str:
     """The name by which an orbital is listed, `mo:21` for `homo`; other fields keep theirs."""
     level = _level(wavefunction, field)
-    return field.strip() if level is None else field_of(wavefunction, level)
+    return field.strip() if level is None else name_of(wavefunction, level)
 
 
 def title_of(wavefunction: Wavefunction, surface: Surface, field: str) -> str:
@@ -103,6 +115,78 @@ def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") ->
     """The molecule alone, and why there is no surface."""
     listed = named_as_listed(wavefunction, field) if field else ""
     return Slide(scene_of((), wavefunction), listed, title=field, remark=remark)
+
+
+def slides_of(
+    requests: Sequence[Request],
+    wavefunction: Wavefunction,
+    references: References,
+    listener: Listener,
+    *,
+    colours: ColourPair | Sequence[ColourPair] = PALETTES,
+    opacity: float | None = None,
+) -> tuple[list[Slide], list[FoundSurface]]:
+    """Slides of several fields, each at some isovalues about its own; at one alone where a second field colours it.
+
+    Parameters
+    ----------
+    requests
+        As `pictures.surface.drawn` gives them.
+    wavefunction, references, listener
+    colours, opacity
+        As for `orbitile.render`.
+
+    Returns
+    -------
+    slides
+        The one that is asked for before the others of its field.
+    surfaces
+        Those that are asked for.
+    """
+    slides: list[Slide] = []
+    surfaces: list[FoundSurface] = []
+    for request in requests:
+        asked = sampling(replace(request, most_faces=MOST_FACES), wavefunction, references, listener)
+        shares = (1.0,) if request.color_by else _ISOVALUES
+        least = asked.isovalue * min(shares)
+        lattice = lattice_for(request, wavefunction, asked.field, least)
+        if is_free(request) and not asked.field.is_smooth:
+            extent = float((lattice.spacings * (np.array(lattice.shape) - 1)).max())
+            lattice = round_lattice(lattice, cell_spacing(extent / _PAGE))
+        asked = replace(asked, lattice=lattice)
+        with listener.following(asked.field.quantity) as progress:
+            volume = asked.volume(progress)
+        for share in shares:
+            try:
+                surface, _ = replace(asked, isovalue=asked.isovalue * share).surface_in(volume)
+            except NoSurface:
+                if share == 1:
+                    raise
+                continue
+            if share == 1:
+                asked.warn_if_cut(surface, listener)
+            surface = asked.coloured(surface)
+            pair = colours_of_fields([surface], colours)[0]
+            slides.append(
+                slide_of(surface, wavefunction, request.field, request.color_by, colours=pair, opacity=opacity)
+            )
+            surfaces += [FoundSurface(asked, surface)] if share == 1 else []
+    return slides, surfaces
+
+
+def slides_of_shots(shots: Sequence[Shot], request: Request) -> list[Slide]:
+    """A slide of each shot of a film, on lattices as a request says; one without a surface has the molecule alone."""
+    slides: list[Slide] = []
+    for frame, shot in enumerate(shots):
+        field = field_of(shot.wavefunction, shot.field)
+        lattice = lattice_for(request, shot.wavefunction, field, shot.isovalue)
+        try:
+            surface = Sampling(request, shot.wavefunction, field, shot.isovalue, lattice).surface()
+            slide = slide_of(surface, shot.wavefunction)
+        except NoSurface as error:
+            slide = bare_slide(shot.wavefunction, remark=str(error))
+        slides.append(replace(slide, field="shown", title=field.quantity, frame=frame))
+    return slides
 
 
 def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_frames: int = 1) -> Document:

@@ -1,15 +1,22 @@
-"""The orbitals of a molecule as a window lists them: levels, the columns of their table, their energies' units."""
+"""The orbitals of a molecule as a window lists them: levels, columns and units of their table, and its filter.
+
+At the end stand the patterns of names of fields, as `mo:N:alpha`, that a menu offers.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 from ..base.errors import OrbitileError
 from ..fields._frontier import frontier_name, frontier_order
 from ..fields.localised import localised_name
 from ..fields.orbital import orbital_name, orbital_of
-from ..gaussians.localised.localisation import SCHEMES
+from ..gaussians.localised.localisation import SCHEMES, count_of, why_not
 from ..model.geometry import formula
 from ..model.units import electronvolt
 from ..model.wavefunction import Spin, Wavefunction
@@ -267,3 +274,180 @@ def level_of(wavefunction: Wavefunction, levels: Levels, field: str) -> Level | 
         return None
     those = levels[1 if orbital.spin == "beta" and len(levels) > 1 else 0]
     return those[orbital.index] if orbital.index < len(those) else None
+
+
+Condition = Callable[[Level], bool]
+"""Whether an orbital is what a word says."""
+
+EXPLANATION = (
+    "Lists the orbitals that have all the words:\n"
+    "by number: 17, 7-9\n"
+    "counted from the gap: homo, lumo+1, homo-3..lumo+3\n"
+    "occupied or not: occ, virt\n"
+    "by symmetry or name: a1g, bd, c1-h2\n"
+    "by energy, in the unit of the table: -20..-5, -13.6, 0.."
+)
+"""For people: a line for each kind of word."""
+
+_FRONTIER = re.compile(r"(homo|lumo)([+-]\d{1,9})?[+-]?")
+_NUMBERS = re.compile(r"(\d{1,9})-(\d{0,9})")
+_ENERGY = re.compile(r"-\d*\.?\d*|\d+\.\d*")
+_TYPOGRAPHY = str.maketrans({"−": "-", "\u2013": "-", "…": ".."})
+
+
+def conditions_of(text: str, unit: EnergyUnit) -> list[Condition]:
+    """What the words of a filter ask of an orbital.
+
+    A word that is still being typed asks what is known by then: `homo-3..lu` is all from the HOMO-3 on.
+
+    Parameters
+    ----------
+    text
+        As the user writes it.
+    unit
+        Of the energies in it.
+    """
+    return [_condition(word, unit) for word in text.translate(_TYPOGRAPHY).lower().split()]
+
+
+def passes(row: int, levels: Levels, conditions: list[Condition]) -> bool:
+    """Whether an orbital in a row of the table is all that is asked for, of either spin."""
+    there = [those[row] for those in levels if row < len(those)]
+    return any(all(condition(level) for condition in conditions) for level in there)
+
+
+def _condition(word: str, unit: EnergyUnit) -> Condition:
+    low, dots, high = word.partition("..")
+    if dots:
+        first, last = _place(low), _place(high)
+        if first is not None or last is not None:
+            return partial(_is_between, attrgetter("place"), first, last)
+        return partial(_is_between, attrgetter("energy"), _energy(low, unit), _energy(high, unit))
+    place, numbers = _place(word), _NUMBERS.fullmatch(word)
+    if place is not None:
+        return lambda level: level.place == place and level.counted
+    if numbers:
+        first, last = int(numbers[1]), int(numbers[2] or 1e9)
+        return lambda level: first <= level.index + 1 <= last
+    if word.isdigit():
+        return lambda level: str(level.index + 1) == word
+    if _ENERGY.fullmatch(word):
+        return lambda level: unit.text(level.energy).startswith(word)
+    if len(word) > 1 and "occupied".startswith(word):
+        return lambda level: level.occupied
+    if len(word) > 1 and ("virtual".startswith(word) or "unoccupied".startswith(word)):
+        return lambda level: not level.occupied
+    return lambda level: level.mark.lower().startswith(word) or _is_called(level, word)
+
+
+def _is_called(level: Level, word: str) -> bool:
+    """Whether a symmetry, or a word or an atom in the name of an orbital, begins with a word.
+
+    Blanks in the names of files aside: both `c1-h2` and `bd(1)` are in BD (1) C 1 - H 2.
+    """
+    names = level.symmetry.lower(), level.label.lower()
+    if any(part.startswith(word) for name in names for part in (name, *re.split(r"[\s-]+", name))):
+        return True
+    return len(word) > 1 and word in re.sub(r"\s+", "", names[1])
+
+
+def _place(word: str) -> int | None:
+    """Place of `homo-3` or `lumo+2` as in `Level.place`; None for anything else."""
+    found = _FRONTIER.fullmatch(word)
+    return None if found is None else (found[1] == "lumo") + int(found[2] or 0)
+
+
+def _energy(word: str, unit: EnergyUnit) -> float | None:
+    """In hartree; None where there is no number."""
+    return float(word) * unit.hartree if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", word) else None
+
+
+def _is_between(value_of: Callable[[Level], float], low: float | None, high: float | None, level: Level) -> bool:
+    return (low is None or low <= value_of(level)) and (high is None or value_of(level) <= high)
+
+
+# Patterns of names, taken apart into what a window can ask for -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a pattern.
+
+    Attributes
+    ----------
+    kind : str
+        text, which stands as it is; number, file or choice, which are asked for.
+    text : str
+        As it stands in the pattern.
+    options : tuple of str
+        What a choice is made from.
+    """
+
+    kind: str
+    text: str
+    options: tuple[str, ...] = ()
+
+
+_OPTIONS = {
+    ":alpha": (":alpha", ":beta"),
+    ":x": (":x", ":y", ":z"),
+    ":xy": (":xx", ":yy", ":zz", ":xy", ":xz", ":yz"),
+}
+"""Endings of patterns that stand for one of several."""
+
+_RANGE = "homo-2..homo"
+"""What stands in a pattern for a range of orbitals."""
+
+_ASKED = re.compile(r"(?<![A-Za-z])(?:(?P<file>FILE)|(?P<number>N))(?![A-Za-z])|(?P<choice>:alpha|:xy|:x)$")
+
+
+def parts_of(pattern: str) -> tuple[Part, ...]:
+    """The parts of a pattern, in their order: one text where the name is complete as it stands."""
+    pattern = pattern.replace(_RANGE, "mo:N..mo:N")
+    parts, at = [], 0
+    for found in _ASKED.finditer(pattern):
+        parts.append(Part("text", pattern[at : found.start()]))
+        parts.append(Part(str(found.lastgroup), found[0], _OPTIONS.get(found[0], ())))
+        at = found.end()
+    parts.append(Part("text", pattern[at:]))
+    return tuple(part for part in parts if part.text)
+
+
+def asked_for(pattern: str) -> list[Part]:
+    """The parts of a pattern that the user has to give."""
+    return [part for part in parts_of(pattern) if part.kind != "text"]
+
+
+def completed(pattern: str, answers: Sequence[str]) -> str:
+    """The name of a field: a pattern with an answer in place of each part that is asked for."""
+    left = iter(answers)
+    return "".join(part.text if part.kind == "text" else next(left) for part in parts_of(pattern))
+
+
+def takes_several_files(pattern: str, sentence: str) -> bool:
+    """Whether a pattern that names one file may be given several, with commas between."""
+    return pattern.count("FILE") == 1 and "FILE,FILE" in sentence
+
+
+def number_titles(pattern: str) -> tuple[str, ...]:
+    """What the numbers are that are asked for, in their order."""
+    if pattern.startswith("density:"):
+        return "From orbital", "To orbital"
+    titles = {"homo": "Orbitals below the HOMO", "lumo": "Orbitals above the LUMO", "mo": "Orbital"}
+    titles |= dict.fromkeys(SCHEMES, "Localised orbital")
+    return (titles.get(re.split(r"[-+:]", pattern)[0], "Excited state"),)
+
+
+def largest(pattern: str, wavefunction: Wavefunction) -> int:
+    """Largest number that a pattern makes sense with for a wavefunction; 0 where there is none."""
+    occupied, unoccupied = (len(those) for those in frontier_order(wavefunction, "alpha"))
+    if pattern.startswith("homo"):
+        return max(occupied - 1, 0)
+    if pattern.startswith("lumo"):
+        return max(unoccupied - 1, 0)
+    if pattern.startswith(("mo:", "density:")):
+        return len(wavefunction.alpha)
+    for scheme in SCHEMES:
+        if pattern.startswith(f"{scheme}:"):
+            return 0 if why_not(wavefunction, scheme) else count_of(wavefunction, scheme)[1]
+    return len(wavefunction.excitations)

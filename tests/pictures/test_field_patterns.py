@@ -3,7 +3,7 @@
 import pytest
 
 from orbitile.fields import field_names, resolve, unavailable
-from orbitile.session.field_patterns import asked_for, completed, largest, parts_of, takes_several_files
+from orbitile.pictures.orbitals import asked_for, completed, largest, parts_of, takes_several_files
 
 ANSWERS = {"number": "3", "file": "other.molden"}
 
