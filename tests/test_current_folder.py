@@ -75,7 +75,7 @@ def test_commands_run_nothing_of_the_current_folder(command, trapped):
         [*python, *COMMANDS[command]], input=request, env=settings, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    assert "error" not in done.stdout
+    assert '"error": "' not in done.stdout
     assert not trapped.exists(), trapped.read_text()
 
 

@@ -105,10 +105,8 @@ def test_lists_that_grow_from_piece_to_piece(monkeypatch):
     wavefunction, lattice = random_wavefunction(5, n_atoms=6), lattice_with()
     expected = [ob.compute(wavefunction, field, lattice, device="cpu").values for field in ("mo:1", "density")]
     # only a kernel knows its own lists
-    spaces = [space for _, space in orbital_lattice._workspaces.values()]
-    assert spaces
-    for space in spaces:
-        space.capacity = (2, 2)
+    for use in ("few rows", "many rows"):
+        orbital_lattice.workspace_of(np.dtype(np.float32), use).capacity = (2, 2)
     for field, values in zip(("mo:1", "density"), expected, strict=True):
         found = ob.compute(wavefunction, field, lattice, device="cpu", progress=lambda share: None)
         assert np.array_equal(found.values, values)

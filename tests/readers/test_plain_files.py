@@ -171,13 +171,13 @@ def test_the_longest_name_that_a_file_can_have(tmp_path, whole):
         assert ob.load_trajectory(path)[1].n_atoms == 3
 
 
-@pytest.mark.parametrize(("name", "message"), [("job.rasscf.h5", "h5py tells"), ("job.h5", "h5py tells")])
-def test_hdf5_files_without_the_library_that_tells_their_kind(tmp_path, monkeypatch, name, message):
+@pytest.mark.parametrize("name", ["job.rasscf.h5", "job.h5"])
+def test_hdf5_files_without_the_library_that_tells_their_kind(tmp_path, monkeypatch, name):
     """They are not taken for the files of another program that have the suffix too."""
     from orbitile.readers import _formats
 
     monkeypatch.setattr(_formats, "find_spec", lambda _: None)
     path = tmp_path / name
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    with pytest.raises(FileError, match=rf"an HDF5 file, .*{message}: .*-m pip install 'h5py"):
+    with pytest.raises(FileError, match="an HDF5 file; reading it needs h5py: .*-m pip install 'h5py"):
         ob.load(path)

@@ -81,7 +81,7 @@ def test_an_orthographic_picture_is_filled():
 
 
 def test_an_orthographic_camera_with_an_eye_needs_a_height():
-    with pytest.raises(RenderError, match="height of the picture"):
+    with pytest.raises(RenderError, match="expected a height in bohr"):
         Camera(eye=(0, 0, 9), orthographic=True)
 
 
