@@ -100,7 +100,7 @@ def test_an_orbital_on_a_skewed_lattice_is_left_within_a_slab(device):
 
 
 @pytest.mark.usefixtures("in_small_pieces")
-def test_lists_that_grow_from_piece_to_piece(monkeypatch):
+def test_lists_that_grow_from_piece_to_piece():
     """Room for two entries is too little everywhere: what was listed before is listed again where it has to be."""
     wavefunction, lattice = random_wavefunction(5, n_atoms=6), lattice_with()
     expected = [ob.compute(wavefunction, field, lattice, device="cpu").values for field in ("mo:1", "density")]
