@@ -179,5 +179,5 @@ def test_hdf5_files_without_the_library_that_tells_their_kind(tmp_path, monkeypa
     monkeypatch.setattr(_formats, "find_spec", lambda _: None)
     path = tmp_path / name
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    with pytest.raises(FileError, match="an HDF5 file; reading it needs h5py: .*-m pip install 'h5py"):
+    with pytest.raises(FileError, match=r"an HDF5 file; reading it needs h5py: .*-m pip install 'h5py"):
         ob.load(path)
