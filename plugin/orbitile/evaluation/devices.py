@@ -214,6 +214,13 @@ _PATIENCE = 120
 """Seconds that a driver may take to start."""
 
 
+def device_names() -> list[str]:
+    """Names of the devices that a user may ask for."""
+    from taichi_kernels.devices import DEVICES
+
+    return ["auto", *DEVICES]
+
+
 def device_report() -> list[str]:
     """Lines for people: each device and graphics back end, whether it works, and what it is or why it does not.
 

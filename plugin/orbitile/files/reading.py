@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError, OrbitileError
+from ..base.memory import share
+
+_PIECE = share("piece of a file")
+"""Bytes that are read at a time."""
 
 _FORTRAN_EXPONENT = bytes.maketrans(b"Dd", b"EE")
 _EXPONENT_WITHOUT_LETTER = re.compile(rb"(\.\d*)([+-]\d{3})(?![\d.])")
@@ -221,6 +226,14 @@ def excerpt(path: Path, start: int, end: int | None = None) -> bytes:
     """
     with _opened_at(path, start) as stream:
         return stream.read(-1 if end is None else max(end - start, 0))
+
+
+def add_to_digest(digest: hashlib._Hash, stream: BinaryIO, start: int, end: int) -> None:
+    """Add what lies between two positions of a file, in bytes, to a digest."""
+    stream.seek(start)
+    while piece := stream.read(min(_PIECE, end - start)):
+        digest.update(piece)
+        start += len(piece)
 
 
 @contextmanager

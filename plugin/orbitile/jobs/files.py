@@ -9,9 +9,8 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from ..base.errors import FileError
-from ..files.reading import user_path
+from ..files.reading import add_to_digest, user_path
 from ..readers import files_of, natural_order
-from ..session.source import feed
 
 
 def digest_of(path: str) -> str:
@@ -31,7 +30,7 @@ def digest_of(path: str) -> str:
             size = file.stat().st_size
             found.update(f"{size}:".encode())
             with file.open("rb") as stream:
-                feed(found, stream, 0, size)
+                add_to_digest(found, stream, 0, size)
         except OSError as error:
             raise FileError(f"{file}: cannot be read ({error.strerror or error})") from error
     return found.hexdigest()

@@ -18,13 +18,6 @@ def plain_fields() -> list[str]:
     return [name for name, _ in field_names() if name.isalpha()]
 
 
-def device_names() -> list[str]:
-    """Devices that may be asked for."""
-    from taichi_kernels.devices import DEVICES
-
-    return ["auto", *DEVICES]
-
-
 def quality_spacings() -> str:
     """Spacings of the lattices of all qualities, in Angstrom."""
     return alternatives([f"{spacing / angstrom:g}" for spacing in QUALITIES.values()])

@@ -23,7 +23,7 @@ from itertools import zip_longest
 from os.path import exists
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from ..base.errors import FileChanged, OrbitileError
 from ..base.memory import available_memory, share
 from ..base.temporary import own_folder
 from ..files.hdf5 import MAGIC
+from ..files.reading import add_to_digest
 from ..files.writing import written_atomically
 from ..files.zarr import kind_of_store
 from ..model.geometry import Geometry
@@ -142,7 +143,7 @@ def _read(files: list[str], extent: int | None) -> str:
         looked_at += size
         digest.update(f"{os.path.basename(file)} {size}\0".encode(errors="surrogateescape"))
         with open(file, "rb") as stream:
-            feed(digest, stream, 0, size)
+            add_to_digest(digest, stream, 0, size)
     if len(files) == 1:
         with open(files[0], "rb") as stream:
             if stream.read(len(MAGIC)) == MAGIC:  # it grows in other places than at its end
@@ -150,20 +151,12 @@ def _read(files: list[str], extent: int | None) -> str:
             size = os.fstat(stream.fileno()).st_size
             looked_at = size if extent is None else min(extent, size)
             if looked_at <= _WHOLE:
-                feed(digest, stream, 0, looked_at)
+                add_to_digest(digest, stream, 0, looked_at)
             else:
                 between = range(_END, looked_at - _END, (looked_at - 2 * _END) // _PLACES)
                 for start, end in [(0, _END), *((at, at + _PIECE) for at in between), (looked_at - _END, looked_at)]:
-                    feed(digest, stream, start, end)
+                    add_to_digest(digest, stream, start, end)
     return f"{looked_at}-{digest.hexdigest()[:40]}"
-
-
-def feed(digest: Any, stream: BinaryIO, start: int, end: int) -> None:
-    """Add what is between two places of a file to a digest."""
-    stream.seek(start)
-    while piece := stream.read(min(_PIECE, end - start)):
-        digest.update(piece)
-        start += len(piece)
 
 
 def _series(path: Path, extent: int | None) -> str:

@@ -11,12 +11,13 @@ from typing import Any
 
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
+from ...evaluation.devices import device_names
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
 from ...pictures.look import STYLES
 from ...pictures.orbitals import EXPLANATION, Level, summary
-from ...pictures.words import device_names, of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
+from ...pictures.words import of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
 from ...session import commands
 from ...session.declaration import Command
 from ...session.live.live import LiveStatus

@@ -7,8 +7,7 @@ from difflib import get_close_matches
 
 from ...base.arguments import TEXT, Argument, one_of
 from ...base.errors import OrbitileError
-from ...evaluation.devices import one_device
-from ...pictures.words import device_names
+from ...evaluation.devices import device_names, one_device
 from ..declaration import Answer, Call, command
 from ..session import Session
 

@@ -5,13 +5,10 @@ A window begins them after those that it calls itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from ....base.registry import modules_of
 from ..activity import Activity
-
-if TYPE_CHECKING:
-    from ..browser import Browser
 
 
 class ActivityModule(Protocol):
@@ -19,10 +16,10 @@ class ActivityModule(Protocol):
 
     __name__: str
 
-    def begin(self, browser: Browser) -> Activity:
-        """The activity of a window, which may look at its other activities and say something in its view."""
+    def begin(self, browser: Any) -> Activity:
+        """The activity of a `Browser`, which may look at its other activities and say something in its view."""
 
 
-def begun(browser: Browser) -> list[Activity]:
-    """The activities of all modules, for a window."""
+def begun(browser: Any) -> list[Activity]:
+    """The activities of all modules, for a `Browser`."""
     return [module.begin(browser) for module in modules_of(__name__, ActivityModule).values()]
