@@ -93,7 +93,7 @@ def test_what_has_no_levels_says_so(benzene):
         ob.analyse(replace(benzene, alpha=orbitals), "levels")
     with pytest.raises(OrbitileError, match="natural orbitals have occupations"):
         ob.analyse(replace(benzene, natural=True), "levels")
-    with pytest.raises(OrbitileError, match="expected it to rise, got 5 to 2 eV"):
+    with pytest.raises(OrbitileError, match="expected the lowest first, got 5 to 2 eV"):
         ob.analyse(benzene, "levels", lowest=5, highest=2)
 
 

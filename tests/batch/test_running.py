@@ -182,7 +182,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("orbitile.workers.local_workers", lambda n: None)
     assert main(["batch", "*.molden", "homo", "charges", "-o", "out", "--to", "json"]) == 0
     told = capsys.readouterr()
-    assert "out: 3 files, 0 of them as before: 2 done, 0 in part, 1 refused" in told.out
+    assert "out: 3 files, 0 of them unchanged: 2 done, 0 in part, 1 refused" in told.out
     assert "broken.molden: refused:" in told.err
     assert main(["batch", "broken.molden", "-o", "out2"]) == 2
     assert "no file could be read" in capsys.readouterr().err

@@ -51,7 +51,7 @@ def test_plots_come_beside_the_table(tmp_path, monkeypatch, capsys):
     for arguments in (["bonds", BENZENE], ["charges", "no-such-file.molden"]):  # refused before the file is read
         assert main([*arguments, "--plot", "p.svg"]) == 2
         error = capsys.readouterr().err
-        assert f"--plot: {arguments[0]} has tables and no plots, which -o writes; plots have " in error
+        assert f"--plot: {arguments[0]} has only tables, which -o writes; analyses with plots are " in error
         assert "levels" in error
     with pytest.raises(SystemExit):
         main(["bonds", "--help"])

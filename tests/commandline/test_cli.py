@@ -187,7 +187,9 @@ def test_decimal_commas(capsys):
     assert main(["render", *given, "homo", "lumo", "--isovalue", "0.05,0.04", "-o", "b.png"]) == 0
     capsys.readouterr()
     assert main(["render", *given, "homo", "lumo", "--isovalue", "0,05", "-o", "c.png"]) == 2
-    assert "commas part the isovalues of several fields: write points, as 0.03" in capsys.readouterr().err
+    assert (
+        "commas separate the isovalues of several fields: write decimal points, as in 0.03" in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         main(["mesh", BENZENE, "homo", "--spacing", "1,000", "-o", "c.ply"])
     assert "--spacing: invalid number value: '1,000'" in capsys.readouterr().err
@@ -231,7 +233,7 @@ def test_mesh():
         (["animate", BENZENE, "--isovalue", "0.1..0.01", "--pictures", "-3", "-o", "a.gif"], "1 to 100000, got -3"),
         (["animate", BENZENE, "--size", "0x0", "-o", "a.gif"], "--size: expected WxH"),
         (["animate", BENZENE, "--workers", "0", "-o", "a"], "--workers: expected 1 or more, got 0"),
-        (["animate", BENZENE, "--workers", "2", "-o", "a.html"], "--workers and --dask are of films"),
+        (["animate", BENZENE, "--workers", "2", "-o", "a.html"], "--workers and --dask are for films"),
         (["levels", str(SAMPLES / "cubegen_ch4_6points.cube")], "holds values on a lattice and no orbitals"),
         (["info", str(SAMPLES / "water.xyz")], "not recognised"),
         (["info", __file__], "not recognised"),
@@ -269,7 +271,7 @@ def test_help_tells_what_volume_takes(capsys):
         main(["volume", "--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10" in text
-    assert "GPUs by number, cuda:1, cuda:0,1, cuda:all, and" in text
+    assert "GPUs by number: cuda:1, cuda:0,1, cuda:all; or" in text
     assert "`orbitile fields` lists them" in text[text.index("--kernel NAME") :]
 
 
@@ -347,7 +349,7 @@ def test_no_command_replaces_what_it_reads(capsys, tmp_path, command):
     assert main(command) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert re.search("is what is read here|is no series file", error)
+    assert re.search("is read here|is no series file", error)
     assert contents(tmp_path) == before
 
 
@@ -355,7 +357,7 @@ def test_a_series_file_is_replaced_by_another(capsys):
     for _ in range(2):
         assert main(["series", BENZENE, "-o", "path.h5"]) == 0
     assert capsys.readouterr().out == "path.h5: 1 frames\n" * 2
-    assert "is what is read here" in refused_beside(capsys, "series", "path.h5", "-o", "path.h5")
+    assert "is read here" in refused_beside(capsys, "series", "path.h5", "-o", "path.h5")
 
 
 @pytest.mark.parametrize("command", [["series", BENZENE], ["scf", "he.xyz"], ["optimise", "he.xyz"]])
@@ -380,9 +382,9 @@ def test_the_library_does_not_replace_what_it_has_read_either():
     wavefunction = ob.load("job.cube")
     lattice = ob.Lattice.around(wavefunction, 1.0, 1.0)
     volume = ob.compute(wavefunction, "homo", lattice)
-    with pytest.raises(ob.OrbitileError, match="is what is read here"):
+    with pytest.raises(ob.OrbitileError, match="is read here"):
         ob.save(volume, Path("../") / Path.cwd().name / "job.cube", wavefunction=wavefunction)
-    with pytest.raises(ob.OrbitileError, match="is what is read here"):
+    with pytest.raises(ob.OrbitileError, match="is read here"):
         ob.compute_to_file(wavefunction, "homo", lattice, "job.cube")
     assert Path("job.cube").read_bytes() == Path(BENZENE).read_bytes()
 

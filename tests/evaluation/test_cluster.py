@@ -34,7 +34,7 @@ def test_what_a_request_means():
 
 
 def test_what_computes_on_one_device_only_says_so(benzene):
-    with pytest.raises(DeviceError, match=r"^device dask: only volume, .* take clusters; here say cuda"):
+    with pytest.raises(DeviceError, match=r"^device dask: only volume, .* take clusters; here use cuda"):
         ob.evaluate(benzene, "homo", np.zeros((1, 3)), device="dask")
     lattice = ob.Lattice.around(benzene, 1.0, 2.0)
     with pytest.raises(OrbitileError, match="several devices at once compute with auto only"):

@@ -298,7 +298,7 @@ def test_names_of_devices(monkeypatch):
 
 def test_what_wants_one_device_says_so(benzene, tmp_path, monkeypatch):
     words = (
-        "device cpu,cpu: only volume, compute, compute_to_file and compute_many take devices by number; here say cuda"
+        "device cpu,cpu: only volume, compute, compute_to_file and compute_many take devices by number; here use cuda"
     )
     lattice = ob.Lattice.around(benzene, 1.0, 2.0)
     for device, variable in ((TWO, "cpu"), (None, TWO), ("auto", TWO)):

@@ -425,7 +425,7 @@ def test_geometries_of_a_molecule(water, tmp_path):
     np.testing.assert_allclose(frames.read(1).positions, stretched[1], atol=1e-7)
     with pytest.raises(FileError, match=r"holds a volume, got the atoms of a molecule; for the atoms .* use \.xyz"):
         save(water, tmp_path / "a.cube")
-    with pytest.raises(FileError, match="is what is read here"):
+    with pytest.raises(FileError, match="is read here"):
         save(replace(water, source=str(tmp_path / "a.xyz")), tmp_path / "a.xyz")
 
 

@@ -315,5 +315,5 @@ def test_the_wavefunction_is_not_overwritten(tmp_path):
     wavefunction = load(BENZENE)
     path = tmp_path / "a.glb"
     path.write_bytes(b"")
-    with pytest.raises(FileError, match="is what is read here"):
+    with pytest.raises(FileError, match="is read here"):
         save(scene_of((), wavefunction), path, wavefunction=replace(wavefunction, source=str(path)))

@@ -100,7 +100,7 @@ def test_what_cannot_be_integrated_over_is_said() -> None:
     numbers, positions = ACETATE
     with pytest.raises(OrbitileError, match="level of the quadrature: expected a whole number from 0 to 9, got 10"):
         of(numbers, positions, level=10)
-    with pytest.raises(OrbitileError, match="at least one atom that is no ghost"):
+    with pytest.raises(OrbitileError, match="at least one atom that is not a ghost"):
         of([0, 0], positions[:2])
     with pytest.raises(OrbitileError, match="O3 and O4 are at one place"):
         of(numbers, np.vstack([positions[:3], positions[2:3] + 1e-5, positions[4:]]))

@@ -440,7 +440,7 @@ def test_a_cache_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     file.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
     small = random_wavefunction(34, momenta=(0,), n_atoms=1)
-    with pytest.raises(ob.OrbitileError, match="let XDG_CACHE_HOME name a folder"):
+    with pytest.raises(ob.OrbitileError, match="set XDG_CACHE_HOME to a writable folder"):
         ob.compute(small, "mo:1", LATTICES["orthogonal"], device="cpu", kernel="molecule-specific")
 
 

@@ -186,7 +186,7 @@ def test_the_command(tmp_path, series, capsys, monkeypatch):
     assert main([*command, "1-3", "-o", "c.cube"]) == 2
     assert "go to a Zarr store" in capsys.readouterr().err
     assert main(["volume", str(series), "homo", "--frame", "1", "--workers", "2", "-o", "c.cube"]) == 2
-    assert "ask for them with --frames" in capsys.readouterr().err
+    assert "give --frames too" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -62,6 +62,6 @@ def test_films_are_pages_with_frames(folder, capsys):
     assert found["n_frames"] == 3
     assert [slide["frame"] for slide in found["slides"]] == [0, 1, 2]
     assert main(["animate", BENZENE, "homo", "-o", "b.html", "--turn", "30"])
-    assert "whoever looks at a page turns it" in capsys.readouterr().err
+    assert "a page is turned in the browser" in capsys.readouterr().err
     assert main(["animate", BENZENE, "homo", "-o", "b.html", "--pictures", "2000"])
     assert "1000 frames at most in a page" in capsys.readouterr().err

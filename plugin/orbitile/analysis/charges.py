@@ -941,7 +941,7 @@ def potential_charges(
     """
     atoms = np.flatnonzero(~wavefunction.is_ghost)
     if not len(atoms):
-        raise OrbitileError("charges from the potential: expected at least one atom that is no ghost, got none")
+        raise OrbitileError("charges from the potential: expected at least one atom that is not a ghost, got none")
     numbers, places = wavefunction.atomic_numbers[atoms], wavefunction.positions[atoms]
     points_of = chelpg_points if scheme == "chelpg" else merz_kollman_points
     fit = _fit_at(wavefunction, places, *points_of(numbers, places), device)
@@ -998,8 +998,8 @@ def _unrestrained(fit: _Fit, wavefunction: Wavefunction, places: Reals, dipole: 
     charges = _constrained_minimum(fit.inverse_distances, fit.potentials, sums, values)
     if np.abs(sums @ charges - values).max() > _UNREACHED:
         raise OrbitileError(
-            "dipole: charges at these nuclei cannot have the dipole moment of the molecule, which has a part across "
-            "the line or the plane that they are in; leave it out"
+            "dipole: charges at these nuclei cannot have the dipole moment of the molecule, which has a component "
+            "perpendicular to the line or plane of the nuclei; leave dipole out"
         )
     return charges
 
@@ -1020,7 +1020,7 @@ def _restrained(fit: _Fit, classes: Reals, kept: Reals, total: float, strength: 
         if np.abs(charges - before).max() < _SETTLED:
             return charges
         checkpoint()
-    raise OrbitileError(f"RESP: the charges did not settle in {_MOST_ROUNDS} rounds; use chelpg")
+    raise OrbitileError(f"RESP: the charges did not converge in {_MOST_ROUNDS} iterations; use chelpg")
 
 
 def _sums_of_classes(classes: NDArray[np.integer]) -> Reals:

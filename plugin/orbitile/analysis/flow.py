@@ -212,7 +212,7 @@ def flow(trajectory: Trajectory, scheme: Scheme = "ibo") -> Flow:
     if first is None or len(frames) < 2:
         reasons = "; ".join(f"frame {index + 1}: {reason}" for index, reason in list(problems.items())[:3])
         raise OrbitileError(
-            f"electron flow: expected a path of at least two frames that go together, got {len(frames)}"
+            f"electron flow: expected a path of at least two frames that can be followed, got {len(frames)}"
             + (f" ({reasons})" if reasons else "")
         )
     spins = tuple(

@@ -141,7 +141,7 @@ def energies_of_curve(low: float, high: float, width: float) -> Reals:
         When the range is none, or the width is not positive.
     """
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise OrbitileError(f"range of energies: expected it to rise, got {low:g} to {high:g} eV")
+        raise OrbitileError(f"range of energies: expected the lowest first, got {low:g} to {high:g} eV")
     if not (np.isfinite(width) and width > 0):
         raise OrbitileError(f"width of the lines: expected a positive number in eV, got {width:g}")
     n = int(np.clip(np.ceil((high - low) / width * _PER_WIDTH) + 1, 201, _MOST))

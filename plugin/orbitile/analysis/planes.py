@@ -140,7 +140,7 @@ def plane_through(
     middle = some.mean(axis=0)
     _, extents, axes = np.linalg.svd(some - middle)
     if len(atoms) and (len(chosen) < 3 or extents[1] < 0.05):
-        raise OrbitileError("plane: expected three atoms or more that are not on a line")
+        raise OrbitileError("plane: expected three atoms or more that are not on one line")
     normal = axes[2]
     right = some[1] - some[0] if len(atoms) else axes[0]
     right = right - normal * (right @ normal)

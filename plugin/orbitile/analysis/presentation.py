@@ -45,7 +45,7 @@ def check_picture(path: str | PathLike[str]) -> Path:
         matplotlib_module("figure")
     except ImportError as error:
         raise OrbitileError(
-            f"slices and diagrams are drawn by matplotlib, which is not here: {install_command('matplotlib')}"
+            f"slices and diagrams need matplotlib, which is not installed: {install_command('matplotlib')}"
         ) from error
     return target
 
@@ -79,7 +79,7 @@ def write_picture(figure: Any, target: Path) -> None:
         except UserWarning as error:
             width, height = figure.get_size_inches() * figure.dpi
             raise OrbitileError(
-                f"{target.name}: a drawing of {width:.0f} x {height:.0f} pixels has no room beside its labels; "
+                f"{target.name}: a drawing of {width:.0f} x {height:.0f} pixels is too small for its labels; "
                 "choose a larger one"
             ) from error
     with written_atomically(target) as file:

@@ -49,7 +49,7 @@ class AnalysisCommand:
         if options.plot and not self.module.PLOTS:
             drawing = [name for name, module in analyses().items() if module.PLOTS]
             raise OrbitileError(
-                f"--plot: {self.name.replace('_', '-')} has tables and no plots, which -o writes; plots have "
+                f"--plot: {self.name.replace('_', '-')} has only tables, which -o writes; analyses with plots are "
                 f"{', '.join(drawing)}"
             )
         if options.plot:

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
     from ..scf.calculation import Calculation
 
-_FIELD = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them); "
-_SEVERAL = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
+_FIELD = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them)"
+SEVERAL = "lists and ranges of orbitals: homo,lumo, homo-2..lumo, mo:1-10"
+"""How several orbitals are named."""
+
+MANY_DEVICES = "; GPUs by number: cuda:1, cuda:0,1, cuda:all; or a Dask cluster: dask:tcp://host:8786"
+"""Devices that only volumes are computed on, for help."""
 
 _LARGEST_PICTURE = 16384
 """Pixels along an edge: what graphics drivers draw at most, and a metre and more in print."""
@@ -75,15 +79,38 @@ def add_common(parser: CommandParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no notes and no progress bar")
 
 
-def add_file(parser: CommandParser) -> None:
-    """Add the file of a wavefunction, and which frame of it."""
+def add_file(parser: CommandParser, more: str = "") -> None:
+    """Add the file of a wavefunction, and which frame of it; `more` names what else it may be."""
+    parser.add_argument("file", metavar="FILE", help=f"{_FILE}{more} (`orbitile info --help` lists all formats)")
+    add_frame(parser)
+
+
+_FILE = (
+    "output of a quantum-chemistry program: a Molden, .fchk, .wfn, .wfx or .gbw file, a log of Gaussian, ORCA, Q-Chem, "
+    "..., a PySCF checkpoint, a folder of Turbomole, ..."
+)
+
+VOLUMES_TOO = "; or a volume, such as a cube file"
+"""What else FILE may be where no wavefunction is needed."""
+
+
+def add_any_file(parser: CommandParser) -> None:
+    """Add the file of a wavefunction or of volumes, with all formats that are known, and which frame of it."""
 
     def known_formats() -> str:
         from ..readers import descriptions
 
-        return f"output of a quantum-chemistry program: {'; '.join(descriptions('wavefunction'))}"
+        return (
+            f"output of a quantum-chemistry program: {'; '.join(descriptions('wavefunction'))}. Volumes: "
+            f"{'; '.join(descriptions('volume'))}"
+        )
 
     parser.add_argument_of_formats("file", metavar="FILE", help=known_formats)
+    add_frame(parser)
+
+
+def add_frame(parser: CommandParser) -> None:
+    """Add which frame of a file to use, and the option to read damaged files."""
     parser.add_argument("--frame", type=int, metavar="N", help="frame of a trajectory to use, counted from 1")
     add_accept_damaged(parser)
 
@@ -115,25 +142,21 @@ def add_geometries(parser: CommandParser) -> None:
     def known_formats() -> str:
         from ..readers import descriptions
 
-        return "; ".join([*descriptions("geometries"), "any file of wavefunctions"])
+        return "; ".join([*descriptions("geometries"), "any file with a wavefunction"])
 
     parser.add_argument_of_formats("geometries", metavar="TRAJ", help=known_formats)
     parser.add_argument("--topology", metavar="FILE", help="pdb, gro, psf, prmtop: names the elements of TRAJ")
 
 
-def add_field(parser: CommandParser) -> None:
-    """Add one field, and its isovalue."""
-    parser.add_argument(
-        "field", metavar="FIELD", nargs="?", default="homo", help=f"{_FIELD}volume also takes {_SEVERAL}"
-    )
+def add_field(parser: CommandParser, more: str = "") -> None:
+    """Add one field, and its isovalue; `more` says what else it may be."""
+    parser.add_argument("field", metavar="FIELD", nargs="?", default="homo", help=f"{_FIELD}{more}")
     add_option(parser, "isovalue")
 
 
 def add_fields(parser: CommandParser) -> None:
     """Add one field or more, and their isovalues."""
-    parser.add_argument(
-        "fields", metavar="FIELD", nargs="*", default=(), help=f"{_FIELD}one or more, among them {_SEVERAL}"
-    )
+    parser.add_argument("fields", metavar="FIELD", nargs="*", default=(), help=f"{_FIELD}; one or more, also {SEVERAL}")
     one_or_more = "in atomic units, one for all fields or one for each"
     add_option(parser, "isovalue", kind=TEXT, metavar="V[,V...]", help=one_or_more)
 
@@ -184,20 +207,15 @@ _METAVARS = {"float": "NUMBER", "int": "N", "string": "TEXT"}
 """What people read in the place of names that consoles have for kinds."""
 
 
-def add_sampling(parser: CommandParser) -> None:
-    """Add what decides on lattice, device, precision and kernel."""
+def add_sampling(parser: CommandParser, more_quality: str = "", more_devices: str = "") -> None:
+    """Add what decides on lattice, device, precision and kernel, with more to say of two of them."""
     group = parser.add_argument_group("sampling")
-    add_option(
-        group,
-        "quality",
-        "; for a picture, medium and fine are finer where its pixels would show the facets of a surface",
-    )
+    add_option(group, "quality", more_quality)
     step = group.add_mutually_exclusive_group()
     add_option(step, "spacing")
     add_option(step, "points")
     add_option(group, "margin")
-    clusters = "a Dask cluster, dask:tcp://host:8786"
-    add_option(group, "device", f"; volume also takes GPUs by number, cuda:1, cuda:0,1, cuda:all, and {clusters}")
+    add_option(group, "device", more_devices)
     add_option(group, "precision")
     add_option(group, "kernel")
 
@@ -205,15 +223,12 @@ def add_sampling(parser: CommandParser) -> None:
 def add_level(group: Any) -> None:
     """Add the level of the quadrature."""
     group.add_argument(
-        "--level", type=int, default=3, metavar="N", help="level of the quadrature, 0 (coarse) to 9 (fine) (default: 3)"
+        "--level",
+        type=int,
+        default=3,
+        metavar="N",
+        help="level of the quadrature grid, 0 (coarse) to 9 (fine) (default: 3)",
     )
-
-
-def add_sampled_field(parser: CommandParser) -> None:
-    """Add a file, a field of what it holds, and what decides on its values."""
-    add_file(parser)
-    add_field(parser)
-    add_sampling(parser)
 
 
 def add_calculation(parser: CommandParser, method: str) -> None:
@@ -221,14 +236,19 @@ def add_calculation(parser: CommandParser, method: str) -> None:
     parser.add_argument(
         "--method",
         metavar="NAME",
-        help="hf, or a functional such as pbe or b3lyp; unrestricted for unpaired electrons, or restricted open-shell "
-        f"with ro in front: rohf, rob3lyp (default: that of the file, else {method})",
+        help="hf, or a functional such as pbe or b3lyp; unrestricted if there are unpaired electrons, restricted "
+        f"open-shell with the prefix ro: rohf, rob3lyp (default: that of the file, else {method})",
     )
     parser.add_argument(
-        "--basis", metavar="NAME", help="by its name: '6-31g*', cc-pvtz (default: that of the file, else def2-svp)"
+        "--basis",
+        metavar="NAME",
+        help="basis set, such as '6-31g*' or cc-pvtz (default: that of the file, else def2-svp)",
     )
     parser.add_argument(
-        "--cartesian", action="store_true", default=None, help="Cartesian d and f functions, as for 6-31G* in Gaussian"
+        "--cartesian",
+        action="store_true",
+        default=None,
+        help="Cartesian d and f functions, as Gaussian uses with 6-31G*",
     )
     parser.add_argument(
         "--charge", type=int, metavar="Q", help="charge of the molecule (default: that of the file, else 0)"
@@ -237,16 +257,16 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         "--unpaired",
         type=int,
         metavar="N",
-        help="unpaired electrons, multiplicity less one (default: those of the file, else 0)",
+        help="number of unpaired electrons: the multiplicity minus 1 (default: that of the file, else 0)",
     )
     parser.add_argument(
         "--engine",
         default="auto",
         metavar="NAME",
-        help="orbitile (functionals without exact exchange, no core potentials), gpu4pyscf or pyscf (default: auto, "
-        "the one that began the file, or the first of these that serves)",
+        help="orbitile (functionals without exact exchange, no effective core potentials), gpu4pyscf or "
+        "pyscf (default: auto: the one that began the file, else the first of these that can compute it)",
     )
-    add_option(parser, "device", "; engine orbitile")
+    add_option(parser, "device", ", for the engine orbitile")
     add_option(parser, "precision")
 
 
@@ -271,7 +291,7 @@ def add_plot(parser: CommandParser) -> None:
 
 def add_colouring(group: Any) -> None:
     """Add a second field that colours a surface, and the range of the colours."""
-    add_option(group, "color_by", "; its extrema on the surface are listed")
+    add_option(group, "color_by", "; its extrema on the surface are printed")
     add_option(group, "color_range")
 
 
@@ -284,7 +304,7 @@ def read_size(text: str) -> tuple[int, int]:
     if not all(re.fullmatch(r"[0-9]{1,9}", part) and int(part) for part in (width, height)):
         raise OrbitileError(f"--size: expected WxH in pixels such as 1600x1200, got {text!r}")
     if max(int(width), int(height)) > _LARGEST_PICTURE:
-        raise OrbitileError(f"--size: expected {_LARGEST_PICTURE} pixels along each edge at most, got {text}")
+        raise OrbitileError(f"--size: expected at most {_LARGEST_PICTURE} pixels along each edge, got {text}")
     require_memory(_BYTES_A_PIXEL * int(width) * int(height), f"--size {text}: the picture", "choose a smaller one")
     return int(width), int(height)
 
@@ -293,7 +313,7 @@ def read_atoms(option: str, text: str) -> list[int]:
     """Atoms, counted from 0, as a user counts them from 1."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) < 3 or not all(re.fullmatch(r"[0-9]{1,9}", part) for part in parts):
-        raise OrbitileError(f"{option}: expected three atoms or more with commas between, such as 1,2,3, got {text!r}")
+        raise OrbitileError(f"{option}: expected three atoms or more separated by commas, such as 1,2,3, got {text!r}")
     return [int(part) - 1 for part in parts]
 
 
@@ -315,28 +335,30 @@ def read_calculation(options: argparse.Namespace, method: str) -> Calculation:
     return calculation
 
 
-# Who does the work ------------------------------------------------------------------------------------------------
+# Workers ----------------------------------------------------------------------------------------------------------
 
 
 def add_executor(parser: Any) -> None:
-    """Add the options that say who does the work."""
+    """Add the options that say which processes do the work."""
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--workers", type=int, metavar="N", help="processes of this machine, which share its cores")
     group.add_argument(
-        "--dask", metavar="ADDRESS", help="of the scheduler of a Dask cluster, such as tcp://host:8786 (extra cluster)"
+        "--workers", type=int, metavar="N", help="number of processes on this machine, which share its cores"
+    )
+    group.add_argument(
+        "--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, such as tcp://host:8786 (extra: cluster)"
     )
 
 
 @contextmanager
 def executor_of(options: argparse.Namespace, default: int | None = None) -> Iterator[Executor | None]:
-    """Who does the work that is asked for, ended at the end of the block: in order, or at once after an error.
+    """Workers that the options ask for, ended at the end of the block: in order, or at once after an error.
 
     Parameters
     ----------
     options
         Of a command with `add_executor`.
     default
-        Workers of this machine where nothing is asked for; without it, None stands for this process alone.
+        Number of workers on this machine if none are asked for; without it, None stands for this process alone.
 
     Raises
     ------

@@ -32,30 +32,32 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="FIELD",
         nargs="?",
         default="homo",
-        help="as for render, named as in the first frame; of one frame also several orbitals: homo-3..lumo+3, mo:1-10",
+        help="as for render, named as in the first frame; for one frame also several orbitals: homo-3..lumo+3, mo:1-10",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT",
         required=True,
-        help=".mp4 or .gif (extra films), .html that turns in a browser, or a new folder for PNG",
+        help="film (.mp4, .gif; extra: films), page to turn in a browser (.html), or new folder for PNG files",
     )
-    parser.add_argument("--no-tracking", action="store_true", help="show orbitals as they are numbered in the files")
     parser.add_argument(
-        "--isovalue", metavar="V", help="in atomic units, one for the film; of one frame also a range: 0.1..0.01"
+        "--no-tracking", action="store_true", help="do not follow orbitals; show them by their numbers in the files"
+    )
+    parser.add_argument(
+        "--isovalue", metavar="V", help="in atomic units, one for the whole film; for one frame also a range: 0.1..0.01"
     )
     parser.add_argument(
         "--pictures",
         type=int,
         default=60,
         metavar="N",
-        help="number of pictures of a film of one field in one frame (default: 60)",
+        help="number of pictures, if the film shows one field of one frame (default: 60)",
     )
-    parser.add_argument("--rate", type=number, default=10.0, metavar="N", help="pictures a second (default: 10)")
+    parser.add_argument("--rate", type=number, default=10.0, metavar="N", help="pictures per second (default: 10)")
     parser.add_argument("--align", action="store_true", help="turn and move each frame onto the first one")
     parser.add_argument(
-        "--interpolate", type=int, default=0, metavar="N", help="frames put between two neighbours (default: 0)"
+        "--interpolate", type=int, default=0, metavar="N", help="frames to insert between two neighbours (default: 0)"
     )
     parser.add_argument("--follow", action="store_true", help="lattice and camera move with the molecule")
     parser.add_argument(
@@ -66,7 +68,7 @@ def add_arguments(parser: CommandParser) -> None:
         type=number,
         default=0.0,
         metavar="DEG",
-        help="rock the molecule by so many degrees to each side (default: 0)",
+        help="rock the molecule by this many degrees to each side (default: 0)",
     )
     add_option(parser, "spacing", help="spacing of the lattice in Angstrom", default=0.15)
     add_option(parser, "size", default="960x720")
@@ -111,9 +113,9 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
     from ..pictures.request import Request
 
     if options.turn or options.rock:
-        raise OrbitileError("--turn and --rock are of films: whoever looks at a page turns it")
+        raise OrbitileError("--turn and --rock are for films; a page is turned in the browser: leave them out")
     if options.workers is not None or options.dask is not None:
-        raise OrbitileError("--workers and --dask are of films: a page is made by this process")
+        raise OrbitileError("--workers and --dask are for films; a page is made by one process: leave them out")
     if shots.most > _MOST_FRAMES:
         raise OrbitileError(f"{options.output}: expected {_MOST_FRAMES} frames at most in a page, got {shots.most}")
     sequence = list(shots())

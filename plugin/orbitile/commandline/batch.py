@@ -31,28 +31,28 @@ def add_arguments(parser: CommandParser) -> None:
         "what",
         metavar="FILE... ITEM...",
         nargs="+",
-        help="files, folders, archives, patterns in quotes such as 'runs/**/*.log', @LIST with a name a line; behind "
-        "them what is wanted of each: homo, mo:17, homo-1..lumo, density+esp (the first in the colours of the second), "
-        "charges, bonds, charges:scheme=hirshfeld, ... (default: homo lumo)",
+        help="files, folders, archives, patterns in quotes such as 'runs/**/*.log', or @LIST, a text file "
+        "with a name in each line; then fields and analyses for each: homo, mo:17, homo-1..lumo, density+esp (the "
+        "first coloured by the second), charges, bonds, charges:scheme=hirshfeld, ... (default: homo lumo)",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FOLDER",
         required=True,
-        help="for index.html, table.csv, table.parquet and all files; what is there already is not done again",
+        help="folder for index.html, table.csv, table.parquet and all files; what it has is not computed again",
     )
     parser.add_argument(
         "--to",
         default="png,json",
         metavar="FORMAT,...",
-        help="png, json, html, mesh, volume, or endings of formats such as ply, cube, zarr (default: png,json)",
+        help="png, json, html, mesh, volume, or formats by their endings, such as ply, cube, zarr (default: png,json)",
     )
     add_accept_damaged(parser)
-    group = parser.add_argument_group("who does the work")
+    group = parser.add_argument_group("workers")
     add_executor(group)
     group.add_argument(
-        "--timeout", type=number, default=600.0, metavar="S", help="seconds that a file may take (default: 600)"
+        "--timeout", type=number, default=600.0, metavar="S", help="longest time for a file in seconds (default: 600)"
     )
     group = parser.add_argument_group("sampling")
     add_option(group, "isovalue", help="isovalue of all fields, in atomic units")
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
         tell(f"... and {n_refused - _TOLD} more refused, see the table")
     n_files = len(found.records)
     print(
-        f"{options.output}: {n_files} files, {found.n_before} of them as before: {n_files - n_parts - n_refused} done, "
+        f"{options.output}: {n_files} files, {found.n_before} of them unchanged: {n_files - n_parts - n_refused} done, "
         f"{n_parts} in part, {n_refused} refused"
     )
     if found.n_refused == n_files:

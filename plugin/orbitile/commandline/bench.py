@@ -15,11 +15,21 @@ PRIORITY = 10
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    parser.add_argument("--systems", metavar="NAMES", help="with commas between (default: all), such as C60-b,Kr-a")
-    parser.add_argument("--device", metavar="NAMES", help="with commas between, such as cuda,cpu (default: auto)")
-    parser.add_argument("--peers", action="store_true", help="PySCF, qc-gbasis, Avogadro and others too (extra: peers)")
-    parser.add_argument("--quick", action="store_true", help="few runs of small systems: does it work here?")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="Molden files to use in place of making them")
+    parser.add_argument(
+        "--systems", metavar="NAMES", help="systems separated by commas, such as C60-b,Kr-a (default: all)"
+    )
+    parser.add_argument(
+        "--device", metavar="NAMES", help="devices separated by commas, such as cuda,cpu (default: auto)"
+    )
+    parser.add_argument(
+        "--peers", action="store_true", help="measure PySCF, qc-gbasis, Avogadro and others too (extra: peers)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="only few runs of small systems, to see whether it works here"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help="folder of Molden files to use, instead of making them"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw cost against size (needs matplotlib)")
 
@@ -31,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "orbitile_benchmarks":
             raise
-        raise OrbitileError("the benchmarks are not here; a checkout has them") from error
+        raise OrbitileError("the benchmarks are not installed; run this in a checkout of Orbitile") from error
     tables = measure(
         systems=options.systems,
         devices=options.device,

@@ -15,8 +15,12 @@ def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_trajectory(parser)
     add_plot(parser)
-    parser.add_argument("--spin", choices=("alpha", "beta"), default="alpha", help="(default: alpha)")
-    parser.add_argument("--around", type=int, default=5, metavar="N", help="orbitals each side of the gap (default: 5)")
+    parser.add_argument(
+        "--spin", choices=("alpha", "beta"), default="alpha", help="spin of the orbitals (default: alpha)"
+    )
+    parser.add_argument(
+        "--around", type=int, default=5, metavar="N", help="orbitals on each side of the gap (default: 5)"
+    )
     add_option(parser, "size")
 
 

@@ -14,7 +14,11 @@ PRIORITY = 20
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     parser.add_argument(
-        "-o", "--output", metavar="PNG", default="orbitile-demo.png", help="(default: orbitile-demo.png)"
+        "-o",
+        "--output",
+        metavar="PNG",
+        default="orbitile-demo.png",
+        help="picture to write (default: orbitile-demo.png)",
     )
     parser.add_argument("--device", help="auto, cuda, vulkan or cpu")
 

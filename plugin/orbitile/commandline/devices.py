@@ -6,7 +6,7 @@ import argparse
 
 from ._arguments import CommandParser
 
-HELP = "show what can compute and draw here, and why the rest cannot"
+HELP = "show which devices can compute and draw here, and why others cannot"
 PRIORITY = 50
 
 

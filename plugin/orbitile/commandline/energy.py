@@ -12,14 +12,14 @@ from ._files import wavefunction_of
 if TYPE_CHECKING:
     from ..analysis.energies import Energies
 
-HELP = "energy of the electrons and nuclei and its parts, with a density functional"
+HELP = "total energy and its parts, with a density functional"
 PRIORITY = 105
 
 _PARTS = (
-    ("kinetic", "motion of the electrons"),
+    ("kinetic", "kinetic energy of the electrons"),
     ("nuclear_attraction", "electrons attracted by the nuclei"),
-    ("coulomb", "electrons repelled by each other, as if each were also repelled by itself"),
-    ("exchange_correlation", "what the functional puts right about that"),
+    ("coulomb", "repulsion of the electrons, self-repulsion included"),
+    ("exchange_correlation", "exchange, correlation and the correction for self-repulsion, by the functional"),
     ("nuclear_repulsion", "nuclei repelled by each other"),
     ("total", "sum of the five"),
 )
@@ -32,8 +32,8 @@ def add_arguments(parser: CommandParser) -> None:
         "--functional",
         default="pbe",
         metavar="NAME",
-        help="of exchange and correlation, as PySCF names them: pbe, lda,vwn, blyp, revpbe, ... (default: pbe). The "
-        "density is that of FILE, whatever functional it was computed with",
+        help="exchange-correlation functional, named as in PySCF: pbe, lda,vwn, blyp, revpbe, ... (default: pbe). The "
+        "density is that of FILE, whichever functional it was computed with",
     )
     add_level(parser)
     parser.add_argument("--json", action="store_true", help="for programs: one object, energies in hartree")
@@ -70,8 +70,8 @@ def _table(found: Energies, functional: str, electrons: float) -> str:
     lost = found.electrons - electrons
     rows = [
         *((name, what) for name, what in _PARTS),
-        ("virial_ratio", "potential over kinetic energy, with its sign changed; 2 for an exact wavefunction at rest"),
-        ("electrons", f"by the quadrature, off by {lost:.1e}; where that is above 1e-3, choose a higher --level"),
+        ("virial_ratio", "minus potential over kinetic energy; 2 for an exact wavefunction at an equilibrium geometry"),
+        ("electrons", f"by quadrature, off by {lost:.1e}; if that is above 1e-3, choose a higher --level"),
     ]
     lines = [f"  {name.replace('_', ' '):20s}{values[name]:18.8f}   {what}" for name, what in rows]
     return "\n".join([f"Energy in hartree, with the functional {functional} of the density:", *lines])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._arguments import CommandParser, add_file
+from ._arguments import CommandParser, add_any_file
 from ._files import information_on_volumes, is_sampled, load_frame, volumes_as_text
 
 HELP = "show what is in a file: atoms, basis, method, orbitals; of a cube or map, its lattice and values"
@@ -13,7 +13,7 @@ PRIORITY = 160
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    add_file(parser)
+    add_any_file(parser)
     parser.add_argument("--json", action="store_true", help="everything, for programs")
     parser.add_argument("--all", action="store_true", help="all orbitals, not only those near the HOMO")
 

@@ -21,20 +21,20 @@ _PICTURES = 0.6
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     parser.description = (
-        f"{HELP}. Kernels are compiled for the device that is used by default, and kept in the cache folder of the "
-        "user: it takes up to a minute, once, and otherwise the first pictures would wait for it. Ctrl-C leaves the "
-        "rest for then."
+        f"{HELP[0].upper()}{HELP[1:]}. Kernels are compiled once for the default device, which takes up to "
+        "a minute, and kept in the cache folder of the user. If Ctrl-C ends this, the rest is "
+        "compiled when it is first needed."
     )
     parser.add_argument_of_formats("host", metavar="HOST", nargs="?", help=_help)
-    parser.add_argument("--uninstall", action="store_true", help="remove it again")
-    parser.add_argument("--python", metavar="PATH", help="Python to compute with, where that of the host lacks Taichi")
+    parser.add_argument("--uninstall", action="store_true", help="remove Orbitile from the program")
+    parser.add_argument("--python", metavar="PATH", help="Python to compute with, if that of the program lacks Taichi")
     parser.add_argument(
         "--no-scripts",
         action="store_true",
-        help="leave out the start-up file by which scripts without a window have the commands (PyMOL; at a terminal it "
-        "is asked for)",
+        help="do not write the start-up file that gives the commands to scripts without a window (PyMOL; at a terminal "
+        "you are asked)",
     )
-    parser.add_argument("--no-kernels", action="store_true", help="compile them when they are first needed")
+    parser.add_argument("--no-kernels", action="store_true", help="compile kernels only when they are first needed")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -116,4 +116,4 @@ def _help() -> str:
     from ..hosts import installable_hosts
 
     *others, last = installable_hosts()
-    return f"{', '.join(others)} or {last} (default: none, and say where Orbitile is installed)"
+    return f"{', '.join(others)} or {last} (default: only show where Orbitile is installed)"

@@ -7,7 +7,7 @@ import argparse
 from ._arguments import CommandParser, add_file, add_level, add_option
 from ._files import wavefunction_of
 
-HELP = "electrons, dipole, quadrupole and charges of atoms, by density"
+HELP = "number of electrons, dipole, quadrupole and atomic charges, from the density"
 PRIORITY = 110
 
 
@@ -15,7 +15,7 @@ def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_file(parser)
     add_level(parser)
-    parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges beside Becke's")
+    parser.add_argument("--hirshfeld", action="store_true", help="Hirshfeld charges as well as Becke charges")
     add_option(parser, "device")
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from ._arguments import CommandParser, add_colouring, add_exported, add_sampled_field
+from ._arguments import (
+    VOLUMES_TOO,
+    CommandParser,
+    add_colouring,
+    add_exported,
+    add_field,
+    add_file,
+    add_sampling,
+)
 from ._files import is_sampled, surface_in, wavefunction_of
 
 HELP = "write the isosurface of a field"
@@ -13,7 +21,9 @@ PRIORITY = 130
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    add_sampled_field(parser)
+    add_file(parser, VOLUMES_TOO)
+    add_field(parser)
+    add_sampling(parser)
     add_exported(parser, "mesh")
     add_colouring(parser)
 

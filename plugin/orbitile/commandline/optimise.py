@@ -16,18 +16,20 @@ PRIORITY = 89
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_geometries(parser)
-    parser.add_argument("--frame", type=int, metavar="N", help="of a file of several geometries, counted from 1")
+    parser.add_argument(
+        "--frame", type=int, metavar="N", help="geometry to start from, if the file has several, counted from 1"
+    )
     add_calculation(parser, "pbe")
     parser.add_argument(
         "--fmax",
         type=number,
         default=0.02,
         metavar="F",
-        help="largest force that is left on an atom, in eV/Angstrom (default: 0.02)",
+        help="stop when no force on an atom exceeds this, in eV/Angstrom (default: 0.02)",
     )
-    parser.add_argument("--steps", type=int, default=200, metavar="N", help="give up after so many (default: 200)")
+    parser.add_argument("--steps", type=int, default=200, metavar="N", help="largest number of steps (default: 200)")
     parser.add_argument(
-        "-o", "--output", metavar="H5", required=True, help="series file; the steps that it has are not taken again"
+        "-o", "--output", metavar="H5", required=True, help="series file; steps that it has are not computed again"
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.arguments import number
 from ..base.errors import OrbitileError
 from ._arguments import (
+    VOLUMES_TOO,
     CommandParser,
     add_colouring,
     add_fields,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ..pictures.request import Request
     from ..renderer import Camera
 
-HELP = "draw fields and the molecule"
+HELP = "draw a molecule with isosurfaces of fields"
 PRIORITY = 150
 
 
@@ -42,22 +43,24 @@ def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     from ..pictures.request import OF_DRAWINGS
 
-    add_file(parser)
+    add_file(parser, VOLUMES_TOO)
     add_fields(parser)
-    add_sampling(parser)
+    add_sampling(parser, "; medium and fine become finer where the picture would show the facets of a surface")
     parser.add_argument(
         "-o",
         "--output",
         metavar="PNG",
-        help="picture, page that turns in a browser (.html), or scene: .glb, .usdz, .ply, .obj, to print .stl, .3mf "
-        "(default: FILE-FIELD.png in the current folder)",
+        help="picture (.png), page to turn in a browser (.html), scene (.glb, .usdz, .ply, .obj), or bodies "
+        "to print in 3D (.stl, .3mf) (default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")
     for option in OF_DRAWINGS:
         add_option(group, option)
     add_colouring(group)
     group.add_argument(
-        "--plane", metavar="I,J,K", help="in place of the surface, a plane through these atoms, coloured by the field"
+        "--plane",
+        metavar="I,J,K",
+        help="draw, instead of the surface, a plane through these atoms, coloured by the field",
     )
 
 
@@ -176,12 +179,12 @@ def _read_isovalues(options: argparse.Namespace, fields: Sequence[str]) -> list[
             isovalues = []
         if len(parts) > 1 and 0 in isovalues:
             raise OrbitileError(
-                f"--isovalue: expected positive numbers, got {options.isovalue!r}; commas part the isovalues of "
-                "several fields: write points, as 0.03"
+                f"--isovalue: expected positive numbers, got {options.isovalue!r}; commas separate the isovalues of "
+                "several fields: write decimal points, as in 0.03"
             )
     if len(isovalues) not in (1, len(fields)):
         raise OrbitileError(
-            f"--isovalue: expected a number, or one for each of {len(fields)} fields with commas between, got "
+            f"--isovalue: expected a number, or one for each of {len(fields)} fields, separated by commas, got "
             f"{options.isovalue!r}"
         )
     return isovalues * (len(fields) if len(isovalues) == 1 else 1)
@@ -210,7 +213,7 @@ def _plane(options: argparse.Namespace, field: str, wavefunction: Wavefunction) 
     if options.color_by is not None:
         raise OrbitileError("--plane is coloured by FIELD itself; leave out --color-by")
     if options.kernel != "auto":
-        raise OrbitileError("--plane is sampled at points, by the kernel that auto stands for; leave out --kernel")
+        raise OrbitileError("--plane is sampled at points, which auto chooses the kernel for; leave out --kernel")
     spacing = spacing_of(options.quality) / 2 if options.spacing is None else options.spacing * angstrom
     margin = {} if options.margin is None else {"margin": options.margin * angstrom}
     plane = plane_through(wavefunction, read_atoms("--plane", options.plane), spacing=spacing, **margin)
@@ -222,7 +225,7 @@ def _read_colours(text: str) -> list[tuple[str, str]]:
     parts = [part.strip() for part in text.split(",")]
     if len(parts) % 2:
         raise OrbitileError(
-            f"--colors: expected two colours with a comma between, such as '#3d57fb,#ec6e19', for each field, got "
+            f"--colors: expected two colours separated by a comma, such as '#3d57fb,#ec6e19', for each field, got "
             f"{text!r}"
         )
     return list(zip(parts[::2], parts[1::2], strict=True))
@@ -235,6 +238,6 @@ def _read_angles(text: str) -> list[float]:
         angles = []
     if len(angles) != 3 or not all(abs(angle) < 1e6 for angle in angles):
         raise OrbitileError(
-            f"--turn: expected three angles in degrees with commas between, such as -60,15,0, got {text!r}"
+            f"--turn: expected three angles in degrees separated by commas, such as -60,15,0, got {text!r}"
         )
     return angles

@@ -17,14 +17,19 @@ def add_arguments(parser: CommandParser) -> None:
     add_geometries(parser)
     add_calculation(parser, "hf")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="series, .h5 or .zarr; what it has is not done again"
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="series to write, .h5 or .zarr; frames that it has are not computed again",
     )
     add_executor(parser)
     parser.add_argument(
         "--row",
         type=int,
         metavar="N",
-        help="cut TRAJ into rows of N frames, each begun from atoms (default: 32 with --workers or --dask, else none)",
+        help="split TRAJ into rows of N frames, each computed by one worker from superposed atoms (default: 32 with "
+        "--workers or --dask, else one row)",
     )
 
 

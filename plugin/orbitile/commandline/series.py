@@ -16,11 +16,12 @@ PRIORITY = 100
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="files of one frame each, in natural order; or one of many frames"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="files of one frame each, put in natural order; or one file of many frames",
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="series to write or replace: .h5, or .zarr"
-    )
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="series to write or replace: .h5 or .zarr")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ PRIORITY = 120
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
     add_file(parser)
-    parser.add_argument("field", metavar="FIELD", nargs="?", default="density", help="(default: density)")
+    parser.add_argument("field", metavar="FIELD", nargs="?", default="density", help="field to draw (default: density)")
     parser.add_argument(
         "--atoms",
         metavar="I,J,K",
@@ -29,7 +29,7 @@ def add_arguments(parser: CommandParser) -> None:
         "right (default: the plane closest to all atoms)",
     )
     add_plot(parser)
-    add_option(parser, "color_range")
+    add_option(parser, "color_range", help="the colours span minus this to plus this, in the unit of the field")
     add_option(parser, "spacing", help="spacing of points in Angstrom", default=0.05)
     add_option(parser, "margin", help="margin around the atoms in Angstrom", default=2.5)
     add_option(parser, "size")

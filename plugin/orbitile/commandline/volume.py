@@ -7,7 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from ..base.errors import OrbitileError
-from ._arguments import CommandParser, add_executor, add_exported, add_sampled_field, executor_of
+from ._arguments import (
+    MANY_DEVICES,
+    SEVERAL,
+    CommandParser,
+    add_executor,
+    add_exported,
+    add_field,
+    add_file,
+    add_sampling,
+    executor_of,
+)
 from ._console import note, progress_bar, stoppable, tell
 from ._files import tell_notes, wavefunction_of
 
@@ -19,22 +29,26 @@ if TYPE_CHECKING:
     from ..model.wavefunction import Wavefunction
     from ..trajectories.volumes import ChosenFrames
 
-HELP = "write a field on a lattice"
+HELP = "write the values of a field on a lattice (cube file, ...)"
 PRIORITY = 140
 
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    add_sampled_field(parser)
+    add_file(parser)
+    add_field(parser, f"; or {SEVERAL}")
+    add_sampling(parser, more_devices=MANY_DEVICES)
     add_exported(parser, "volume", "; for several orbitals (homo-2..lumo, mo:1-10) a name with %%d")
     group = parser.add_argument_group("frames of a trajectory")
     group.add_argument(
         "--frames",
         metavar="LIST",
-        help="write these to a Zarr store: all, or as 1-10, 1,5,9 or FIRST:LAST:STEP (::5), counted from 1; FILE may "
-        "be a pattern in quotes. What the store has is not done again",
+        help="frames to write to a Zarr store: all, 1-10, 1,5,9 or FIRST:LAST:STEP (::5), counted from 1; "
+        "FILE may be a pattern in quotes. Frames that the store has are not computed again",
     )
-    group.add_argument("--follow", action="store_true", help="follow the orbitals, named as in the first frame")
+    group.add_argument(
+        "--follow", action="store_true", help="follow orbitals by overlap; FIELD names them in the first frame"
+    )
     add_executor(group)
 
 
@@ -52,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
         return
     exporter_for(options.output, "volume")  # refuse before the work, not after it
     if options.workers is not None or options.dask is not None or options.follow:
-        raise OrbitileError("--workers, --dask and --follow are for frames of a trajectory: ask for them with --frames")
+        raise OrbitileError("--workers, --dask and --follow are for frames of a trajectory; give --frames too")
     wavefunction = wavefunction_of(options)
     orbitals = orbital_list(wavefunction, options.field)
     if orbitals is not None:
@@ -85,8 +99,8 @@ def _write_orbitals(options: argparse.Namespace, wavefunction: Wavefunction, orb
     names = [_numbered(options.output, orbital.index + 1) for orbital in orbitals]
     if len(set(names)) < len(names) and _numbered(options.output, 1) != options.output:
         raise OrbitileError(
-            f"--output: orbitals of both spins have the same numbers, and {options.output!r} gives their files one "
-            "name; ask for one spin at a time"
+            f"--output: orbitals of both spins have the same numbers, so {options.output!r} gives their files the "
+            "same names; ask for one spin at a time"
         )
     if len(set(names)) < len(names):
         raise OrbitileError(
@@ -121,7 +135,9 @@ def write_frames(options: argparse.Namespace) -> None:
     from ..trajectories.volumes import ChosenFrames, compute_volumes
 
     if not options.output.lower().endswith(".zarr"):
-        raise OrbitileError(f"{options.output}: volumes of several frames go to a Zarr store; use a name as homo.zarr")
+        raise OrbitileError(
+            f"{options.output}: volumes of several frames go to a Zarr store; use a name such as homo.zarr"
+        )
     if options.frame is not None or options.kernel != "auto":
         raise OrbitileError("--frames does not go together with --frame or --kernel")
     trajectory = load_trajectory(options.file)
@@ -169,7 +185,7 @@ def _lattice_of_frames(options: argparse.Namespace, chosen: ChosenFrames, execut
     spacing = None if options.spacing is None else options.spacing * angstrom
     if options.margin is not None:
         if options.points is not None:
-            raise OrbitileError("--points: for frames with a --margin give --spacing instead")
+            raise OrbitileError("--points: for frames with --margin, give --spacing instead")
         positions = chosen.positions()
         low, high = positions.min(axis=(0, 1)), positions.max(axis=(0, 1))
         margin = options.margin * angstrom

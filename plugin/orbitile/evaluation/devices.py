@@ -115,7 +115,7 @@ def one_device(device: Devices) -> str:
         name, what = (str(named), "clusters") if isinstance(named, Cluster) else (",".join(named), "devices by number")
         raise DeviceError(
             f"device {name}: only volume, compute, compute_to_file and compute_many take {what}; "
-            "here say cuda, with CUDA_VISIBLE_DEVICES=1 for another GPU, or cpu"
+            "here use cuda (CUDA_VISIBLE_DEVICES=1 chooses another GPU) or cpu"
         )
     assert device is None or isinstance(device, str)  # no client
     try:

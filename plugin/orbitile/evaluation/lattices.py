@@ -300,12 +300,12 @@ def compute_on_device(
         evaluate = on_slabs(wavefunction, resolved, lattice, target)
         if evaluate is None:
             raise LatticeError(
-                "values stay on the device for fields with a separable form (no potentials) on lattices with an axis "
+                "values can stay on the device only for fields with a separable form (no potentials) on lattices with an axis "
                 "at right angles to the other two; use compute"
             )
         if lattice.n_points > MOST_POINTS:
             raise LatticeError(
-                f"values stay on the device for {MOST_POINTS} points at most, got {lattice.n_points}; use compute"
+                f"values can stay on the device for at most {MOST_POINTS} points, got {lattice.n_points}; use compute"
             )
         if not fits_device(lattice, target):
             memory = probe(target.device).memory or 0

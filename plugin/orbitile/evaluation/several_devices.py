@@ -240,7 +240,7 @@ def prepared(
     """
     with _lock:
         if any(pool.busy for pool in _pools):  # a callback asks, whose answers would get among the others
-            raise OrbitileError("several devices are computing already: finish that before the next")
+            raise OrbitileError("several devices are already computing; start this when they have finished")
         pool = _pool_of(devices)
         pool.busy = True
         try:

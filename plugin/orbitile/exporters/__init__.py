@@ -211,9 +211,9 @@ def _by_suffix(name: str, kind: str) -> Exporter:
     suffix = Path(name.lower()).suffix
     use = f"for {KINDS[kind][1]} use {_known(kind)}"
     if not suffix:
-        raise FileError(f"{name}: has no suffix, which tells the format; {use}")
+        raise FileError(f"{name}: has no suffix to tell the format; {use}")
     known = [pattern.lstrip("*") for exporter in exporter_modules().values() for pattern in exporter.PATTERNS]
-    raise FileError(f"{name}: no format goes by the suffix {suffix}{_nearest(suffix, known)}; {use}")
+    raise FileError(f"{name}: unknown suffix {suffix}{_nearest(suffix, known)}; {use}")
 
 
 def _by_name(format: str, kind: str) -> Exporter:

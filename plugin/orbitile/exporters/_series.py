@@ -104,7 +104,7 @@ def require_series(path: str | PathLike[str]) -> None:
     """
     target = series_target(path)
     if target.is_file() and target.stat().st_size and not hdf5.library(target.name).is_hdf5(target):
-        raise FileError(f"{path}: is there already and is no series file; choose another name, such as path.h5")
+        raise FileError(f"{path}: exists already and is no series file; choose another name, such as path.h5")
 
 
 class SeriesWriter:

@@ -126,12 +126,12 @@ class VolumeSeriesWriter:
         for name, value in self._attributes.items():
             if there.attributes.get(name) != value:
                 got = f"({_short(there.attributes.get(name))}), expected {_short(value)}"
-                raise FileError(f"is there already, with another {name} {got}; write to another file")
+                raise FileError(f"exists already, with another {name} {got}; write to another file")
         if there.dtype(VALUES) != header.dtype:
             raise FileError(f"has values of {there.dtype(VALUES)}, expected {header.dtype}; write to another file")
         known = there.frames("number", 0, there.n_frames).tolist() if there.n_frames else []
         if known != self.numbers[: len(known)]:
-            raise FileError("is there already with other frames than the first of these; write to another file")
+            raise FileError("exists already, with frames that differ from the first of these; write to another file")
         self._states = np.full(len(self.numbers), NOT_YET, np.uint8)
         if known:
             self._states[: len(known)] = there.frames("state", 0, len(known))

@@ -246,7 +246,7 @@ def _write_down(levels: Sequence[_Level], start: int, values: NDArray[np.floatin
             if number >= first_level:
                 _write_planes(level, start, values)
     except FloatingPointError as error:
-        raise FileError("values beyond the range of numbers, so that their means cannot be formed") from error
+        raise FileError("values too large for their means to be computed") from error
 
 
 def _write_planes(level: _Level, start: int, values: NDArray[np.floating]) -> None:

@@ -62,7 +62,7 @@ def is_archive(path: Path) -> bool:
     head = beginning(path)
     for signature, name in _OTHERS:
         if head.startswith(signature):
-            raise FileError(f"{path.name}: archives of {name} are not read, those of ZIP and tar are; unpack it first")
+            raise FileError(f"{path.name}: archives of {name} are not read, only those of ZIP and tar; unpack it first")
     return head.startswith((b"PK\3\4", b"PK\5\6")) or head[_TAR] == b"ustar"
 
 

@@ -159,7 +159,7 @@ def check_expansion(name: str, packed: int, expanded: int, most: int | None = No
     if expanded > allowed:
         raise FileError(
             f"{name}: {packed} bytes expand to {max(expanded, 0) / 1e9:.3g} GB or more, expected {allowed / 1e9:.3g} "
-            "GB at most; damaged, or made to fill memory. If it is meant so, expand it first"
+            "GB at most; damaged, or made to fill memory. If it is intact, expand it first"
         )
     room = available_memory()
     if room is not None and expanded > room:

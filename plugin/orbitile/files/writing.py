@@ -178,7 +178,7 @@ def checked_target(path: str | PathLike[str], replaces: Replaces | None = None) 
         target = _followed(path)
         if replaces is not None and target.is_dir() and not replaces(target):
             raise FileError(
-                f"{path}: is there already, a folder with something else in it, which is not replaced; choose another "
+                f"{path}: exists already, as a folder with something else in it, which is not replaced; choose another "
                 "name, or remove it first"
             )
         if replaces is not None and target.is_file():
@@ -231,7 +231,7 @@ def refuse_inputs(path: str | PathLike[str], inputs: Iterable[str | PathLike[str
             except (OSError, ValueError, RuntimeError):  # no file of that name
                 continue
             if same:
-                raise FileError(f"{path}: is what is read here, and writing would replace it; choose another name")
+                raise FileError(f"{path}: is read here, and writing would replace it; choose another name")
 
 
 def write_numbers(

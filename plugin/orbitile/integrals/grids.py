@@ -158,7 +158,7 @@ def _check(atoms: NDArray[np.integer], numbers: NDArray[np.integer], positions: 
     from scipy.spatial import KDTree
 
     if not len(atoms):
-        raise OrbitileError("quadrature: expected at least one atom that is no ghost, got none")
+        raise OrbitileError("quadrature: expected at least one atom that is not a ghost, got none")
     if close := KDTree(positions).query_pairs(_NEAREST):
         one, other = min(close)
         names = " and ".join(f"{SYMBOLS[int(numbers[n])]}{atoms[n] + 1}" for n in (one, other))

@@ -263,7 +263,9 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
 
     gaussians = pairs.list
     if gaussians.degree.max(initial=0) > WRITTEN_OUT and probe(target.device).software:
-        raise DeviceError("vulkan: this driver in software cannot do functions beyond g on a grid; take device cpu")
+        raise DeviceError(
+            "vulkan: this software driver cannot compute functions beyond g on a grid; use the device cpu"
+        )
     cells = cells_of(grid.points)
     weights = grid.weights[cells.order]
     weights[len(grid.weights) :] = 0.0

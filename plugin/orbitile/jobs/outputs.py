@@ -213,7 +213,7 @@ class _Shown:
 
     def _only(self) -> Request:
         if len(self.requests) > 1:
-            raise OrbitileError("several fields go into a picture or a page only: make them items of their own")
+            raise OrbitileError("only pictures and pages hold several fields; give each field as an item of its own")
         return self.requests[0]
 
 

@@ -22,7 +22,7 @@ from ..files.reading import damage_as_error, numbers_in_columns, numbers_in_text
 from ..model.wavefunction import Wavefunction
 from . import openmolcas
 
-DESCRIPTION = "orbital files of OpenMolcas (INPORB) beside its HDF5 files"
+DESCRIPTION = "INPORB files of OpenMolcas with an HDF5 file beside them"
 PATTERNS = ("*.rasorb", "*.scforb", "*.uhforb", "*.locorb", "*.inporb")
 KIND = "wavefunction"
 PRIORITY = -1  # of a folder, the HDF5 file is read first

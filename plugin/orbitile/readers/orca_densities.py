@@ -23,7 +23,7 @@ from ..model.wavefunction import Wavefunction
 from . import orca_gbw, orca_json
 from ._orca import Density, with_density
 
-DESCRIPTION = "ORCA's densities, beside its .gbw or JSON"
+DESCRIPTION = "ORCA's .densities files with a .gbw or JSON file beside them"
 PATTERNS = ("*.densities",)
 KIND = "wavefunction"
 BINARY = True

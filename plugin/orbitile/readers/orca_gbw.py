@@ -41,7 +41,7 @@ from ..model.wavefunction import Wavefunction
 from . import orca_json
 from ._orca import Atoms, Contraction, OrbitalSet, localisation_of, wavefunction_of
 
-DESCRIPTION = "ORCA's files of orbitals"
+DESCRIPTION = "ORCA's orbital files (.gbw, .loc, .uno, ...)"
 PATTERNS = ("*.gbw", "*.loc", "*.uno", "*.uco", "*.qro", "*.unso", "*.nat", "*.mp2nat")
 KIND = "wavefunction"
 BINARY = True

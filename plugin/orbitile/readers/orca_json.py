@@ -19,7 +19,7 @@ from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.wavefunction import Stated, Wavefunction
 from ._orca import ANGSTROM, Atoms, Contraction, Density, OrbitalSet, wavefunction_of, with_density
 
-DESCRIPTION = "JSON of ORCA's orca_2json"
+DESCRIPTION = "JSON files of ORCA's orca_2json"
 PATTERNS = ("*.json",)
 KIND = "wavefunction"
 

@@ -131,7 +131,7 @@ class AseCalculator(Calculator):
         elif (charge and charge != self.calculation.charge) or (unpaired and unpaired != self.calculation.unpaired):
             raise OrbitileError(
                 f"atoms of ASE: their initial charges and magnetic moments make a charge of {charge:+d} and {unpaired} "
-                f"unpaired electrons, the calculation is {self.calculation}; have both say the same"
+                f"unpaired electrons, the calculation is {self.calculation}; make them agree"
             )
 
     def _forget_others(self, atomic_numbers: NDArray[np.int64]) -> None:

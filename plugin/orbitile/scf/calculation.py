@@ -189,4 +189,4 @@ def require_ase() -> None:
         When ASE is missing.
     """
     if find_spec("ase") is None:
-        raise OrbitileError(f"forces go to the package ase: {install_command('ase')}")
+        raise OrbitileError(f"forces need the package ase: {install_command('ase')}")

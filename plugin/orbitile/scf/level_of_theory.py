@@ -42,7 +42,7 @@ def library() -> Any:
         for module in ("dft", "gto", "scf"):
             with_settings_of_the_user("pyscf", module)
     except ImportError as error:
-        raise OrbitileError(f"orbitals are computed by the package pyscf: {install_command('pyscf')}") from error
+        raise OrbitileError(f"computing orbitals needs the package pyscf: {install_command('pyscf')}") from error
     return with_settings_of_the_user("pyscf")
 
 

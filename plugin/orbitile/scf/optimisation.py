@@ -124,7 +124,7 @@ def optimise(
     if largest > largest_force:
         raise OrbitileError(
             f"{target.name}: no minimum after {steps} steps, where the largest force is {force_in_ev(largest)}; they "
-            "are kept, and the same with more steps goes on from there"
+            "are kept: allow more steps to continue from there"
         )
     return Trajectory(SeriesFrames(target))
 

@@ -111,9 +111,9 @@ class ChosenFrames:
         n = len(trajectory)
         wanted = range(n) if numbers is None else [trajectory.checked_index(number) for number in numbers]
         if not wanted:
-            raise OrbitileError(f"{trajectory.name}: no frame is asked for")
+            raise OrbitileError(f"{trajectory.name}: expected one frame or more, got none")
         if len(set(wanted)) < len(wanted):
-            raise OrbitileError(f"{trajectory.name}: a frame is asked for twice")
+            raise OrbitileError(f"{trajectory.name}: a frame is given twice")
         return cls(trajectory, tuple(wanted), files, tracking)
 
     def wavefunction(self, number: int) -> Wavefunction:

@@ -119,7 +119,7 @@ def carry_out(versions: Versions, data: bytes, *kept: object) -> object:
     """
     try:
         if versions != VERSIONS:
-            raise OrbitileError(f"{_difference(versions)}: give workers and client the same environment")
+            raise OrbitileError(f"{_difference(versions)}: install the same environment for workers and client")
         with Watch(cancelled=_unwanted()).stage():
             while not _turn.acquire(timeout=_WAITING):
                 checkpoint()

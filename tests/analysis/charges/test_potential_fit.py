@@ -181,13 +181,13 @@ def test_ghosts_have_no_charge():
 def test_only_ghosts():
     _, wavefunction = solved("He 0 0 0")
     ghost = replace(wavefunction, atomic_numbers=np.array([0]), core_charges=np.array([0.0]))
-    with pytest.raises(OrbitileError, match="no ghost"):
+    with pytest.raises(OrbitileError, match="not a ghost"):
         potential_charges(ghost, "chelpg", device="cpu")
 
 
 def test_hyperbolas_that_do_not_settle(monkeypatch):
     monkeypatch.setattr("orbitile.analysis.charges._MOST_ROUNDS", 1)
-    with pytest.raises(OrbitileError, match="did not settle"):
+    with pytest.raises(OrbitileError, match="did not converge"):
         potential_charges(solved(*CASES["water"])[1], "resp", device="cpu")
 
 

@@ -323,7 +323,7 @@ def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatc
     assert found.energy == pytest.approx(-1.1, abs=0.05)
     assert "pip install" in str(found.relaxed)
     assert not pulls.pull("m", positions, order, found)
-    assert "m does not relax any more: forces go to the package ase" in viewer.told[0]
+    assert "m does not relax any more: forces need the package ase" in viewer.told[0]
 
 
 # ---- in a session

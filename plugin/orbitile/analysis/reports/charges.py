@@ -79,7 +79,9 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     scheme, dipole = parameters["scheme"], parameters["dipole"]
     if dipole and scheme not in (*_HELD, _ALL):
-        raise OrbitileError(f"dipole: expected 0 with the scheme {scheme}; {' and '.join(_HELD)} can be held to it")
+        raise OrbitileError(
+            f"dipole: expected 0 with the scheme {scheme}; only {' and '.join(_HELD)} can be constrained to it"
+        )
     if scheme == _ALL:
         quick = _quick(wavefunction)
         found, remarks = charges_by_schemes(wavefunction, quick, dipole=dipole, device=device)

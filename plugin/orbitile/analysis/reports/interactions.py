@@ -126,7 +126,9 @@ def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) ->
         return tuple(min(molecules, key=len).tolist())
     if model != "nci":
         found = f"{len(molecules)} molecules" if len(molecules) > 1 else "one molecule"
-        raise OrbitileError(f"interactions by {model}: expected the atoms of one fragment, as atoms=1-12; got {found}")
+        raise OrbitileError(
+            f"interactions by {model}: expected the atoms of one fragment, such as atoms=1-12; got {found}"
+        )
     return ()
 
 

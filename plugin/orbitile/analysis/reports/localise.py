@@ -52,7 +52,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     scheme, spin = parameters["scheme"], parameters["spin"]
     if spin == "beta" and wavefunction.beta is None:
-        raise OrbitileError("localise: both spins share these orbitals; leave spin at alpha")
+        raise OrbitileError("localise: alpha and beta electrons share these orbitals; leave spin at alpha")
     occupied = parameters["which"] == "occupied"
     found = localisation(wavefunction, scheme, "occupied" if occupied else "all")
     of_spin = f", {spin}" if wavefunction.beta is not None else ""

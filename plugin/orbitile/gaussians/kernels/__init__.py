@@ -152,7 +152,7 @@ def kernel_for(name: str, place: str, target: Target) -> Kernel:
     if target.precision == "double" and not module.EXACT:
         exact = ", ".join(n for n, m in kernel_modules().items() if m.EXACT)
         raise OrbitileError(
-            f"kernel {name}: it approximates Gaussians, so double precision cannot be had from it; use single "
+            f"kernel {name}: it approximates Gaussians, so it has no double precision; use single "
             f"precision, or one of {exact}"
         )
     return module

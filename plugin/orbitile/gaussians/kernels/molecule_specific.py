@@ -53,8 +53,8 @@ def on_slabs(orbital: PreparedOrbital, lattice: Lattice) -> Slabs:
         kernel = kernel_when_ready(shells, target, orbital.target.precision, _compile_elsewhere)
     except OSError as error:
         raise OrbitileError(
-            f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); let "
-            "XDG_CACHE_HOME name a folder that can be written to, or use direct or auto"
+            f"kernel molecule-specific: it keeps its source in {cache_folder()}, which failed ({error}); set "
+            "XDG_CACHE_HOME to a writable folder, or use direct or auto"
         ) from error
     if kernel is None:
         return direct.on_slabs(orbital, lattice)

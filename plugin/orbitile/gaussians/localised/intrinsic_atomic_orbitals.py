@@ -81,8 +81,8 @@ def whole_occupations(wavefunction: Wavefunction, spin: Spin) -> NDArray[np.int6
     whole: NDArray[np.int64] = np.round(occupations).astype(np.int64)
     if np.any(np.abs(occupations - whole) > _FRACTION):
         raise OrbitileError(
-            "localised orbitals: expected orbitals that are occupied or not, got fractional occupations, as natural "
-            "orbitals have; use the orbitals of Hartree-Fock or density functional theory"
+            "localised orbitals: expected orbitals that are fully occupied or empty, got fractional occupations, as "
+            "of natural orbitals; use the orbitals of Hartree-Fock or density functional theory"
         )
     return whole
 

@@ -176,7 +176,8 @@ def _needs_gradient_in_libxc(name: str, known: list[str]) -> bool:
         libxc = with_settings_of_the_user("pyscf", "dft.libxc")
     except ImportError as error:
         raise OrbitileError(
-            f"functional {name}: takes libxc, from PySCF ({install_command('pyscf')}); without it there are "
+            f"functional {name}: needs libxc, which comes with PySCF ({install_command('pyscf')}); known without "
+            "it: "
             f"{', '.join(known)}"
         ) from error
     try:
@@ -188,7 +189,7 @@ def _needs_gradient_in_libxc(name: str, known: list[str]) -> bool:
             f"functional {name}: depends on more than the density and its gradient; use one that does not, such as pbe"
         )
     if hybrid or nonlocal_:
-        what = "exact exchange" if hybrid else "correlation between distant points"
+        what = "exact exchange" if hybrid else "nonlocal correlation"
         raise OrbitileError(f"functional {name}: has {what}, which is not computed here; use another, such as pbe")
     return bool(kind == "GGA")
 
