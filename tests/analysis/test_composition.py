@@ -97,7 +97,7 @@ def test_report(benzene):
     assert len(listed) == 12
     assert listed["share"].sum() == pytest.approx(1)
     negative = ob.analyse(benzene, "composition", orbitals="lumo+4", scheme="mulliken")
-    assert "below zero" in " ".join(negative.remarks)
+    assert "negative shares" in " ".join(negative.remarks)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_radical_has_two_spins():
 
 
 def test_paths_that_are_none(transfer):
-    with pytest.raises(OrbitileError, match="path of two at least"):
+    with pytest.raises(OrbitileError, match="path of at least two"):
         ob.flow(trajectory_of(transfer[:1]))
     still = ob.flow(trajectory_of([transfer[0], transfer[0]]))
     assert "no bond is made or broken" in still.remarks[0]

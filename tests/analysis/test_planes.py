@@ -159,7 +159,7 @@ def test_a_disk_that_fills_up_while_a_picture_is_written(benzene, tmp_path, suff
         (["--atoms", "1,2", "-o", "a.png"], "three atoms or more"),
         (["--atoms", "1,2,13", "-o", "a.png"], "atoms from 1 to 12"),
         (["--atoms", "1,2,2", "-o", "a.png"], "different atoms"),
-        (["--atoms", "1,4,7,10", "-o", "a.png"], "not on a line"),
+        (["--atoms", "1,4,7,10", "-o", "a.png"], "not on one line"),
         (["-o", "a.gif"], "end in .png, .svg, .pdf"),
         (["-o", "a.png", "--spacing", "0.0001"], "larger spacing"),
         (["-o", "a.png", "--spacing", "-1"], "positive spacing"),

@@ -247,7 +247,7 @@ def test_a_computation_within_another_is_refused(benzene):
 
     def progress(share: float) -> None:
         for device in (TWO, "cpu,cpu,cpu"):
-            with pytest.raises(ob.OrbitileError, match="computing already: finish that before") as caught:
+            with pytest.raises(ob.OrbitileError, match="already computing; start this when they have") as caught:
                 ob.compute(benzene, "lumo", lattice, device=device)
             told.append(str(caught.value))
         ob.compute(benzene, "lumo", lattice, device="cpu")
@@ -260,7 +260,7 @@ def test_a_computation_within_another_is_refused(benzene):
         ob.compute(benzene, "lumo", lattice, device=TWO)
 
     processes = several_devices.process_ids()
-    with pytest.raises(ob.OrbitileError, match="computing already"):
+    with pytest.raises(ob.OrbitileError, match="already computing"):
         ob.compute(benzene, "homo", lattice, device=TWO, progress=nested)
     assert several_devices.process_ids() == processes
     assert np.array_equal(ob.compute(benzene, "homo", lattice, device=TWO).values, expected)

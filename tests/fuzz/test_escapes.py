@@ -117,7 +117,7 @@ def test_drawings_that_are_too_small_for_their_labels(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="drawings need matplotlib (extra plots)")
     file = str(LOGS / "psi4_water.out")
     assert main(["correlate", file, "-o", str(tmp_path / "a.png"), "--size", "1x1"]) == 2
-    assert "a drawing of 1 x 1 pixels has no room" in capsys.readouterr().err
+    assert "a drawing of 1 x 1 pixels is too small" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

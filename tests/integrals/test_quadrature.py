@@ -69,7 +69,7 @@ def values_of(quadrature, given, raised=False) -> np.ndarray:
 def test_functions_beyond_g_are_refused_by_vulkan_in_software():
     if not probe("vulkan").software:
         pytest.skip("the Vulkan driver here is not one in software")
-    with device_session("vulkan", "single") as target, pytest.raises(DeviceError, match="take device cpu"):
+    with device_session("vulkan", "single") as target, pytest.raises(DeviceError, match="use the device cpu"):
         quadrature_of(pairs_of(random_wavefunction(5, (0, 5), n_atoms=1)), cloud(), target)
 
 

@@ -84,7 +84,7 @@ def test_values_of_each_frame_and_what_was_done_is_not_done_again(tmp_path, seri
     for change, told in (
         ({"field": "lumo"}, "another settings"),
         ({"lattice": ob.Lattice.box([-3, -4, -3], [3, 4, 4], 2.0)}, "another lattice"),
-        ({"frames": [1, 2]}, "other frames"),
+        ({"frames": [1, 2]}, "frames that differ"),
         ({"precision": "double"}, "values of float32"),
         ({"trajectory": [series, series]}, "no frame can be read"),
     ):

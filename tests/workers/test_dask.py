@@ -92,7 +92,7 @@ def test_another_version_is_told():
     failure = carry_out((("Orbitile", "0.0.1"), ("Python", "2.7")), b"no pickle")
     error = failure.error("a worker", ())
     assert type(error) is OrbitileError
-    assert "the process that asks has Orbitile 0.0.1, Python 2.7: give workers and client the same" in str(error)
+    assert "the process that asks has Orbitile 0.0.1, Python 2.7: install the same" in str(error)
 
 
 def test_which_cluster_is_meant(client, executor, monkeypatch):

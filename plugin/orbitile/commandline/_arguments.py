@@ -345,7 +345,7 @@ def add_executor(parser: Any) -> None:
         "--workers", type=int, metavar="N", help="number of processes on this machine, which share its cores"
     )
     group.add_argument(
-        "--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, such as tcp://host:8786 (extra: cluster)"
+        "--dask", metavar="ADDRESS", help="scheduler of a Dask cluster, such as tcp://host:8786 (extra cluster)"
     )
 
 

@@ -39,7 +39,7 @@ def add_arguments(parser: CommandParser) -> None:
         "--output",
         metavar="OUT",
         required=True,
-        help="film (.mp4, .gif; extra: films), page to turn in a browser (.html), or new folder for PNG files",
+        help="film (.mp4, .gif; extra films), page to turn in a browser (.html), or new folder for PNG files",
     )
     parser.add_argument(
         "--no-tracking", action="store_true", help="do not follow orbitals; show them by their numbers in the files"

@@ -300,8 +300,9 @@ def compute_on_device(
         evaluate = on_slabs(wavefunction, resolved, lattice, target)
         if evaluate is None:
             raise LatticeError(
-                "values can stay on the device only for fields with a separable form (no potentials) on lattices with an axis "
-                "at right angles to the other two; use compute"
+                "values can stay on the device only for fields with a separable form (no potentials) on "
+                "lattices with an "
+                "axis at right angles to the other two; use compute"
             )
         if lattice.n_points > MOST_POINTS:
             raise LatticeError(

@@ -21,11 +21,11 @@ from .orbital import orbital_range
 PRIORITY = 90
 GROUP = "Electron density"
 NAMES = (
-    ("density", "How many electrons there are at each place: the shape of the molecule"),
-    ("spin", "Where unpaired electrons are: alpha density less beta density"),
-    ("difference:FILE", "The density less that of another file, or of several, as of fragments: FILE,FILE"),
+    ("density", "Electrons per volume: the shape of the molecule (electron density)"),
+    ("spin", "Where unpaired electrons are: alpha density minus beta density"),
+    ("difference:FILE", "The density minus that of another file, or of several, such as fragments: FILE,FILE"),
     ("density:alpha", "The density of the alpha electrons alone (or :beta)"),
-    ("density:homo-2..homo", "The density of some orbitals, as they are occupied"),
+    ("density:homo-2..homo", "The density of some orbitals with their occupations"),
 )
 
 Weighted = tuple[Reals, Reals]

@@ -22,7 +22,7 @@ NAMES = (
     ("gradient:x", "One component of the gradient (or :y, :z)"),
     ("hessian:xy", "One second derivative of the density"),
     ("kinetic", "The kinetic energy density G, positive everywhere"),
-    ("kinetic:k", "The kinetic energy density K, which is G less a quarter of the Laplacian"),
+    ("kinetic:k", "The kinetic energy density K, which is G minus a quarter of the Laplacian"),
 )
 
 

@@ -24,7 +24,7 @@ NAMES = (
     ("fukui+:FILE", "Where a nucleophile attacks, f+: with the file of N+1 electrons"),
     ("fukui-:FILE", "Where an electrophile attacks, f-: with the file of N-1 electrons"),
     ("fukui0:FILE,FILE", "Where a radical attacks, f0: with the files of N+1 and N-1 electrons"),
-    ("dual:FILE,FILE", "Where either attacks, f+ less f- (dual descriptor): with the files of N+1 and N-1 electrons"),
+    ("dual:FILE,FILE", "Where either attacks, f+ minus f- (dual descriptor): with the files of N+1 and N-1 electrons"),
 )
 
 _WEIGHTS = {

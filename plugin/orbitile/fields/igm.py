@@ -35,8 +35,11 @@ from .derivatives import gradient_of, norm
 PRIORITY = 59
 GROUP = "Weak interactions"
 NAMES = (
-    ("igmh:1", "Where atom 1 interacts with the rest (or atoms 1-6,9): gradients that the density lacks"),
-    ("igm:1", "The same by the densities of free atoms (independent gradient model)"),
+    (
+        "igmh:1",
+        "Where atom 1 interacts with the rest (or atoms 1-6,9): independent gradient model, Hirshfeld partition",
+    ),
+    ("igm:1", "The same with the densities of free atoms (independent gradient model)"),
 )
 
 COLOURED_BY = {"igm": "nci", "igmh": "nci"}

@@ -28,7 +28,7 @@ from .localisation import DECADE, density_at, faded
 
 PRIORITY = 50
 GROUP = "Reactivity"
-NAMES = (("ionisation", "How easily electrons are taken away at each place (average local ionisation energy)"),)
+NAMES = (("ionisation", "How easily an electron is removed at each place (average local ionisation energy)"),)
 
 DRAWN_ON = {"ionisation": "density"}
 """Its own isosurfaces end where the density does, and show little: it colours the surface of the molecule."""

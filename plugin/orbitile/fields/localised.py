@@ -18,9 +18,9 @@ GROUP = "Localised orbitals"
 NAMES = (
     ("ibo:N", "Intrinsic bond orbital N: bonds and lone pairs as chemists draw them, occupied ones first"),
     ("ibo:N:alpha", "The same, of one spin (:alpha or :beta, also of those below)"),
-    ("pm:N", "Pipek-Mezey orbital N: on as few atoms as there may be, by Löwdin populations"),
+    ("pm:N", "Pipek-Mezey orbital N: on as few atoms as possible, by Löwdin populations"),
     ("pm_iao:N", "Pipek-Mezey orbital N by the populations of intrinsic atomic orbitals"),
-    ("boys:N", "Foster-Boys orbital N, of the least spread: double bonds are two bent ones"),
+    ("boys:N", "Foster-Boys orbital N: smallest spread; double bonds become two bent bonds"),
 )
 
 _NAME = re.compile(rf"({'|'.join(SCHEMES)}):(\d{{1,18}})(?::(a|alpha|b|beta))?")

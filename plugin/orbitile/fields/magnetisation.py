@@ -27,7 +27,7 @@ PRIORITY = 85
 GROUP = "Electron density"
 NAMES = (
     ("magnetisation:x", "The spin density along x of two-component orbitals (or :y, :z)"),
-    ("magnetisation", "The length of the magnetisation: how much spin there is, whichever way it points"),
+    ("magnetisation", "The magnitude of the magnetisation: how much spin there is, in whichever direction"),
 )
 
 _UNIT = "e bohr^-3"

@@ -56,7 +56,7 @@ NAMES = (
     ("lumo", "The lowest unoccupied orbital"),
     ("homo-N", "The Nth orbital below the highest occupied one"),
     ("lumo+N", "The Nth orbital above the lowest unoccupied one"),
-    ("mo:N", "Orbital N, counted from 1 in the order of the file, or what the file calls it: mo:BD (1) C 1 - H 2"),
+    ("mo:N", "Orbital N, counted from 1 in the order of the file, or its name in the file: mo:BD (1) C 1 - H 2"),
     ("mo:N:alpha", "The same, of one spin (:alpha or :beta, also behind homo and lumo)"),
 )
 

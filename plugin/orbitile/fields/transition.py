@@ -45,11 +45,11 @@ GROUP = "Excited states"
 NAMES = (
     ("nto:N:hole", "The orbital that the electron leaves in the Nth excited state (nto:N:hole:2 for the second pair)"),
     ("nto:N:electron", "The orbital that it enters (natural transition orbital)"),
-    ("change:N", "How the density changes on excitation to the Nth excited state: attachment less detachment"),
-    ("attachment:N", "Where electrons go to on this excitation (attachment density)"),
+    ("change:N", "How the density changes on excitation to the Nth excited state: attachment minus detachment"),
+    ("attachment:N", "Where electrons go on this excitation (attachment density)"),
     ("detachment:N", "Where they come from (detachment density)"),
-    ("electron:N", "The same as the attachment less the share of de-excitations: one electron in all"),
-    ("hole:N", "The same as the detachment less the share of de-excitations: one hole in all"),
+    ("electron:N", "Where the excited electron is: the attachment without de-excitations, one electron in total"),
+    ("hole:N", "Where the hole is: the detachment without de-excitations, one hole in total"),
     ("transition:N", "How the density oscillates on excitation to the Nth excited state (transition density)"),
 )
 

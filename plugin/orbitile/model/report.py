@@ -166,7 +166,7 @@ class Closure:
         """For people, in one line."""
         unit = f" {self.unit}" if self.unit else ""
         said = f"{self.what}: {self.found:.6g}{unit}, expected {self.expected:.6g}, off by {self.error:.1e}"
-        return said if self.holds else f"{said}, which is more than the {self.tolerance:g} that may be"
+        return said if self.holds else f"{said}, which is more than the tolerance of {self.tolerance:g}"
 
 
 @dataclass(frozen=True)

@@ -90,15 +90,15 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
     charges = wavefunction.core_charges - population
     columns = [
         *atom_columns(wavefunction.atomic_numbers),
-        column("charge", charges, "e", about="charge of the nucleus, or core, less the population"),
+        column("charge", charges, "e", about="charge of the nucleus, or of the core, minus the population"),
         column("error", found.of_atoms(found.error, n_atoms), "e", 5, "estimated error of charge and population"),
         column("population", population, "e", about="electrons in the basin"),
         column("volume", volume, "bohr^3", 2, "of the basin where the density is above 0.001 e bohr^-3"),
-        column("laplacian", laplacian, "hartree", 5, "-1/4 of the integral of the Laplacian: 0 but for errors"),
+        column("laplacian", laplacian, "hartree", 5, "-1/4 of the integral of the Laplacian; exactly 0 without errors"),
     ]
     shared, polarised = found.delocalisation, bool(np.any(found.spin))
     if polarised:
-        columns.append(column("spin", spin, "e", about="alpha less beta electrons"))
+        columns.append(column("spin", spin, "e", about="alpha minus beta electrons"))
     if len(shared):
         localised = found.of_atoms(np.diag(shared), n_atoms)
         columns.append(column("localised", localised, "e", about="electrons that stay in the basin"))
@@ -106,8 +106,10 @@ def _of_density(wavefunction: Wavefunction, found: AtomicBasins) -> Report:
     total = float(charges.sum()) - elsewhere
     closures = [
         Closure("populations of all basins", electrons, wavefunction.n_electrons, "e", _ELECTRONS),
-        Closure("charges, other maxima included", total, wavefunction.charge, "e", _ELECTRONS),
-        Closure("largest Laplacian of a basin", float(np.abs(found.laplacian).max()), 0.0, "hartree", _LAPLACIAN),
+        Closure("sum of the charges, other maxima included", total, wavefunction.charge, "e", _ELECTRONS),
+        Closure(
+            "largest integrated Laplacian of a basin", float(np.abs(found.laplacian).max()), 0.0, "hartree", _LAPLACIAN
+        ),
     ]
     if polarised and not wavefunction.natural:
         closures.append(Closure("spins", abs(float(found.spin.sum())), wavefunction.n_unpaired, "e", _ELECTRONS))
@@ -133,10 +135,10 @@ def _pairs(wavefunction: Wavefunction, found: AtomicBasins) -> Table:
     names = atom_names(wavefunction.atomic_numbers)
     columns = (
         column("atoms", (f"{names[a]}-{names[b]}" for a, b in pairs)),
-        column("delocalisation", shared[some], "e", about="electrons that the two share: about the order of a bond"),
+        column("delocalisation", shared[some], "e", about="electrons that the two share, close to the bond order"),
     )
     everything = float(np.diag(found.delocalisation).sum() + found.delocalisation[first, second].sum())
-    closure = Closure("electrons that stay, and are shared", everything, wavefunction.n_electrons, "e", _INDICES)
+    closure = Closure("sum of localised and delocalised electrons", everything, wavefunction.n_electrons, "e", _INDICES)
     return Table("pairs", "Electrons shared by atoms", columns, (closure,), tuple(pairs))
 
 
@@ -149,7 +151,7 @@ def _elsewhere(found: AtomicBasins) -> Table:
         column("volume", found.volume[some], "bohr^3", 2, "where the density is above 0.001 e bohr^-3"),
         column("laplacian", found.laplacian[some], "hartree", 5, "as of atoms"),
     )
-    return Table("maxima", "Maxima at no nucleus", columns, places=places_of(found.position[some]))
+    return Table("maxima", "Maxima without a nucleus", columns, places=places_of(found.position[some]))
 
 
 def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
@@ -158,21 +160,21 @@ def _remarks(wavefunction: Wavefunction, found: AtomicBasins) -> list[str]:
     without = ", ".join(names[atom] for atom in found.without_maximum)
     wrong = [names[atom] for atom in found.atom[np.abs(found.laplacian) > _LAPLACIAN] if atom >= 0]
     return [
-        f"The Laplacian of {', '.join(wrong)} is above {_LAPLACIAN:g} hartree, so the border of these basins is not "
-        "found well, and populations may be wrong even where their sum is right: use accuracy=fine (--accuracy fine)."
+        f"The Laplacian of {', '.join(wrong)} is above {_LAPLACIAN:g} hartree, so the borders of these basins are not "
+        "accurate, and populations may be wrong even if their sum is right: use accuracy=fine (--accuracy fine)."
         if wrong
         else "",
-        "Some cores are potentials: these atoms have only valence electrons here, without a maximum of the density at "
-        "the nucleus, and their basins are what leads to the shell about it. Charges count from that of the core, and "
-        "are reliable as long as no border runs through where the core would be."
+        "Some atoms have core potentials, and so only valence electrons and no maximum of the density at the nucleus: "
+        "their basins are those of the valence shell around it. Charges are relative to the core charge, and reliable "
+        "if no border runs through the region of the core."
         if cores.any()
         else "",
-        f"No maximum of the density is at {without}: what is there belongs to the neighbours." if without else "",
-        "There are maxima of the density at no nucleus, with basins of their own; the charges of the atoms alone do "
-        "not add up to that of the molecule."
+        f"The density has no maximum at {without}: the electrons there belong to the neighbours." if without else "",
+        "The density has maxima without a nucleus, with basins of their own, so the charges of the atoms alone do not "
+        "add up to that of the molecule."
         if np.any(found.atom < 0)
         else "",
-        "The occupations are no whole numbers: what atoms share is an estimate from their roots (Mueller)."
+        "The occupations are not whole numbers: delocalisation is estimated from their square roots (Mueller)."
         if len(found.delocalisation) and not _whole(wavefunction)
         else "",
     ]
@@ -185,7 +187,7 @@ def _whole(wavefunction: Wavefunction) -> bool:
 
 def _of_elf(wavefunction: Wavefunction, found: ElfBasins) -> Report:
     columns = (
-        Column("basin", found.names, about="C of a core, V of the valence, and the atoms that it belongs to"),
+        Column("basin", found.names, about="C for core, V for valence, and the atoms that it belongs to"),
         column("population", found.population, "e", about="electrons in the basin"),
         column("volume", found.volume, "bohr^3", 2, "where the density is above 0.001 e bohr^-3"),
         column("elf", found.value, "", 3, "the function at the maximum; 1 for cores"),

@@ -82,7 +82,7 @@ def _bond_table(wavefunction: Wavefunction, bonds: Bonds, listed: NDArray[np.int
     )
     # what natural orbitals add up to is not known beforehand
     closures = [
-        Closure(f"electrons that are shared and kept, {scheme}", one.electrons, bonds.n_electrons, "e", _TOLERANCE)
+        Closure(f"sum of kept and shared electrons, {scheme}", one.electrons, bonds.n_electrons, "e", _TOLERANCE)
         for scheme, one in bonds.orders.items()
         if bonds.is_determinant
     ]

@@ -47,7 +47,7 @@ def unavailable(wavefunction: Wavefunction) -> str:
     if wavefunction.promolecule:
         return "a promolecule (superposed free atoms) has no orbitals"
     has_electrons = wavefunction.n_electrons > 0 or wavefunction.density_matrix.size
-    return "" if has_electrons else "the file gives no occupied orbitals"
+    return "" if has_electrons else "the file has no occupied orbitals"
 
 
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
@@ -86,7 +86,8 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         quick = _quick(wavefunction)
         found, remarks = charges_by_schemes(wavefunction, quick, dipole=dipole, device=device)
         remarks += [
-            f"{name} is left out, since it takes about {_seconds(wavefunction, name):.0f} s; ask for it alone"
+            f"{name} is left out, since it takes about {_seconds(wavefunction, name):.0f} s; choose it as "
+            f"the scheme to get it"
             for name in _NAMES
             if name not in quick
         ]
@@ -109,7 +110,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     ]
     if wavefunction.is_ghost.any() and scheme in (*_BY_FUNCTIONS, _ALL):
         remarks.append(
-            f"{' and '.join(_BY_FUNCTIONS)} charges leave ghost atoms the electrons of their basis functions"
+            f"{' and '.join(_BY_FUNCTIONS)} charges assign electrons to ghost atoms, as these have basis functions"
         )
     if missing := spins_unavailable(wavefunction):
         remarks += [f"there are no spin populations: {missing}"] if wavefunction.kind != "restricted" else []
@@ -137,11 +138,17 @@ def _fit_table(found: Sequence[AtomicCharges]) -> Table:
     columns = (
         column("scheme", (one.scheme for one in found if one.fit)),
         column("points", (fit.n_points for fit in fits)),
-        column("rms_error", (fit.rms_error for fit in fits), "hartree/e", 5, "root mean square at the points"),
-        column("relative_error", (fit.relative_error for fit in fits), about="over that of the potential"),
-        column("spread", (fit.spread for fit in fits), "e", 4, "largest difference of atoms that symmetry makes equal"),
+        column("rms_error", (fit.rms_error for fit in fits), "hartree/e", 5, "root mean square error at the points"),
+        column(
+            "relative_error",
+            (fit.relative_error for fit in fits),
+            about="relative to the root mean square of the potential",
+        ),
+        column(
+            "spread", (fit.spread for fit in fits), "e", 4, "largest difference between atoms that symmetry makes equal"
+        ),
     )
-    return Table("fit", "What is left of the potential", columns)
+    return Table("fit", "Errors of the fitted potential", columns)
 
 
 def _n_unpaired(wavefunction: Wavefunction) -> float:

@@ -26,7 +26,7 @@ PARAMETERS = (
     Argument(
         "orbitals", TEXT, "such as homo-2..lumo+2 or mo:1-10:beta", "", "those around the gap", completes="fields"
     ),
-    Argument("fragments", FRAGMENTS, "atoms to add up, such as ring=1-6; rest=7-12", (), "none"),
+    Argument("fragments", FRAGMENTS, "atoms to sum over, such as ring=1-6; rest=7-12", (), "none"),
     Argument("scheme", one_of("mulliken", "loewdin", "iao", "hirshfeld", "becke"), "population scheme", "", _USUAL),
     Argument("least", SHARE, "smallest contribution of an atom that is listed; 0 lists all", 0.01, "0.01"),
 )
@@ -85,7 +85,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
 def _closures(found: Composition, scheme: str) -> tuple[Closure, ...]:
     sums = found.atoms.sum(axis=0)
-    what = "sum of the shares in an orbital, the one with the largest error"
+    what = "sum of the shares in an orbital (the one with the largest error)"
     if scheme == "iao":  # which do not span unoccupied orbitals
         what = what.replace("an orbital", "an occupied orbital")
         filled = [one.wavefunction.orbitals(one.spin).occupations[one.index] > 0.5 for one in found.orbitals]
@@ -153,7 +153,7 @@ def _atoms(wavefunction: Wavefunction, found: Composition, least: float, closure
             for l in range(found.momenta.shape[1])
         ),
     )
-    title = f"Shares of the atoms, from {least:g} on" if least else "Shares of the atoms"
+    title = f"Shares of the atoms, {least:g} or more" if least else "Shares of the atoms"
     return Table("atoms", title, columns, closures, tuple((atom,) for _, atom in rows), names)
 
 
@@ -162,15 +162,16 @@ def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> lis
     if found.atoms.min() < _NEGATIVE:
         atom, n = np.unravel_index(int(found.atoms.argmin()), found.atoms.shape)
         remarks.append(
-            f"Mulliken's scheme gives shares below zero, the least {found.atoms[atom, n]:.3f} of "
-            f"{atom_names(wavefunction.atomic_numbers)[atom]} in {found.names[n]}: it halves what functions of two "
-            "atoms have in common, whatever their sizes; no other scheme gives shares below zero"
+            f"Mulliken's scheme gives negative shares, down to {found.atoms[atom, n]:.3f} of "
+            f"{atom_names(wavefunction.atomic_numbers)[atom]} in {found.names[n]}: it halves each overlap "
+            "population between two atoms; the other schemes give no negative shares"
         )
     if scheme == "loewdin" and any(shell.angular_momentum > 1 and not shell.pure for shell in wavefunction.shells):
         remarks.append(
-            "Loewdin's shares of Cartesian d and f functions change a little as the molecule is turned (I. Mayer, "
+            "Loewdin's shares depend slightly on the orientation of the molecule if there are Cartesian d "
+            "or f functions (I. Mayer, "
             "Chem. Phys. Lett. 2004, 393, 209)"
         )
     if scheme in ("hirshfeld", "becke") and np.any(wavefunction.is_ghost):
-        remarks.append("ghost atoms have no part of space: what is at them goes to the atoms next to them")
+        remarks.append("ghost atoms have no share of space: the density at them is assigned to the neighbouring atoms")
     return remarks

@@ -142,13 +142,25 @@ def _states(wavefunction: Wavefunction, densities: list[Densities], transfers: l
         column("wavelength", (_NANOMETRES / (state.energy / wavenumber) for state in states), "nm", 1),
         column("strength", (state.strength for state in states), about="oscillator strength, as in the file"),
         column("orbitals", leading, about="leading excitations, with the squares of their amplitudes"),
-        column("pairs", map(participation, shares), "", 2, "number of natural transition orbital pairs needed"),
+        column(
+            "pairs",
+            map(participation, shares),
+            "",
+            2,
+            "participation number: effective number of natural transition orbital pairs",
+        ),
         column("leading_pair", (pair[0] for pair in shares), "", 3, "share of the leading pair"),
         column("distance", (round(one.distance, 6) for one in densities), "bohr", 3, "from hole to electron (D)"),
         column("overlap", (one.overlap for one in densities), "", 3, "of hole and electron (S)"),
         column("transfer", (total - staying for total, staying in transfers), "", 3, _TRANSFER),
-        column("back", (deexcitations(wavefunction, state) for state in states), about="squares of de-excitations"),
-        column("printed", (state.printed for state in states), about="sum of the squares that the file has"),
+        column(
+            "back",
+            (deexcitations(wavefunction, state) for state in states),
+            about="sum of the squares of the de-excitation amplitudes",
+        ),
+        column(
+            "printed", (state.printed for state in states), about="sum of the squares of the amplitudes in the file"
+        ),
     )
     worst = [
         ("sum of the squares of the amplitudes in the file", [one.printed for one in states]),
@@ -157,7 +169,7 @@ def _states(wavefunction: Wavefunction, densities: list[Densities], transfers: l
         ("sum of the charge transfer numbers", [total for total, _ in transfers]),
     ]
     closures = tuple(
-        Closure(f"{what}, worst of all states", max(known, key=lambda value: abs(value - 1)), 1.0, "", _TOLERANCE)
+        Closure(f"{what}, in the worst state", max(known, key=lambda value: abs(value - 1)), 1.0, "", _TOLERANCE)
         for what, values in worst
         if (known := [value for value in values if math.isfinite(value)])
     )
@@ -186,7 +198,7 @@ def _pairs(wavefunction: Wavefunction) -> Table:
                 fields.append(f"nto:{state}:{part}:{n}")
     names = ("state", "pair", "part", "share", "spin")
     columns = tuple(column(name, values, decimals=3) for name, *values in zip(names, *rows, strict=True))
-    title = f"Natural transition orbitals from {100 * _PAIR:.0f} % on"
+    title = f"Natural transition orbitals from {100 * _PAIR:.0f} % upwards"
     return Table("pairs", title, columns, fields=tuple(fields))
 
 
@@ -216,7 +228,7 @@ def _transfers(state: int, omega: Reals, names: tuple[str, ...]) -> Table:
         column("share", (omega[pair] for pair in listed), about="charge transfer number"),
     )
     closure = Closure("sum of all charge transfer numbers", float(omega.sum()), 1.0, "", _TOLERANCE)
-    few = "" if len(listed) == n * n else f", from {100 * _LITTLE:.0f} % on"
+    few = "" if len(listed) == n * n else f", from {100 * _LITTLE:.0f} % upwards"
     return Table("transfer", f"Where state {state} takes electrons{few}", columns, (closure,))
 
 
@@ -256,11 +268,13 @@ def _spectrum(states: tuple[Excitation, ...], fwhm: float) -> Plot:
 def _remarks(wavefunction: Wavefunction) -> tuple[str, ...]:
     """What the reader should know of the amplitudes."""
     printed = [one.printed for one in wavefunction.excitations if math.isfinite(one.printed)]
-    remarks = ["densities are those of the amplitudes alone: the other electrons stay as they are (unrelaxed)"]
+    remarks = [
+        "densities are computed from the amplitudes alone, without relaxation of the other electrons (unrelaxed)"
+    ]
     if printed and min(printed) < 1 - _TOLERANCE:
         remarks.append(
             f"the program printed amplitudes whose squares add up to {min(printed):.2f} to {max(printed):.2f} instead "
-            "of 1; those that are there were scaled up to 1"
+            "of 1; they were scaled up to 1"
         )
     if not any(math.isfinite(one.strength) for one in wavefunction.excitations):
         remarks.append("the file has no oscillator strengths, so the spectrum is empty")

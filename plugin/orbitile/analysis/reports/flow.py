@@ -75,7 +75,7 @@ _SLOW = 75.0
 
 def unavailable(trajectory: Trajectory) -> str:
     """Why there is no flow."""
-    return "" if len(trajectory) > 1 else "this is one geometry; electron flow needs a path of two at least"
+    return "" if len(trajectory) > 1 else "this is a single geometry; electron flow needs a path of at least two"
 
 
 def warning(trajectory: Trajectory, **parameters: Any) -> str:
@@ -107,8 +107,8 @@ def report(trajectory: Trajectory, *, device: str | None = None, **parameters: A
         f"Electron flow of {formula(found.first)} through {len(found.frames)} frames",
         (_orbitals(found, orbitals, fields), _atoms(found)),
         (
-            _plot(found, active, fields, "change", "change of electrons on the atoms / e"),
-            _plot(found, active, fields, "distance", "way of the centre / bohr"),
+            _plot(found, active, fields, "change", "change of the electrons on the atoms / e"),
+            _plot(found, active, fields, "distance", "displacement of the centre / bohr"),
         ),
         tuple(drawings),
         tuple(Isosurface(field) for field in fields[: min(len(active), max(_MOST_SURFACES, len(changed)))]),
@@ -166,10 +166,12 @@ def _atoms(found: Flow) -> Table:
         *atom_columns(found.first.atomic_numbers),
         column("charge_at_start", first, "e"),
         column("charge_at_end", last, "e"),
-        column("gained", last - first, "e", about="charge, so that electrons count as negative"),
+        column("gained", last - first, "e", about="change of the charge; gained electrons count as negative"),
     )
     closure = Closure("charge gained by all", float((last - first).sum()), 0.0, "e", 1e-6)
-    return Table("atoms", "Charges of the atoms by these orbitals", columns, (closure,), tuple((a,) for a in range(n)))
+    return Table(
+        "atoms", "Charges of the atoms from these orbitals", columns, (closure,), tuple((a,) for a in range(n))
+    )
 
 
 def _plot(found: Flow, active: list[Orbital], fields: tuple[str, ...], what: str, label: str) -> Plot:
@@ -210,18 +212,20 @@ def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, .
     for index, atoms in found.exchanged:
         named = ", ".join(atom[n] for n in atoms)
         remarks.append(
-            f"in frame {index + 1} {named} seem to have exchanged their numbers, and orbitals follow numbers"
+            f"in frame {index + 1} {named} seem to have exchanged their numbers, and orbitals are followed by number"
         )
     if found.missed > _MISSED:
         remarks.append(
-            f"in the last frame other orbitals are better localised, their functional is larger by {found.missed:.2g}: "
-            "what orbitals have become may be seen otherwise"
+            f"in the last frame other orbitals are better localised (their functional is larger by "
+            f"{found.missed:.2g}), so "
+            "the assignment of the final orbitals is not unique"
         )
     for spin in found.spins:
         for n in np.flatnonzero(spin.confidence.min(axis=0) < _DOUBTFUL).tolist():
             frame = found.frames[int(np.argmin(spin.confidence[:, n]))] + 1
             remarks.append(
-                f"{spin.names[0][n]} may have become another orbital in frame {frame}: the frames about it are too far "
-                "apart, or its electrons change their minds there"
+                f"{spin.names[0][n]} may have become another orbital in frame {frame}: the frames around it "
+                f"are too far "
+                "apart, or its character changes abruptly there"
             )
     return tuple(remarks)

@@ -60,7 +60,7 @@ _SECONDS_AN_ATOM = 0.15
 def unavailable(subject: Wavefunction | Geometry) -> str:
     """Of an atom alone."""
     alone = sum(number > 0 for number in subject.atomic_numbers.tolist()) < 2
-    return "there is one atom, which has nothing to interact with" if alone else ""
+    return "there is only one atom, so nothing interacts" if alone else ""
 
 
 def warning(subject: Wavefunction | Geometry, **parameters: Any) -> str:
@@ -94,10 +94,12 @@ def report(subject: Wavefunction | Geometry, *, device: str | None = None, **par
         drawings = (AtomValues("interaction", _at_atoms(wavefunction, indices), "e bohr^-1", 3),)
         between = f"between atoms {listed} and the rest"
     else:
-        between = "everywhere"
+        between = "in the whole system"
         remarks.append("name the atoms of a fragment to analyse its interactions with the rest")
     if sampled.spacing > _COARSE:
-        remarks.append(f"sampled every {sampled.spacing:.2f} bohr, which is coarse: name the atoms of a fragment")
+        remarks.append(
+            f"the spacing of {sampled.spacing:.2f} bohr is coarse: name the atoms of a fragment for a finer one"
+        )
     behind = f":{listed}" if listed else ""
     surface = Isosurface(f"{'rdg' if model == 'nci' else model}{behind}", isovalue, f"nci{behind}", _COLOURS)
     return Report(
@@ -145,10 +147,10 @@ def _regions(regions: tuple[Region, ...], isovalue: float) -> Table:
         column("kind", (region.name for region in regions)),
         column("volume", (region.volume for region in regions), "bohr^3", 3),
         column("electrons", (region.electrons for region in regions), "e", 5, "integral of the density"),
-        column("lowest", (region.lowest for region in regions), "e bohr^-3", 4, "least sign(λ₂)ρ"),
-        column("highest", (region.highest for region in regions), "e bohr^-3", 4, "largest sign(λ₂)ρ"),
+        column("lowest", (region.lowest for region in regions), "e bohr^-3", 4, "lowest sign(λ₂)ρ"),
+        column("highest", (region.highest for region in regions), "e bohr^-3", 4, "highest sign(λ₂)ρ"),
     )
-    title = f"Where the reduced density gradient is below {isovalue:g}; strong is beyond 0.01 e bohr^-3"
+    title = f"Where the reduced density gradient is below {isovalue:g}; strong means a density above 0.01 e bohr^-3"
     return Table("regions", title, columns)
 
 

@@ -61,8 +61,8 @@ _ABSURD = 3.0
 """Overlap population of an orbital that no bond has."""
 
 _UNOCCUPIED = (
-    "some unoccupied orbitals have overlap populations beyond those of any bond: their basis functions are nearly "
-    "linearly dependent, and their overlap populations mean nothing"
+    "some unoccupied orbitals have larger overlap populations than any bond: the basis functions are nearly linearly "
+    "dependent, and these overlap populations mean nothing"
 )
 
 _TOLERANCE = 1e-3
@@ -189,10 +189,10 @@ def _closures(states: Sequence[DensityOfStates]) -> tuple[Closure, ...]:
     closures = []
     for one in states:
         of_spin = f" of {one.levels.spin} electrons" if len(states) > 1 else ""
-        what = f"integral of the density of states{of_spin}, orbitals within the range"
+        what = f"integral of the density of states{of_spin} against the orbitals within the range"
         closures.append(Closure(what, one.integral, one.expected, "", _TOLERANCE * max(1.0, one.expected)))
         worst = int(abs(one.parts.sum(axis=0) - one.whole).argmax())
-        what = f"sum of the partial densities of states{of_spin} where the error is largest"
+        what = f"sum of the partial densities of states{of_spin}, where its error is largest"
         found, expected = float(one.parts[:, worst].sum()), float(one.whole[worst])
         closures.append(Closure(what, found, expected, "eV^-1", _TOLERANCE * float(one.whole.max())))
     return tuple(closures)
@@ -204,7 +204,7 @@ def _gaps(wavefunction: Wavefunction, states: Sequence[DensityOfStates]) -> Tabl
     of_both = wavefunction.beta is None
     return Table(
         "frontier",
-        "HOMO, LUMO and the gap between them",
+        "HOMO, LUMO and gap",
         (
             column("spin", ("both" if of_both else one.spin for one in levels)),
             column("homo", (one.homo for one in levels), "eV", 3),
@@ -226,7 +226,11 @@ def _overlaps(wavefunction: Wavefunction, states: Sequence[DensityOfStates], bon
     known = overlap_populations_of_density(wavefunction, tuple(bonds.values()))
     closures = tuple(
         Closure(
-            f"{bond}, sum over orbitals against that from the density matrix", float(found), float(expected), "e", 1e-6
+            f"{bond}, sum over orbitals against the value from the density matrix",
+            float(found),
+            float(expected),
+            "e",
+            1e-6,
         )
         for bond, found, expected in zip(bonds, total, known, strict=True)
     )
@@ -237,8 +241,8 @@ def _overlaps(wavefunction: Wavefunction, states: Sequence[DensityOfStates], bon
             column("between", bonds),
             column("pairs", map(len, bonds.values())),
             column("population", total, "e"),
-            column("bonding", bonding, "e", about="of orbitals where it is positive"),
-            column("antibonding", antibonding, "e", about="of orbitals where it is negative"),
+            column("bonding", bonding, "e", about="sum over the orbitals where it is positive"),
+            column("antibonding", antibonding, "e", about="sum over the orbitals where it is negative"),
         ),
         closures,
     )
@@ -335,8 +339,8 @@ def _remarks(states: Sequence[DensityOfStates]) -> tuple[str, ...]:
     least = min((float(of.min()) for of in shares if of.size), default=0.0)
     if least < -0.05:
         remarks.append(
-            f"Mulliken's scheme gives shares below zero, down to {least:.2f}, mostly in orbitals of diffuse functions: "
-            "scheme loewdin gives none"
+            f"Mulliken's scheme gives negative shares, down to {least:.2f}, mostly in orbitals of diffuse functions; "
+            "the scheme loewdin gives none"
         )
     for one in states:
         of_spin = f" of {one.levels.spin} electrons" if len(states) > 1 else ""

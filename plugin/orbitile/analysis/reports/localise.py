@@ -62,7 +62,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     return Report("localise", title, tables, remarks=(remark,) if remark else ())
 
 
-_VIRTUALS = "unoccupied orbitals of a large basis have many maxima of the functional: others may be found elsewhere"
+_VIRTUALS = "for unoccupied orbitals in a large basis the functional has many maxima: other programs may find others"
 
 
 def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin: Spin, occupied: bool) -> Table:
@@ -86,12 +86,12 @@ def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin
         column("energy", orbitals.energies[rows] / electronvolt, "eV", 3),
         column("occupation", orbitals.occupations[rows], "", 0),
         column("shares", listed, about="share of the orbital on each of the atoms that hold most of it"),
-        column("spread", spreads, "bohr", 3, "root of the variance of the position"),
+        column("spread", spreads, "bohr", 3, "standard deviation of the position"),
     )
     gram = some.T @ (own_overlap(wavefunction) @ some)
     error = float(np.abs(gram - np.eye(len(rows))).max(initial=0.0))
     held = float(np.sum(shares[:, rows] @ orbitals.occupations[rows]))
-    closures = [Closure("largest overlap of two orbitals, or error of a norm", error, 0.0, "", 1e-6)]
+    closures = [Closure("largest overlap of two orbitals or error of a norm", error, 0.0, "", 1e-6)]
     if occupied:
         expected = float(orbitals.occupations[rows].sum())
         closures.insert(0, Closure("electrons on the atoms", held, expected, "", 1e-6))
@@ -115,4 +115,4 @@ def _functionals(found: Localisation) -> Table:
         column("functional", (one.value for one in sets), "", 8, "what localisation maximises"),
         column("gradient", (one.gradient for one in sets), "", 10, "norm of its gradient: 0 at a maximum"),
     )
-    return Table("sets", "Orbitals that were localised together", columns)
+    return Table("sets", "Sets of orbitals that were localised together", columns)

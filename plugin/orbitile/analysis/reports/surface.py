@@ -37,7 +37,7 @@ PARAMETERS = (
         "esp,ionisation",
         completes="fields",
     ),
-    Argument("fragments", FRAGMENTS, "atoms that go together, such as ring=1-6; rest=7-12", (), "none"),
+    Argument("fragments", FRAGMENTS, "groups of atoms, such as ring=1-6; rest=7-12", (), "none"),
     Argument("surface", TEXT, "field whose isosurface is analysed", "density", "density", completes="fields"),
     Argument("isovalue", POSITIVE_NUMBER, "isovalue of that surface in atomic units", None, "0.001 for the density"),
     Argument("spacing", POSITIVE_NUMBER, "lattice spacing in Angstrom", None, "0.25 for the density, else 0.125"),
@@ -176,9 +176,9 @@ def _geometry(fine: MeasuredSurface, coarse: MeasuredSurface) -> Table:
         column("customary", (fine.area / angstrom**2, fine.volume / angstrom**3), "", 3),
         column("customary_unit", ("Angstrom^2", "Angstrom^3")),
     )
-    what = "volume by the flux of the position, with normals by the gradient"
+    what = "volume by the flux of the position vector, with normals from the gradient"
     by_flux = Closure(what, fine.volume_by_flux, fine.volume, "bohr^3", _CLOSES * abs(fine.volume))
-    closed = Closure("vector area of a closed surface", fine.vector_area, 0.0, "bohr^2", _CLOSES * fine.area)
+    closed = Closure("vector area, 0 for a closed surface", fine.vector_area, 0.0, "bohr^2", _CLOSES * fine.area)
     return Table("surface", "The surface", columns, (by_flux, closed))
 
 
@@ -200,7 +200,7 @@ def _statistics(one: _OnSurface) -> Table:
     )
     s = one.statistics
     by_sign = s.positive_area + s.negative_area
-    parts = Closure("areas where it is above and below zero", by_sign, s.area, "bohr^2", _CLOSES * s.area)
+    parts = Closure("sum of the areas where it is positive and negative", by_sign, s.area, "bohr^2", _CLOSES * s.area)
     return Table(_table_name(one.name), f"{one.field.quantity[:1].upper()}{one.field.quantity[1:]}", columns, (parts,))
 
 
@@ -238,7 +238,7 @@ def _extrema(wavefunction: Wavefunction, one: _OnSurface) -> Table:
     columns = (
         column("kind", (extremum.kind for extremum in one.extrema)),
         column("value", (extremum.value * factor for extremum in one.extrema), unit, 3),
-        column("atom", (atom + 1 for atom in atoms), about="the nearest atom"),
+        column("atom", (atom + 1 for atom in atoms), about="nearest atom"),
         column("element", (SYMBOLS[wavefunction.atomic_numbers[atom]] for atom in atoms)),
         *(
             column(axis, (place[n] / angstrom for place in places), "Angstrom", 3, exponents=False)
@@ -317,14 +317,15 @@ def _constant(one: _OnSurface) -> str:
 
 def _remarks(fine: MeasuredSurface) -> list[str]:
     remarks = [
-        "errors are the differences from a lattice 1.5 times as coarse: those of area and volume are five times as "
-        "large there, those of other numbers twice or more"
+        "errors are the differences from a lattice 1.5 times as coarse, where area and volume have errors "
+        "five times as "
+        "large, other values twice as large or more"
     ]
-    remarks.append("a point of the surface goes with the atom whose covalent sphere is nearest")
+    remarks.append("each point of the surface is assigned to the atom whose covalent sphere is nearest")
     if fine.n_lost:
         remarks.append(
-            f"{fine.n_lost} of {len(fine.points)} points could not be moved onto the surface: take less spacing"
+            f"{fine.n_lost} of {len(fine.points)} points could not be moved onto the surface: choose a smaller spacing"
         )
     if not fine.is_whole:
-        remarks.append("the surface leaves the lattice: area and volume are of a part of it")
+        remarks.append("the surface leaves the lattice: area and volume are those of a part of it")
     return remarks

@@ -111,7 +111,7 @@ def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
 
     columns = (
         column("kind", kinds, about="ncp nucleus, nna maximum elsewhere, bcp bond, rcp ring, ccp cage"),
-        column("atoms", names, about="those a bond path joins, or that surround a ring or a cage"),
+        column("atoms", names, about="atoms that a bond path joins, or that surround a ring or a cage"),
         reals("density", found.density, density, "the electron density"),
         reals("laplacian", found.laplacian, second, "negative where density is concentrated"),
         reals("ellipticity", found.ellipticity, "", "of a bond: 0 for a round one"),
@@ -119,10 +119,10 @@ def _table(found: Topology, kinds: list[str], names: list[str]) -> Table:
         reals("kinetic", found.kinetic, energy, "kinetic energy density G, positive everywhere"),
         reals("potential", found.potential, energy, "potential energy density V, by the local virial theorem"),
         reals("energy", found.energy, energy, "energy density H = G + V = -K"),
-        reals("lagrangian", -found.laplacian / 4, energy, "K - G, which is less a quarter of the Laplacian"),
+        reals("lagrangian", -found.laplacian / 4, energy, "K - G, which equals -1/4 of the Laplacian"),
         reals("path_length", lengths, "bohr", "of the bond path"),
         reals("bend", bends, "bohr", "how much longer the bond path is than the straight line"),
-        *(reals(axis, found.positions[:, n], "bohr", "where it is") for n, axis in enumerate("xyz")),
+        *(reals(axis, found.positions[:, n], "bohr", "position") for n, axis in enumerate("xyz")),
     )
     closure = Closure("maxima - bonds + rings - cages (Poincare-Hopf)", found.index, found.expected, tolerance=0)
     atoms = tuple(tuple(atom for atom in some if atom >= 0) for some in found.atoms)
@@ -158,8 +158,8 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     if found.missing_cores:
         listed = _listed(wavefunction, found.missing_cores)
         remarks.append(
-            f"The core electrons of {listed} are in a core potential: the density has a hole there, which stands as "
-            "one maximum at the nucleus; bond points outside of it are as good as the valence density."
+            f"The core electrons of {listed} are replaced by a core potential: the density has a hole there, which is "
+            "counted as one maximum at the nucleus; bond points outside it are as reliable as the valence density."
         )
     whole = {atom for kind, atoms in zip(found.kinds, found.atoms, strict=True) if kind == "maximum" for atom in atoms}
     without = [atom for atom in np.flatnonzero(~wavefunction.is_ghost).tolist() if atom not in whole]
@@ -167,24 +167,27 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
         remarks.append(f"The density has no maximum at {_listed(wavefunction, without)}.")
     if np.any(wavefunction.core_charges[without] < wavefunction.atomic_numbers[without] - 0.5):
         remarks.append(
-            "Core electrons, which would make one, are in a core potential, and hardly any others are left there: "
-            "bonds of these atoms are not seen, and their neighbours have bonds, rings and cages about them. A smaller "
-            "core, or none, helps."
+            "A core potential replaces the core electrons, and hardly any others are there: bonds of these "
+            "atoms are not "
+            "found, and their neighbours have bonds, rings and cages around them. A smaller core potential, "
+            "or none, helps."
         )
     if "nna" in kinds:
         remarks.append("There are maxima without a nucleus (nna); in small basis sets they may not be real.")
     if "degenerate" in kinds:
         remarks.append(
-            "A critical point is degenerate: a curvature vanishes, so that a small change of the geometry makes two of "
-            "it or none. It is left out of the sum."
+            "A critical point is degenerate: a curvature vanishes, so that a small change of the geometry splits it in "
+            "two or removes it. It is left out of the sum."
         )
     loose = sum(kind == "bond" and len(atoms) < 2 for kind, atoms in zip(found.kinds, found.atoms, strict=True))
     if loose:
-        remarks.append(f"{loose} bond paths end at no maximum that was found.")
+        remarks.append(f"{loose} bond paths do not end at a maximum that was found.")
     if found.expected != 1:
         remarks.append(
-            f"The density falls below the cut-off between parts or within a ring: the sum has to be {found.expected}."
+            f"The density falls below the cut-off between parts of the molecule or within a ring, so the "
+            f"expected sum is "
+            f"{found.expected}."
         )
     if found.index != found.expected:
-        remarks.append("Critical points are missing, or some are too close to each other to be told apart.")
+        remarks.append("Critical points are missing, or some are too close to each other to be distinguished.")
     return remarks

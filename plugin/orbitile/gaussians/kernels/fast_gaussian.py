@@ -6,7 +6,7 @@ from functools import partial
 
 from . import _family
 
-SUMMARY = "direct sum with the fast Gaussians of Stone et al., off by up to 0.13 % and cut off"
+SUMMARY = "direct sum with the fast Gaussians of Stone et al., off by up to 0.13 %, with a cut-off"
 EXACT = False
 
 on_slabs = partial(_family.on_slabs, "fast_gaussian")

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import PreparedOrbital, _family
 
-SUMMARY = "direct sum with Gaussians that go smoothly to zero: no mark where they end"
+SUMMARY = "direct sum with Gaussians that go smoothly to zero: no visible edge at the cut-off"
 EXACT = False
 
 on_slabs = partial(_family.on_slabs, "smooth_cutoff")

@@ -145,7 +145,7 @@ proc ::orbitile::panel::write_found {text {tag ""}} {
     $widget configure -state normal
     $widget delete 1.0 end
     foreach line [split $text \n] {
-        set wrong [expr {$tag ne "" || [string match "*which is more than the * that may be" $line]}]
+        set wrong [expr {$tag ne "" || [string match "*which is more than the tolerance of *" $line]}]
         $widget insert end $line\n [expr {$wrong ? "wrong" : ""}]
     }
     $widget configure -state disabled
