@@ -117,7 +117,7 @@ def test_a_field(capsys, tmp_path):
     assert np.array_equal(volumes[0].values, volumes[2].values)
     assert main(["mesh", "h.toyatom", "toy-field", "-o", "a.ply"]) == 0
     assert (tmp_path / "a.ply").exists()
-    with pytest.raises(ob.OrbitileError, match="only orbitals have a choice of kernels, and closeness is none"):
+    with pytest.raises(ob.OrbitileError, match="only orbitals have a choice of kernels, not closeness"):
         ob.compute(atom, "toy-field", lattice, kernel="direct")
 
 

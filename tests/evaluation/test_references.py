@@ -92,7 +92,7 @@ def test_the_samples_of_a_viewer_read_them_once(folder, reads):
     cache.field(cache.get(source), DIFFERENCE)
     for isovalue in (None, 0.01):
         found = sample(Request(source, DIFFERENCE, device="cpu", isovalue=isovalue, quality="coarse"), cache)
-        assert found.volume.quantity == "density less that of dication.molden"
+        assert found.volume.quantity == "density minus that of dication.molden"
     assert reads == ["dication.molden"]
 
 

@@ -329,12 +329,16 @@ WATER = "h2o.molden.input"
         # an occupation
         (WATER, [(r"Occup= *2\.0+", "Occup= 0.0")], "orbital 1 is empty and lies below"),
         (WATER, [(r"Occup= *2\.0+", "Occup= 1.0")], "holds 1 electrons|singly"),
-        (WATER, [(r"Occup= *2\.0+", "Occup= 1.3")], "alone has an occupation"),
+        (WATER, [(r"Occup= *2\.0+", "Occup= 1.3")], "is the only one whose occupation"),
         (WATER, [(r"Occup= *2\.0+", "Occup= 2.06")], "outside 0 to 2"),
         ("be_cisd_321g_psi4_singlet.molden", [(r"Occup= *1\.9\d*", "Occup= 1.0")], "out of the order of occupations"),
-        ("lih_cation_uhf.wfn", [(r"(MO +2 .*OCC NO = +)1\.0+", r"\g<1>0.00000001")], "alone has an occupation"),
+        (
+            "lih_cation_uhf.wfn",
+            [(r"(MO +2 .*OCC NO = +)1\.0+", r"\g<1>0.00000001")],
+            "is the only one whose occupation",
+        ),
         # an energy by which alpha and beta orbitals of a wfn file are told apart
-        ("o2_uhf.wfn", [(r"^(MO +7 .*ENERGY = +)-", r"\1 ")], "alpha electrons fewer"),
+        ("o2_uhf.wfn", [(r"^(MO +7 .*ENERGY = +)-", r"\1 ")], "more beta than alpha electrons"),
         # a nuclear charge
         (WATER, [(r"^(O +1 +)8", r"\g<1>3")], "as its electrons ask for"),
         ("water_sto3g_hf_g03.fchk", [(r"^ +8\.00000000E\+00", "  7.00000000E+00")], "as its electrons ask for"),

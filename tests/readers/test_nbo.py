@@ -87,7 +87,7 @@ def test_orbitals_have_the_names_and_occupancies_of_the_file(tmp_path):
     for name in ("mo:bd (1) o 1 - h 3", "mo:BD(1)O1-H3"):
         assert_same(found, name, values_of(mol, coefficients[:, 1]))
     assert field_of(found, "mo:2").quantity == "orbital 2: BD (1) O 1 - H 3"
-    with pytest.raises(FieldError, match="names no orbital so"):
+    with pytest.raises(FieldError, match="has no orbital of this name"):
         ob.evaluate(found, "mo:BD(9)", POINTS)
 
 

@@ -189,7 +189,7 @@ def test_what_was_done_when_a_process_ended_is_kept(tmp_path, geometries, solved
     assert_same_series(tmp_path / "s.h5", tmp_path / "t.h5")
     assert len(deadly.calls) > 4
     monkeypatch.setattr(series, "_SECONDS", 0.0)
-    with pytest.raises(WorkerEnded, match=r"frame \d: worker 1 ended; the same call goes on from there"):
+    with pytest.raises(WorkerEnded, match=r"frame \d: worker 1 ended; the same call continues from there"):
         compute_series(geometries, tmp_path / "u.h5", STO, executor=Deadly(*range(5, 99)), row=3)
     parts = folder_of_parts(tmp_path / "u.h5")
     assert sorted(path.name for path in parts.glob("*.h5")) == [f"0000000{n}.h5" for n in (1, 4, 7)]

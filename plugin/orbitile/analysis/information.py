@@ -67,7 +67,7 @@ def _of_electrons(wavefunction: Wavefunction) -> list[str]:
         )
     elif not believable(charge, n_nuclei):
         result.append(
-            f"its nuclei and occupations give a charge of {round(charge, 3):+g}, which is hard to believe: electrons "
+            f"its nuclei and occupations give a charge of {round(charge, 3):+g}, which is implausible: electrons "
             "or orbitals are missing, or nuclear charges are wrong"
         )
     if _lacks_beta(wavefunction):
@@ -76,11 +76,11 @@ def _of_electrons(wavefunction: Wavefunction) -> list[str]:
             "the file is cut off before them"
         )
     if abs(electrons - round(electrons)) > 0.02:
-        result.append(f"the occupations add up to {electrons:.4f} electrons, which is no whole number")
+        result.append(f"the occupations add up to {electrons:.4f} electrons, which is not a whole number")
     shared = wavefunction.beta is None
     fewer = electrons - 2 * float(wavefunction.alpha.occupations.sum())
     if not shared and fewer > 0.5:
-        result.append(f"there are {fewer:g} alpha electrons fewer than beta ones, which programs avoid")
+        result.append(f"there are {fewer:g} more beta than alpha electrons, which programs avoid")
     if stated.alpha is not None and stated.beta is not None:
         sums = [float(wavefunction.alpha.occupations.sum()), electrons - float(wavefunction.alpha.occupations.sum())]
         said = [stated.alpha, stated.beta]
@@ -135,7 +135,7 @@ def _of_orbitals(wavefunction: Wavefunction) -> list[str]:
         fractional = (deviation > 1e-5) | ((deviation > 1e-9) & (np.round(occupations) == 0))
         if fractional.sum() == 1:
             result.append(
-                f"{name}orbital {_first(fractional)} alone has an occupation that is no whole number, "
+                f"{name}orbital {_first(fractional)} is the only one whose occupation is not a whole number, "
                 f"{occupations[fractional][0]:g}"
             )
         outside = (occupations < -0.02) | (occupations > capacity + 0.02)

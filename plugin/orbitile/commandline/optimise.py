@@ -58,6 +58,6 @@ def run(options: argparse.Namespace) -> None:
             )
     except KeyboardInterrupt:
         if Path(options.output).expanduser().exists():
-            tell(f"{options.output} keeps the steps that were taken; the same command goes on from there")
+            tell(f"{options.output} keeps the steps that were taken; the same command continues from there")
         raise
     print(f"{options.output}: {len(trajectory)} steps to the minimum, {calculation}, by {trajectory[0].program}")

@@ -61,6 +61,6 @@ def run(options: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         output = Path(options.output).expanduser()
         if output.exists() or folder_of_parts(output).exists():
-            tell(f"{options.output} keeps the frames that are done; the same command goes on from there")
+            tell(f"{options.output} keeps the frames that are done; the same command continues from there")
         raise
     print(f"{options.output}: {len(trajectory)} frames, {calculation}, by {trajectory[0].program}")

@@ -133,8 +133,7 @@ class Field(ABC):
         """
         if checked_name(kernel) != AUTO:
             raise FieldError(
-                f"kernel {kernel}: only orbitals have a choice of kernels, and {self.quantity} is none; leave it at "
-                "auto"
+                f"kernel {kernel}: only orbitals have a choice of kernels, not {self.quantity}; leave it at auto"
             )
         return self
 

@@ -258,5 +258,5 @@ def _difference(wavefunction: Wavefunction, text: str, references: References) -
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
     others = [references.wavefunction(file) for file in files]
     expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
-    quantity = f"density less that of {', '.join(Path(other.source).name for other in others)}"
+    quantity = f"density minus that of {', '.join(Path(other.source).name for other in others)}"
     return density_field(wavefunction, expansion, quantity, 0.003, is_difference=True)

@@ -117,7 +117,7 @@ def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
     for chosen, what in ((which, "there is no nucleus among these atoms"), (~which, "no nucleus is left for the rest")):
         atoms = np.flatnonzero(chosen & (wavefunction.atomic_numbers > 0))
         if not len(atoms):
-            raise FieldError(f"field '{field}': expected atoms of one of two sides, but {what}")
+            raise FieldError(f"field '{field}': expected the atoms of one of two fragments, but {what}")
         sides.append(promolecular_density(wavefunction, atoms))
     low, high = between(sides[0], sides[1], _FAINT)
     near = [_reaching(side, low, high) for side in sides]

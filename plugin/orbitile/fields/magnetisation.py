@@ -69,7 +69,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     density = density_of(wavefunction)
     return SumField(
         parts,
-        f"magnetisation along {axis}" if axis else "length of the magnetisation",
+        f"magnetisation along {axis}" if axis else "magnitude of the magnetisation",
         _UNIT,
         _ISOVALUE,
         density,

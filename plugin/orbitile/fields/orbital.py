@@ -500,7 +500,9 @@ def _find_by_label(wavefunction: Wavefunction, name: str) -> Orbital:
                 return numbered(wavefunction, spin, index)
     if not any(wavefunction.alpha.labels):
         raise FieldError(f"field {name!r}: expected a number behind mo:, since the file gives its orbitals no names")
-    raise FieldError(f"field {name!r}: the file names no orbital so; the first is {wavefunction.alpha.labels[0]}")
+    raise FieldError(
+        f"field {name!r}: the file has no orbital of this name; its first is {wavefunction.alpha.labels[0]}"
+    )
 
 
 def numbered(wavefunction: Wavefunction, spin: Spin, index: int) -> Orbital:
@@ -575,7 +577,7 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
         return None
     first, last = ends[0], ends[-1]
     if first.spin != last.spin:
-        raise FieldError(f"field {text!r}: a range runs over orbitals of one spin")
+        raise FieldError(f"field {text!r}: expected a range of orbitals of one spin")
     if by_number is None:
         occupied, unoccupied = frontier_order(wavefunction, first.spin, first.spin)
         order = occupied + unoccupied
@@ -583,7 +585,7 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
         order = list(range(len(wavefunction.orbitals(first.spin))))
     start, stop = order.index(first.index), order.index(last.index)
     if start > stop:
-        raise FieldError(f"field {text!r}: a range runs upwards; exchange its ends")
+        raise FieldError(f"field {text!r}: expected a rising range; exchange its ends")
     named = {orbital.index: orbital for orbital in ends}
     return [named.get(index) or numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
 

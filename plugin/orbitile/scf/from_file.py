@@ -108,7 +108,7 @@ def calculation_for(
         int(given.get(name, its)) for name, its in zip(_ELECTRONS, electrons_of(wavefunction), strict=True)
     )
     if wavefunction.is_ghost.any():
-        remarks.append("its ghosts have no functions here")
+        remarks.append("its ghost atoms have no basis functions here")
     same = not given.keys() & set(_ELECTRONS)
     named, _, rest = wavefunction.method.partition("/")
     named = "" if named.lower() in _NO_METHODS else named
@@ -122,7 +122,7 @@ def calculation_for(
     else:
         if not _all_have(basis, geometry):
             basis = "def2-svp"
-        remarks.append(f"its basis set is none that is known by name: {basis} is used")
+        remarks.append(f"its basis set has no known name: {basis} is used")
     start = Calculation(otherwise.method, basis, charge, unpaired, cartesian)
     if "method" in given:
         return replace(start, method=str(given["method"])), tuple(remarks)

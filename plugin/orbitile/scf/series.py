@@ -556,7 +556,7 @@ class _Rows:
         except WorkerEnded as error:
             if row.one_by_one:
                 number = row.remaining[0][0] + 1
-                raise WorkerEnded(f"frame {number}: {error}; the same call goes on from there") from error
+                raise WorkerEnded(f"frame {number}: {error}; the same call continues from there") from error
             row.one_by_one = True
             return
         row.one_by_one = False

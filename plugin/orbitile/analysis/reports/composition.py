@@ -169,8 +169,7 @@ def _remarks(wavefunction: Wavefunction, found: Composition, scheme: str) -> lis
     if scheme == "loewdin" and any(shell.angular_momentum > 1 and not shell.pure for shell in wavefunction.shells):
         remarks.append(
             "Loewdin's shares depend slightly on the orientation of the molecule if there are Cartesian d "
-            "or f functions (I. Mayer, "
-            "Chem. Phys. Lett. 2004, 393, 209)"
+            "or f functions (I. Mayer, Chem. Phys. Lett. 2004, 393, 209)"
         )
     if scheme in ("hirshfeld", "becke") and np.any(wavefunction.is_ghost):
         remarks.append("ghost atoms have no share of space: the density at them is assigned to the neighbouring atoms")

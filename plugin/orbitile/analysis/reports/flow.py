@@ -217,15 +217,13 @@ def _remarks(found: Flow, least: float, active: tuple[str, ...]) -> tuple[str, .
     if found.missed > _MISSED:
         remarks.append(
             f"in the last frame other orbitals are better localised (their functional is larger by "
-            f"{found.missed:.2g}), so "
-            "the assignment of the final orbitals is not unique"
+            f"{found.missed:.2g}), so the assignment of the final orbitals is not unique"
         )
     for spin in found.spins:
         for n in np.flatnonzero(spin.confidence.min(axis=0) < _DOUBTFUL).tolist():
             frame = found.frames[int(np.argmin(spin.confidence[:, n]))] + 1
             remarks.append(
                 f"{spin.names[0][n]} may have become another orbital in frame {frame}: the frames around it "
-                f"are too far "
-                "apart, or its character changes abruptly there"
+                "are too far apart, or its character changes abruptly there"
             )
     return tuple(remarks)

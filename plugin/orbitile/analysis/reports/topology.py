@@ -168,9 +168,8 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     if np.any(wavefunction.core_charges[without] < wavefunction.atomic_numbers[without] - 0.5):
         remarks.append(
             "A core potential replaces the core electrons, and hardly any others are there: bonds of these "
-            "atoms are not "
-            "found, and their neighbours have bonds, rings and cages around them. A smaller core potential, "
-            "or none, helps."
+            "atoms are not found, and their neighbours have bonds, rings and cages around them. A smaller core "
+            "potential, or none, helps."
         )
     if "nna" in kinds:
         remarks.append("There are maxima without a nucleus (nna); in small basis sets they may not be real.")
@@ -185,8 +184,7 @@ def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> l
     if found.expected != 1:
         remarks.append(
             f"The density falls below the cut-off between parts of the molecule or within a ring, so the "
-            f"expected sum is "
-            f"{found.expected}."
+            f"expected sum is {found.expected}."
         )
     if found.index != found.expected:
         remarks.append("Critical points are missing, or some are too close to each other to be distinguished.")
