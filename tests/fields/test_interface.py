@@ -58,7 +58,7 @@ def test_what_a_field_need_not_state(benzene):
     field, lattice = Plain(), ob.Lattice.around(benzene, 2.0, 1.0)
     assert field_of(benzene, field) is field
     assert field.with_kernel("auto") is field
-    with pytest.raises(FieldError, match="nothing is none"):
+    with pytest.raises(FieldError, match="not nothing"):
         field.with_kernel("direct")
     assert field.neighbour(1) is None
     assert not field.joins(field)

@@ -97,7 +97,7 @@ def test_a_basis_set_without_a_name_is_told(tmp_path):
     wavefunction = molden(tmp_path / "a.molden", "He 0 0 0", {"He": [[0, [1.7, 1.0]]]}, method="RHF")
     calculation, remarks = calculation_for(wavefunction, otherwise=Calculation("pbe", "sto-3g"))
     assert calculation.basis == "sto-3g"
-    assert "none that is known by name: sto-3g is used" in remarks[0]
+    assert "no known name: sto-3g is used" in remarks[0]
 
 
 @pytest.mark.slow

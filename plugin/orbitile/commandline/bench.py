@@ -9,7 +9,7 @@ from pathlib import Path
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser
 
-HELP = "measure Orbitile, and other programs beside it; prints tables in Markdown"
+HELP = "measure the speed of Orbitile and of other programs; prints tables in Markdown"
 PRIORITY = 10
 
 

@@ -116,7 +116,7 @@ def _paired_spinors(wavefunction: Wavefunction) -> bool:
 
 _OF_FREE_ATOMS = "these are free atoms, which have a density together, but no orbitals and no spin"
 _PAIRED = "all electrons are paired, so there is no spin density"
-_NO_Z = "no spin points along z, so there is no spin density; magnetisation has what points elsewhere"
+_NO_Z = "no spin points along z, so there is no spin density; magnetisation shows spin in other directions"
 _OF_BOTH_SPINS = "these natural orbitals are of both spins, which the file does not tell apart"
 _NO_SPIN_MATRIX = "the file gives no spin density matrix of the correlated method"
 

@@ -113,7 +113,8 @@ def _fchk(data: bytes) -> Statements:
         if field[2] in (b"I", b"R"):
             if name == "Alpha MO coefficients" and _integer(name, field[3]) > 2 * values.get(_BASIS, np.inf) ** 2:
                 raise OrbitileError(
-                    "its orbitals are complex or mix the spins (GHF of Gaussian); such are read of PySCF alone"
+                    "its orbitals are complex or mix the spins (GHF of Gaussian); such orbitals are "
+                    "read only from PySCF files"
                 )
             end = fields[n + 1][0] if n + 1 < len(fields) else len(data)
             arrays[name] = data[start + field.end() : end]

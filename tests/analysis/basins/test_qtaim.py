@@ -169,7 +169,7 @@ def test_a_maximum_between_lithium_atoms_has_a_basin_of_its_own():
     assert 0.5 < elsewhere["population"][0] < 1.5
     assert atoms["charge"].sum() == pytest.approx(elsewhere["population"].sum(), abs=5e-3)
     assert np.array(elsewhere.places[0]) == pytest.approx([0, 0, 2.67 / 2 / 0.529177], abs=0.02)
-    assert any("at no nucleus" in remark for remark in report.remarks)
+    assert any("maxima without a nucleus" in remark for remark in report.remarks)
 
 
 @pytest.mark.slow

@@ -206,7 +206,7 @@ def test_parts_far_from_each_other_count_for_themselves():
     (closure,) = report.tables[0].closures
     assert (closure.found, closure.expected) == (2, 2)
     assert closure.holds
-    assert "has to be 2" in report.remarks[0]
+    assert "expected sum is 2" in report.remarks[0]
 
 
 def test_a_cut_off_above_the_density_of_a_ring_leaves_a_tunnel(benzene):
@@ -214,7 +214,7 @@ def test_a_cut_off_above_the_density_of_a_ring_leaves_a_tunnel(benzene):
     (closure,) = report.tables[0].closures
     assert (closure.found, closure.expected) == (0, 0)
     assert "rcp" not in report.tables[0]["kind"]
-    assert "has to be 0" in report.remarks[0]
+    assert "expected sum is 0" in report.remarks[0]
 
 
 class Fold:

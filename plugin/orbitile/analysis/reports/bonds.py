@@ -100,7 +100,7 @@ def _atom_table(wavefunction: Wavefunction, bonds: Bonds) -> Table:
         column("electrons", bonds.populations, "e", about="by Mulliken"),
         column("kept", mayer.localised, "e", about="electrons that the atom does not share"),
         column("valence", valences),
-        column("free_valence", free, about="valence less the bond orders"),
+        column("free_valence", free, about="valence minus the bond orders"),
     )
     closure = Closure("sum of the electrons", float(bonds.populations.sum()), bonds.n_electrons, "e", _TOLERANCE)
     atoms = tuple((atom,) for atom in range(wavefunction.n_atoms))

@@ -41,7 +41,7 @@ PARAMETERS = (
     Argument(
         "least",
         SHARE,
-        "smallest change, in e, of an orbital that takes part and is no bond made or broken",
+        "smallest change, in e, for an orbital to be shown that is not of a bond made or broken",
         0.3,
         "0.3",
     ),
