@@ -228,7 +228,10 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         "--basis", metavar="NAME", help="by its name: '6-31g*', cc-pvtz (default: that of the file, else def2-svp)"
     )
     parser.add_argument(
-        "--cartesian", action="store_true", default=None, help="Cartesian d and f functions, as for 6-31G* in Gaussian"
+        "--cartesian",
+        action="store_true",
+        default=None,
+        help="Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
     )
     parser.add_argument(
         "--charge", type=int, metavar="Q", help="charge of the molecule (default: that of the file, else 0)"

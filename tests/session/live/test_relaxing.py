@@ -279,13 +279,13 @@ def test_refusals(monkeypatch):
 def test_commands_say_what_is_missing(tmp_path):
     session = Session(MovingViewer(m="H 0 0 0; H 0 0 0.74"))
     for command, arguments in ((orb_relax, []), (orb_undo, []), (orb_path, [str(tmp_path / "p.h5")])):
-        with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one so"):
+        with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one live"):
             command.run(session, arguments)
     session.live.begin("m", Level(HF))
     assert orb_relax.run(session, ["on", "0.3"]).value == "on"
     assert (session.live.now.status.relaxes, session.live.now.status.hardness) == (True, 0.3)
     assert orb_relax.run(session, ["off"]).value == "off"
-    assert orb_relax.run(session).text.startswith("m: forces pull its atoms")
+    assert orb_relax.run(session).text.startswith("m: forces move its atoms")
     assert session.live.now.status.hardness == 0.3
     with pytest.raises(OrbitileError, match="hardness: expected"):
         orb_relax.run(session, ["on", "1.5"])

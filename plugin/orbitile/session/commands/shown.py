@@ -99,15 +99,15 @@ def orb_unhide(session: Session, name: str) -> Answer:
 
 
 @command(
-    "Keep a surface when a window shows the next field of its molecule; others give way to it.",
+    "Keep a surface when a window shows the next field of its molecule; others are replaced by it.",
     SURFACE,
-    Argument("kept", FLAG, "0 to let it give way again", True, "1"),
+    Argument("kept", FLAG, "0 to let it be replaced again", True, "1"),
     related=("orb_surfaces", "orb_delete"),
 )
 def orb_keep(session: Session, name: str, kept: bool) -> Answer:
     base = session.surface(name)
     session.shelf.keep(base, kept)
-    return Answer(base, f'"{base}", {"kept" if kept else "gives way to the next"}')
+    return Answer(base, f'"{base}", {"kept" if kept else "is replaced by the next"}')
 
 
 @command("Delete a surface and its map.", replace(SURFACE, required=True, otherwise=""), related=("orb_hide",))

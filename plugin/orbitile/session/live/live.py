@@ -567,7 +567,7 @@ class Live:
             When nothing is scanned, there is no such geometry, or the viewer cannot be told where atoms are.
         """
         if self.scan is None:
-            raise OrbitileError("nothing is scanned: orb_scan begins that")
+            raise OrbitileError("no scan is running: orb_scan begins one")
         self._viewer.move(self.molecule, self.scan.go_to(index))
         self._pulling.end()
 
@@ -967,7 +967,7 @@ class LiveMolecule:
                 self._computing.aside(lambda: time.sleep(TICK / 1000))
                 if cancelled():
                     raise Cancelled("cancelled")
-        raise OrbitileError("no molecule is live: orb_live makes one so")
+        raise OrbitileError("no molecule is live: orb_live makes one live")
 
 
 def _are_of(origin: Origin | None, numbers: NDArray[np.int64]) -> bool:
