@@ -213,7 +213,7 @@ class _Shown:
 
     def _only(self) -> Request:
         if len(self.requests) > 1:
-            raise OrbitileError("several fields go into a picture or a page only: make them items of their own")
+            raise OrbitileError("only a picture or a page can show several fields: make each an item of its own")
         return self.requests[0]
 
 
