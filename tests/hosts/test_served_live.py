@@ -89,7 +89,7 @@ def test_only_atoms_that_move_are_told_and_others_may_be_dragged_meanwhile(other
 
 def test_what_is_no_place_of_an_atom_is_refused(other):
     for wrong, why in (
-        ({"water": WATER[:2]}, "those of 3 atoms, got 2"),
+        ({"water": WATER[:2]}, "expected 3 atoms, got 2"),
         ({"ice": WATER}, "the name of a molecule with one geometry, got 'ice'"),
         ({"water": [[0, 0]] * 3}, "three numbers an atom"),
         ({"water": [[0, 0, float("nan")]] * 3}, "three numbers an atom"),

@@ -110,7 +110,7 @@ def test_other_elements_begin_anew_in_the_same_process(water):
     assert water.live.now is not first
     assert water.live.now.process_id == process
     assert water.live.now.found.energy < -390  # sulphur
-    assert any("other atoms" in text for text in water.host.told)
+    assert any("no longer the same" in text for text in water.host.told)
     water.host.atoms["m"] = atoms_of(f"{WATER}; H 0 0 3; H 0 0 3.74")
     assert water.live.settle().stage == "converged"
     assert len(water.live.now.found.wavefunction.atomic_numbers) == 5

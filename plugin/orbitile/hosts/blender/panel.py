@@ -296,7 +296,7 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
         ),
         "automatic": bpy.props.BoolProperty(
             name=f"{share_in_words()} of each orbital",
-            description=f"Each orbital gets the isovalue whose surface encloses {share_in_words()} of it",
+            description=f"Each orbital gets the isovalue whose surface encloses {share_in_words()} of its density",
             update=_update(lambda w, c: w.browser.showing.choose_automatic(c.automatic)),
         ),
         "quality": bpy.props.EnumProperty(
