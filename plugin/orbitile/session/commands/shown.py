@@ -34,8 +34,8 @@ def orb_iso(session: Session, isovalue: float, name: str) -> Answer:
 
 @command(
     "Change colours and transparency of a surface that is shown.",
-    Argument("positive", TEXT, "a colour that the viewer knows", otherwise="blue"),
-    Argument("negative", TEXT, "a colour that the viewer knows", otherwise="orange"),
+    Argument("positive", TEXT, "colour where the field is positive, as the viewer names it", otherwise="blue"),
+    Argument("negative", TEXT, "colour where the field is negative, as the viewer names it", otherwise="orange"),
     replace(TRANSPARENCY, default=None, otherwise="as it is"),
     SURFACE,
     examples=("orb_color marine, orange, 0.5",),
