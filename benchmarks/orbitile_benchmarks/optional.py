@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from orbitile.base.errors import OrbitileError
-from orbitile.base.packages import install_command
+from orbitile import OrbitileError  # benchmarks ask other checkouts too, whose modules may have other names
 
 
 def needed(name: str, purpose: str) -> Any:
@@ -20,6 +19,8 @@ def needed(name: str, purpose: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
+        from orbitile.base.packages import install_command
+
         raise OrbitileError(
             f"the benchmarks need {name}, which {purpose}: {install_command(name)} ({error})"
         ) from error

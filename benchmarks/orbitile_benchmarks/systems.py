@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import orbitile as ob
-from orbitile.base.errors import OrbitileError
+from orbitile import OrbitileError
 from orbitile.model.units import angstrom
 
 from . import strand

@@ -90,7 +90,7 @@ def test_words_comparisons_and_kinds_filter(opened):
         search(page, text)
         assert names(page) == left, text
         assert count(page) == f"{len(left)} of 4"
-    assert page.get_by_text("No file is like that.").is_visible()
+    assert page.get_by_text("No file matches.").is_visible()
     search(page, "gpa<3 gap<")
     assert page.locator("#problem").inner_text() == "there is no column gpa; gap< needs a value"
     assert len(names(page)) == 4
@@ -155,7 +155,7 @@ def test_the_view_is_in_the_address(opened):
     assert again.locator(".rows tbody bdi:not(.folder)").all_inner_texts() == ["water.log", "benzene.log"]
     odd = opened(some(), "#only=x&sort=nothing&item=__proto__&view=%3Cb%3E&of=no&file=no&q=%E0%A4%A")
     assert len(names(odd)) == 0
-    assert odd.get_by_text("No file is like that.").is_visible()
+    assert odd.get_by_text("No file matches.").is_visible()
 
 
 def test_keys_open_a_file_go_to_the_next_and_come_back(opened):

@@ -116,7 +116,7 @@ def test_without_tracking_orbitals_flip(spoilt_reaction):
 def test_frames_are_interpolated_on_request_only_where_followed(spoilt, tmp_path):
     shots = along(spoilt, "homo", track(spoilt), 0.1, between=2, aligned=True)
     assert len(list(shots())) == 13
-    with pytest.raises(OrbitileError, match="only if orbitals are followed"):
+    with pytest.raises(OrbitileError, match="orbitals that are followed"):
         along(spoilt, "homo", None, 0.1, between=2)
 
 

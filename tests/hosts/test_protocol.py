@@ -39,9 +39,7 @@ def test_the_server_refuses_a_viewer_of_another_protocol():
         timeout=120,
     )
     replies = {reply["id"]: reply for reply in map(json.loads, done.stdout.splitlines()) if "id" in reply}
-    expected = (
-        "the server speaks number 1, the viewer 99: install both from one Orbitile (for VMD `orbitile install vmd`)"
-    )
+    expected = "the server speaks version 1, the viewer version 99; install both from the same Orbitile"
     assert replies[1]["error"].startswith(f"protocol: {expected}")
     assert read_request(b'{"protocol": 1}')["protocol"] == PROTOCOL
     assert read_request(b"{}")["protocol"] is None  # a script that tells no number is not checked
@@ -61,7 +59,9 @@ def test_vmd_ends_a_server_of_another_protocol(tmp_path, stated, number):
         """
     out = in_vmd(tmp_path, script)
     assert out[0] == "1"
-    assert out[1].startswith(f"orbitile has ended: VMD speaks number 1 of its protocol, the server {number}: install")
+    assert out[1].startswith(
+        f"orbitile has ended: protocol: VMD speaks version 1, the server version {number}; install"
+    )
     assert "orbitile install vmd" in out[1]
     assert out[2] == "pipe: ''"
 

@@ -148,7 +148,7 @@ def test_the_session_reopens_and_can_be_changed(cmd, tmp_path, capsys):
     cmd.reinitialize()
     capsys.readouterr()
     cmd.load(str(tmp_path / "session.pse"))
-    assert "copy.molden is not there any more" in capsys.readouterr().out
+    assert "copy.molden is missing" in capsys.readouterr().out
     assert base in cmd.get_names("objects")
 
 

@@ -140,7 +140,7 @@ def test_what_does_not_fit_is_refused(shown, tmp_path, monkeypatch, arguments, m
 def test_nothing_to_be_seen_is_refused(cmd, tmp_path):
     from pymol import CmdException
 
-    with pytest.raises(CmdException, match="nothing can be seen"):
+    with pytest.raises(CmdException, match="nothing is visible"):
         call(cmd, "orb_picture", str(tmp_path / "p.png"))
 
 

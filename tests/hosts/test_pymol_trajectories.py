@@ -210,7 +210,7 @@ def test_a_pattern_of_files_and_what_the_session_keeps(cmd, tmp_path):
     ("line", "words"),
     [
         ("orb_load none*.molden", "none matches"),
-        ("orb_load {series}, w, 0, 0, 2", "only if orbitals are followed"),
+        ("orb_load {series}, w, 0, 0, 2", "orbitals that are followed"),
         ("orb_load {series}, w, 1, 0, -2", "0 or more"),
         ("orb_frames 1, 2", "no orbital is shown"),
         ("orb_play", "no orbital of a trajectory"),

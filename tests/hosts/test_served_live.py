@@ -89,8 +89,8 @@ def test_only_atoms_that_move_are_told_and_others_may_be_dragged_meanwhile(other
 
 def test_what_is_no_place_of_an_atom_is_refused(other):
     for wrong, why in (
-        ({"water": WATER[:2]}, "those of 3 atoms, got 2"),
-        ({"ice": WATER}, "a molecule of one geometry that is there, got 'ice'"),
+        ({"water": WATER[:2]}, "expected 3 atoms, got 2"),
+        ({"ice": WATER}, "the name of a molecule with one geometry, got 'ice'"),
         ({"water": [[0, 0]] * 3}, "three numbers an atom"),
         ({"water": [[0, 0, float("nan")]] * 3}, "three numbers an atom"),
         ({"water": [[0, 0, True]] * 3}, "three numbers an atom"),
@@ -101,7 +101,7 @@ def test_what_is_no_place_of_an_atom_is_refused(other):
     for wrong in (("x", "O Q", "0 0 0 1 1 1"), ("x", "O", "0 0"), ("x", "", ""), ("x", "O", "0 0 a")):
         with pytest.raises(OrbitileError, match="atoms: expected"):
             other.ask("atoms", *wrong)
-    with pytest.raises(OrbitileError, match="no molecule of one geometry and 2 atoms"):
+    with pytest.raises(OrbitileError, match="no molecule with one geometry and 2 atoms"):
         other.host.move("water", np.zeros((2, 3)))
     assert np.allclose(other.positions(), WATER)
 

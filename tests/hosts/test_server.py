@@ -241,7 +241,7 @@ def test_a_state_is_restored_by_another_server():
 def test_what_is_no_state_is_refused(server, state):
     events, answer = server.ask("restore", [state])
     assert events == {}
-    assert "expected what `state` gave" in answer["error"]
+    assert "expected what `state` returned" in answer["error"]
 
 
 def test_what_the_viewer_has_lost_is_known(server):

@@ -130,7 +130,7 @@ def test_withdrawn_and_deleted_meanwhile(browser):
     assert browser.analysing.finding.is_stale
     assert browser.session.host.drawn == {}
     browser.analysing.choose_row(browser.analysing.finding.report.table("orbitals"), 1)
-    assert "is gone" in browser.window.errors[-1]
+    assert "was deleted" in browser.window.errors[-1]
 
 
 @pytest.mark.slow

@@ -363,7 +363,7 @@ def test_what_was_said_of_a_file_that_is_back_is_taken_back(browser, tmp_path):
     job.rename(tmp_path / "other.molden")
     browser.showing.wavefunction, browser.showing.listed = None, ("", "")  # as after a saved session was restored
     browser.molecules.follow()
-    assert "is not there any more" in browser.window.errors[-1]
+    assert "is missing" in browser.window.errors[-1]
     (tmp_path / "other.molden").rename(job)
     browser.molecules.follow()
     assert len(browser.showing.levels[0]) == 31

@@ -248,7 +248,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         "--cartesian",
         action="store_true",
         default=None,
-        help="Cartesian d and f functions, as Gaussian uses with 6-31G*",
+        help="Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
     )
     parser.add_argument(
         "--charge", type=int, metavar="Q", help="charge of the molecule (default: that of the file, else 0)"

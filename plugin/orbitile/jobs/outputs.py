@@ -213,7 +213,7 @@ class _Shown:
 
     def _only(self) -> Request:
         if len(self.requests) > 1:
-            raise OrbitileError("only pictures and pages hold several fields; give each field as an item of its own")
+            raise OrbitileError("only a picture or a page can show several fields: make each an item of its own")
         return self.requests[0]
 
 

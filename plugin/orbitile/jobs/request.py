@@ -186,7 +186,7 @@ def _items_of(text: str) -> list[Item]:
 
 def _analysis_item(text: str, analysis: str, rest: str) -> Item:
     if analysis_named(analysis).KIND == "trajectory":
-        raise OrbitileError(f"item {text!r}: is an analysis of trajectories, but a batch takes files one by one")
+        raise OrbitileError(f"item {text!r}: is an analysis of trajectories, but a batch takes each file by itself")
     pieces = [piece.strip() for piece in re.split(r",\s*(?=\w+=)", rest) if piece.strip()]
     parameters = tuple((key.strip(), value.strip()) for key, _, value in (piece.partition("=") for piece in pieces))
     values_of(analysis, dict(parameters))  # refused before the work, not by every file

@@ -439,7 +439,7 @@ class _Running:
         except WorkerEnded as error:
             if not is_last:
                 return None
-            said = f"it ended the process that read it ({error})"
+            said = f"the process that read it ended ({error})"
         except WorkerNotStarted:
             raise
         except WorkerError as error:
@@ -447,7 +447,7 @@ class _Running:
         except OrbitileError:  # nothing can be written, or nobody does the work
             raise
         except BrokenExecutor as error:
-            raise OrbitileError(f"the executor has stopped working ({error})") from error
+            raise OrbitileError(f"the executor no longer works ({error})") from error
         except Exception as error:  # a defect of ours at one file is no reason to give up ten thousand
             said = f"internal error (please report): {type(error).__name__}: {error}"
         return Outcome(is_refused=True, record=Record(self.names[place], "", refusals={"": said}))

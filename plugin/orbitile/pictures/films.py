@@ -120,7 +120,7 @@ def along(
     """
     if between and tracking is None:
         raise OrbitileError(
-            "frames can be interpolated only if orbitals are followed: give a tracking, or none between"
+            "interpolation between frames needs orbitals that are followed: give a tracking, or between=0"
         )
     check_surface(field)
     tracking = tracking and _tracking_for(field, tracking)

@@ -28,7 +28,7 @@ def share_in_words(share: float = SHARE) -> str:
     return f"{100 * share:g} %"
 
 
-DEFAULT_ISOVALUE = f"that of the field; of an orbital, the one that encloses {share_in_words()} of it"
+DEFAULT_ISOVALUE = f"the default of the field; for an orbital, the one that encloses {share_in_words()} of its density"
 """Which isovalue a surface has where none is given."""
 
 

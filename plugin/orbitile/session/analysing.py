@@ -85,7 +85,7 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
         if module.KIND != "trajectory":
             frame = _frame(viewer, molecule)
     elif module.KIND == "trajectory":
-        raise OrbitileError(f"{name}: {molecule} is no path: it has one geometry")
+        raise OrbitileError(f"{name}: {molecule} is no trajectory: it has one geometry")
     return AnalysisOrder(name, source, frame, tuple(sorted(texts.items())), device, atoms)
 
 
@@ -177,7 +177,7 @@ def analysed(
             **dict(order.parameters),
         )
     except MemoryError as error:
-        raise OrbitileError(f"{order.name}: no memory is left for this") from error
+        raise OrbitileError(f"{order.name}: not enough memory; close other programs and try again") from error
 
 
 _DRAWN_WITHIN = 1e-2

@@ -72,7 +72,7 @@ class Atoms:
         OrbitileError
             When the program cannot do that, or there is no such molecule.
         """
-        raise OrbitileError("this viewer cannot be told where atoms are")
+        raise OrbitileError("this viewer cannot move atoms")
 
     def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """What `positions` will give, to the bit, when atoms are put there, of one geometry or several.
@@ -105,7 +105,7 @@ class Selections:
             When a name does not stand for one atom of the molecule.
         """
         if names:
-            raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, as 1-2-3-4")
+            raise OrbitileError(f"this viewer knows no atom called {names[0]!r}: give numbers, such as 1-2-3-4")
         return ()
 
     def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
@@ -116,7 +116,9 @@ class Selections:
         OrbitileError
             When there are none, or the program has no such language.
         """
-        raise OrbitileError(f"this viewer knows no selections: give numbers of atoms as 1-6,9, got {selection[:80]!r}")
+        raise OrbitileError(
+            f"this viewer knows no selections: give numbers of atoms such as 1-6,9, got {selection[:80]!r}"
+        )
 
     def selected(self, molecule: str) -> tuple[int, ...]:
         """Atoms of a molecule, from 0 and rising, that the user has selected; none where the program does not say."""
@@ -153,7 +155,7 @@ class Visibility:
         OrbitileError
             When the program cannot do that.
         """
-        raise OrbitileError("this viewer cannot hide surfaces: orb_delete takes one away")
+        raise OrbitileError("this viewer cannot hide surfaces: orb_delete deletes one")
 
 
 class Panes:

@@ -90,7 +90,7 @@ class ShownTrajectory:
 
     def __init__(self, source: Source, load: Callable[[str], Wavefunction] = load) -> None:
         if source.between and not source.track:
-            raise OrbitileError("frames can be interpolated only if orbitals are followed: track=1")
+            raise OrbitileError("interpolation between frames needs orbitals that are followed: track=1")
         self.source = source if source.contents else source.noted()
         self.raw = self.source.opened()
         self._canonical = self._frames(self.raw)

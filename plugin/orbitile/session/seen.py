@@ -137,7 +137,7 @@ def picture_of(
     panes = shown_surfaces(session)
     seen = session.host.viewpoint(n_frames) or _default(session, panes, size, legend)
     if not len(seen.molecule.centres) and not any(panes):
-        raise OrbitileError("nothing can be seen that could be drawn: orb_load shows a molecule, orb_mo an orbital")
+        raise OrbitileError("nothing is visible that could be drawn: orb_load shows a molecule, orb_mo an orbital")
     paper = paper_of(background) if background else seen.background
     return Picture(panes, seen.molecule, seen.camera, whole_size(size, seen.size), paper, legend), seen
 

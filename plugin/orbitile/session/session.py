@@ -164,7 +164,7 @@ class Session:
         for candidate in numbered(wanted):
             name = self.host.legal_name(candidate)
             if not name:
-                raise OrbitileError(f"name: {wanted!r} is none that an object can have")
+                raise OrbitileError(f"name: an object cannot be called {wanted!r}; choose another name")
             if name.lower() not in taken:
                 return name
             if name in molecules and (given or files_of(molecules[name])[0] == files[0]):
@@ -241,13 +241,13 @@ class Session:
         trajectory = ShownTrajectory(Source((str(calculation.target),)))
         if len(trajectory.path) < calculation.n_frames:
             raise OrbitileError(
-                f"{calculation.molecule}: {left_out}; frames and states would not correspond. The others are in "
-                f"{calculation.target}: orb_load shows them"
+                f"{calculation.molecule}: {left_out}; frames and states would not correspond. The other frames are "
+                f"in {calculation.target}; orb_load loads them"
             )
         if calculation.molecule not in self.host.objects():
             raise OrbitileError(
-                f"{calculation.molecule} was renamed or deleted meanwhile; its orbitals are in {calculation.target}: "
-                "orb_load shows them"
+                f"{calculation.molecule} was renamed or deleted meanwhile; its orbitals are in {calculation.target}; "
+                "orb_load loads them"
             )
         self.computing.wavefunctions.keep(trajectory)
         self.host.adopt(calculation.molecule, str(trajectory.source))

@@ -66,7 +66,8 @@ class Shown:
         request = Request(**{**_checked(Request, "its request", parts["request"], _REQUEST), "box": None})
         if (request.frame is None) == is_trajectory(request.path):
             raise OrbitileError(
-                f"frame: expected one of a trajectory only, got {request.frame!r} of {request.path[:80]}"
+                f"frame: expected a number for a trajectory, and none otherwise, got {request.frame!r} for "
+                f"{request.path[:80]}"
             )
         files_of(request.path)
         look = Look(**_checked(Look, "its look", parts.get("look", {}), _LOOK))

@@ -114,7 +114,7 @@ def require_unchanged(path: str, content: str, *, grown: bool = False) -> None:
         When it holds something else, or cannot be read any more.
     """
     if content and content_of(path, content if grown else "") != content:
-        what = "has changed" if os.path.exists(path) else "is not there any more, or has changed"
+        what = "has changed" if os.path.exists(path) else "is missing or has changed"
         raise FileChanged(f"{path}: {what} since it was loaded; load it again to show what it holds now")
 
 
@@ -364,7 +364,7 @@ def changes(text: str) -> list[str]:
     found = []
     for file, content in known:
         if not is_there(file) and not glob(file):
-            found.append(f"{file} is not there any more")
+            found.append(f"{file} is missing")
         elif content and content_of(file, content if grown else "") != content:
             found.append(f"{file} has changed")
     return found

@@ -57,7 +57,7 @@ def test_a_radical_cation_is_live_as_such_and_comes_back(session, tmp_path):
     orb_iso.run(session, [0.07, "ammonia_homo"])
     orb_mo.run(session, ["ammonia", "lumo", "", "coarse"])
     answer = orb_live.run(session)
-    assert "what its file holds again" in answer.text
+    assert "is again as in its file" in answer.text
     assert session.host.molecules()["ammonia"] == source
     np.testing.assert_array_equal(session.host.positions("ammonia"), before)
     assert session.shelf["ammonia_homo"].request == shown.request

@@ -120,9 +120,9 @@ def test_rings_are_refused():
     ring = np.stack([np.cos(corners), np.sin(corners), 0 * corners], axis=1) * 1.4 * angstrom
     ring[:, 2] += 0.2 * (-1) ** np.arange(6)
     numbers = np.full(6, 6)
-    with pytest.raises(OrbitileError, match=r"the bond 2-3 is in a ring, .*cannot be turned"):
+    with pytest.raises(OrbitileError, match="nothing can turn about the bond 2-3: its atoms"):
         with_dihedral(numbers, ring, (0, 1, 2, 3), 1.0)
-    with pytest.raises(OrbitileError, match="the bond 1-2 cannot be stretched: it is in a ring"):
+    with pytest.raises(OrbitileError, match="the bond 1-2 cannot be stretched: its atoms are also connected"):
         with_distance(numbers, ring, (0, 1), 3.0)
     with pytest.raises(OrbitileError, match="angle of atoms 1-2-3 is in a ring"):
         with_angle(numbers, ring, (0, 1, 2), 2.0)
@@ -132,7 +132,7 @@ def test_what_cannot_be_is_refused():
     numbers, positions = ETHANOL
     with pytest.raises(OrbitileError, match="more than 0"):
         with_distance(numbers, positions, (0, 1), -1.0)
-    with pytest.raises(OrbitileError, match="180 degrees at most"):
+    with pytest.raises(OrbitileError, match="at most 180 degrees"):
         with_angle(numbers, positions, (0, 1, 2), 4.0)
-    with pytest.raises(OrbitileError, match="not in a row"):
+    with pytest.raises(OrbitileError, match="not in a chain"):
         with_dihedral(numbers, positions, (3, 0, 1, 4), 0.5)

@@ -113,7 +113,7 @@ def test_while_it_converges_the_surface_is_moved_along_and_paler(water):
     np.testing.assert_allclose(water.host.surfaces["m_mo5"].vertices, before.vertices + SHIFT, atol=1e-4)
     assert water.host.transparencies["m_mo5"] == pytest.approx(look.transparency + 0.3)
     assert water.live.now.status.stage == "converging"
-    assert "moved along" in water.live.now.status.text
+    assert "moved with the atoms" in water.live.now.status.text
     water.host.dragging = False
     water.live.settle()
     assert water.host.transparencies["m_mo5"] == look.transparency

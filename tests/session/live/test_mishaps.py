@@ -110,7 +110,7 @@ def test_other_elements_begin_anew_in_the_same_process(water):
     assert water.live.now is not first
     assert water.live.now.process_id == process
     assert water.live.now.found.energy < -390  # sulphur
-    assert any("other atoms" in text for text in water.host.told)
+    assert any("no longer the same" in text for text in water.host.told)
     water.host.atoms["m"] = atoms_of(f"{WATER}; H 0 0 3; H 0 0 3.74")
     assert water.live.settle().stage == "converged"
     assert len(water.live.now.found.wavefunction.atomic_numbers) == 5
@@ -204,7 +204,7 @@ def test_without_a_folder_nothing_changes(water, monkeypatch, tmp_path):
 def test_many_geometries_leave_small_files_and_few_open_ones(session, monkeypatch):
     begun(session, HYDROGEN)
     monkeypatch.setattr(live, "_REST", 0.0)
-    monkeypatch.setattr(session.computing.samples, "most", 10)
+    monkeypatch.setattr(session.computing.samples._held, "_most", 10)
     n_open = []
     for n in range(40):
         moved(session, z=0.01 * (-1) ** n)

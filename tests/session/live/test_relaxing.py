@@ -255,7 +255,7 @@ def test_it_ends_where_there_is_no_minimum(clock, viewer, pulls, monkeypatch):
         moved = viewer.positions("m")
     assert not pulls.pull("m", moved, *answer(moved, moved + 0.1))
     assert not pulls.is_on
-    assert viewer.told == ["m does not relax any more: no minimum after 5 steps"]
+    assert viewer.told == ["m no longer relaxes: no minimum after 5 steps"]
     np.testing.assert_array_equal(viewer.positions("m"), moved)
 
 
@@ -279,13 +279,13 @@ def test_refusals(monkeypatch):
 def test_commands_say_what_is_missing(tmp_path):
     session = Session(MovingViewer(m="H 0 0 0; H 0 0 0.74"))
     for command, arguments in ((orb_relax, []), (orb_undo, []), (orb_path, [str(tmp_path / "p.h5")])):
-        with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one so"):
+        with pytest.raises(OrbitileError, match="no molecule is live: orb_live makes one live"):
             command.run(session, arguments)
     session.live.begin("m", Level(HF))
     assert orb_relax.run(session, ["on", "0.3"]).value == "on"
     assert (session.live.now.status.relaxes, session.live.now.status.hardness) == (True, 0.3)
     assert orb_relax.run(session, ["off"]).value == "off"
-    assert orb_relax.run(session).text.startswith("m: forces pull its atoms")
+    assert orb_relax.run(session).text.startswith("m: forces move its atoms")
     assert session.live.now.status.hardness == 0.3
     with pytest.raises(OrbitileError, match="hardness: expected"):
         orb_relax.run(session, ["on", "1.5"])
@@ -299,11 +299,11 @@ def test_commands_say_what_is_missing(tmp_path):
 def test_a_viewer_that_cannot_move_atoms_says_so():
     class Still(MovingViewer):
         def move(self, molecule, positions):
-            raise OrbitileError("this viewer cannot be told where atoms are")
+            raise OrbitileError("this viewer cannot move atoms")
 
     session = Session(Still(m="H 0 0 0; H 0 0 0.74"))
     session.live.begin("m", Level(HF))
-    with pytest.raises(OrbitileError, match="cannot be told where atoms are"):
+    with pytest.raises(OrbitileError, match="cannot move atoms"):
         session.live.now.relax(0.5)
     assert not session.live.now.status.relaxes
     session.live.end()
@@ -323,7 +323,7 @@ def test_where_the_process_lacks_ase_the_energy_comes_with_the_reason(monkeypatc
     assert found.energy == pytest.approx(-1.1, abs=0.05)
     assert "pip install" in str(found.relaxed)
     assert not pulls.pull("m", positions, order, found)
-    assert "m does not relax any more: forces need the package ase" in viewer.told[0]
+    assert "m no longer relaxes: forces need the package ase" in viewer.told[0]
 
 
 # ---- in a session

@@ -365,9 +365,9 @@ def test_commands_say_what_is_missing():
             command.run(session, arguments)
     session = live_session(PEROXIDE)
     try:
-        with pytest.raises(OrbitileError, match="nothing is scanned"):
+        with pytest.raises(OrbitileError, match="no scan is running"):
             commands.orb_scan_to.run(session, [1])
-        with pytest.raises(OrbitileError, match="nothing is scanned"):
+        with pytest.raises(OrbitileError, match="no scan is running"):
             commands.orb_scan_save.run(session, ["a.h5"])
         with pytest.raises(OrbitileError, match="knows no atom called 'pk1'"):
             commands.orb_scan.run(session, ["pk1 pk2"])
@@ -375,7 +375,7 @@ def test_commands_say_what_is_missing():
             commands.orb_scan.run(session)
         with pytest.raises(OrbitileError, match="to 4, each once"):
             commands.orb_scan.run(session, ["1-2-3-9"])
-        with pytest.raises(OrbitileError, match="nothing is scanned"):
+        with pytest.raises(OrbitileError, match="no scan is running"):
             session.live.now.scan_to(0)
     finally:
         session.live.end()

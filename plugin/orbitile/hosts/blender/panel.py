@@ -296,7 +296,7 @@ class Controls(bpy.types.PropertyGroup):  # type: ignore[misc]  # Blender has no
         ),
         "automatic": bpy.props.BoolProperty(
             name=f"{share_in_words()} of each orbital",
-            description=f"Each orbital gets the isovalue whose surface encloses {share_in_words()} of it",
+            description=f"Each orbital gets the isovalue whose surface encloses {share_in_words()} of its density",
             update=_update(lambda w, c: w.browser.showing.choose_automatic(c.automatic)),
         ),
         "quality": bpy.props.EnumProperty(
@@ -497,14 +497,14 @@ def _keep_current(it: BlenderWindow) -> None:
 
 
 _BUTTONS = (
-    _button("withdraw", "Cancel", "Withdraw what is being computed", lambda it: it.browser.cancel()),
+    _button("withdraw", "Cancel", "Cancel the running computation", lambda it: it.browser.cancel()),
     _button(
         "update",
         "Update",
-        "Compute what is shown anew: at another quality, or from a file that has changed",
+        "Recompute what is shown, at another quality or from a file that has changed",
         BlenderWindow.update,
     ),
-    _button("keep_current", "Keep", "Have the surface stay when the next field is shown, or no longer", _keep_current),
+    _button("keep_current", "Keep", "Keep the surface when the next field is shown, or no longer", _keep_current),
 )
 
 

@@ -260,7 +260,10 @@ class MarkedAtoms:
         cmd.iterate(f"%{molecule}", "note(ID, color, label, partial_charge, reps)", space={"note": note})
         if len(before) != len(drawing.values):
             n_values = len(drawing.values)
-            raise OrbitileError(f"{molecule} has {len(before)} atoms now, but {n_values} values of {drawing.name}")
+            raise OrbitileError(
+                f"{molecule} has {len(before)} atoms now, but {n_values} values of {drawing.name}; "
+                "run the analysis again"
+            )
         limit, since = limit_of(drawing), {}
         shares = (np.clip(np.nan_to_num(np.array(drawing.values)) / limit, -1, 1) + 1) / 2
         is_charge = drawing.unit == "e"

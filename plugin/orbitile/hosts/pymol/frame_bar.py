@@ -23,8 +23,8 @@ class FrameSlider(QtWidgets.QSlider):  # type: ignore[misc]  # Qt has no types h
         super().__init__(Qt.Horizontal, parent)
         self._playback: Playback | None = None
         self.setToolTip(
-            "Frame of the trajectory. Strip: blue where the surface is there, orange where the orbital may have become "
-            "another one, red where there is no surface"
+            "Frame of the trajectory. Strip: blue where the surface is computed, orange where following the orbital "
+            "is doubtful, red where there is no surface"
         )
 
     def show_playback(self, playback: Playback) -> None:
@@ -102,7 +102,7 @@ class FrameBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.slider = FrameSlider()
         self.slider.valueChanged.connect(self.moved)
         self.rate_box = QtWidgets.QSpinBox(
-            minimum=1, maximum=1000, suffix=" / s", keyboardTracking=False, toolTip="Largest number of frames a second"
+            minimum=1, maximum=1000, suffix=" / s", keyboardTracking=False, toolTip="Maximum number of frames a second"
         )
         self.show_rate(rate)
         self.rate_box.valueChanged.connect(self.rated)

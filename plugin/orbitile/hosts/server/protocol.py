@@ -24,8 +24,8 @@ def check_protocol(number: object) -> None:
     """
     if number is not None and number != PROTOCOL:
         raise OrbitileError(
-            f"protocol: the server speaks number {PROTOCOL}, the viewer {brief(number)}: install both from one "
-            "Orbitile (for VMD `orbitile install vmd`), and start the viewer again"
+            f"protocol: the server speaks version {PROTOCOL}, the viewer version {brief(number)}; install both from "
+            "the same Orbitile (for VMD `orbitile install vmd`), and start the viewer again"
         )
 
 

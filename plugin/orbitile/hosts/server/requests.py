@@ -248,7 +248,7 @@ def _request(summary: str, answer: str = "none") -> Callable[[Callable[..., Any]
 
 
 @_request(
-    f"The table of orbitals, energies in {alternatives(list(ENERGY_UNITS))}, those that pass a filter.",
+    f"Returns the table of orbitals that pass a filter, with energies in {alternatives(list(ENERGY_UNITS))}.",
     answer="`columns`, each with `what`, `title` and `help`; `rows`, each with `field`, its name, `kind` (frontier, "
     "occupied or virtual) and `cells`, all as text",
 )
@@ -262,7 +262,7 @@ def _orbitals(session: Session, name: str = "", unit: str = "", words: str = "")
     return table_of(session.wavefunction(molecule), levels, energy_unit(unit or next(iter(ENERGY_UNITS))), words)
 
 
-@_request("What the user does in [the window](#the-window).")
+@_request("Does what the user does in [the window](#the-window).")
 def _window(session: Session, verb: str = "", *words: str) -> None:
     """Do in the window what its user does; the first time it is opened."""
     if session.panel is None:
@@ -271,7 +271,9 @@ def _window(session: Session, verb: str = "", *words: str) -> None:
     session.panel.do(verb, words)
 
 
-@_request("What is shown, for a saved session; it names the files of the wavefunctions.", answer="text for `restore`")
+@_request(
+    "Returns what is shown, for a saved session; it names the files of the wavefunctions.", answer="text for `restore`"
+)
 def state(session: Session) -> str:
     """What is shown, for `restore`."""
     shown = session.shelf.saved()
@@ -280,8 +282,8 @@ def state(session: Session) -> str:
 
 
 @_request(
-    "Shows again what `state` told, computed anew. What cannot be, since a file is gone or has changed, is told of in "
-    "a `message` and left out; text that `state` did not give is an error, and nothing is shown."
+    "Shows again what `state` returned, recomputed. What cannot be shown, because a file is missing or has changed, "
+    "is left out and reported in a `message`; text that `state` did not return is an error, and nothing is shown."
 )
 def restore(session: Session, text: str = "") -> None:
     """Show again what `state` told, computed anew, as far as its files hold what they held.
@@ -298,7 +300,7 @@ def restore(session: Session, text: str = "") -> None:
         hidden = {str(name) for name in told["hidden"]}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OrbitileError) as error:
         why = f": {error}" if isinstance(error, OrbitileError) else ""
-        raise OrbitileError(f"restore: expected what `state` gave, got {brief(text)}{why}") from None
+        raise OrbitileError(f"restore: expected what `state` returned, got {brief(text)}{why}") from None
     host = _served(session)
     host.set_there(host.there - set(molecules) - set(shown))
     for name, source in molecules.items():
@@ -339,8 +341,8 @@ def _text_of_source(source: Any) -> str:
 
 
 @_request(
-    "The viewer is at this frame of a molecule, from 0. To be told whenever that changes, also after the message "
-    "`frame`; frames are computed from it on."
+    "Tells the frame of a molecule that the viewer shows, counted from 0. It is to be sent whenever that changes, "
+    "also after the message `frame`; frames are computed from this one on."
 )
 def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
     """Take note of the frame of a molecule that the viewer is at, from 0.
@@ -359,8 +361,8 @@ def _frame(session: Session, molecule: str = "", frame: str = "") -> None:
 
 
 @_request(
-    "Atoms that the viewer has itself, by symbols of elements and coordinates in Angstrom, each with blanks between: "
-    "it is told to add them as a molecule, so that `orb_live` can make it live.",
+    "Passes atoms that the viewer has itself, as element symbols and as coordinates in Angstrom, separated by "
+    "blanks: the viewer is told to add them as a molecule, which `orb_live` can make live.",
     answer="name of the molecule",
 )
 def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = "") -> str:
@@ -390,8 +392,8 @@ def _atoms(session: Session, wanted: str = "", symbols: str = "", places: str = 
 
 
 @_request(
-    "What points to the right, up, and towards the user, in the axes of the atoms, nine numbers: the next pictures and "
-    "films are seen from there.",
+    "Sets the view for the next pictures and films: nine numbers, the directions to the right, up and towards the "
+    "user in the axes of the atoms.",
 )
 def _directions(session: Session, *numbers: str) -> None:
     """Take note of where the user of the viewer looks from, for pictures."""

@@ -117,11 +117,11 @@ class Places:
             atoms = self._molecules.get(molecule)
             if atoms is None or atoms.positions is None:
                 raise OrbitileError(
-                    f"positions: expected a molecule of one geometry that is there, got {brief(molecule)}"
+                    f"positions: expected the name of a molecule with one geometry, got {brief(molecule)}"
                 )
             if len(told) != len(atoms.numbers):
                 n = len(atoms.numbers)
-                raise OrbitileError(f"positions of {molecule}: expected those of {n} atoms, got {len(told)}")
+                raise OrbitileError(f"positions of {molecule}: expected {n} atoms, got {len(told)}")
             positions = np.array(told, np.float64) * angstrom
             check_atoms(atoms.numbers, positions)
             moved = moved_atoms(atoms.positions, positions, _ROUNDING)
@@ -339,7 +339,7 @@ class ServedViewer(VolumeViewer):
     def move(self, molecule: str, positions: NDArray[np.float64]) -> None:
         known = self.positions(molecule)
         if known is None or known.shape != positions.shape:
-            raise OrbitileError(f"no molecule of one geometry and {len(positions)} atoms is called {molecule!r}")
+            raise OrbitileError(f"no molecule with one geometry and {len(positions)} atoms is called {molecule!r}")
         atoms = moved_atoms(known, positions, _MOVED)
         places = np.round(positions[atoms] / angstrom, 8).tolist()
         message = {"event": "move", "molecule": molecule, "atoms": atoms.tolist(), "positions": places}

@@ -375,28 +375,36 @@ _VERBS: dict[type, tuple[Request, ...]] = {
     ServedWindow: (
         request_of("show", "opens the window", lambda window: window.set_open(True)),
         request_of("hide", "closes it", lambda window: window.set_open(False)),
-        request_of("follow", "something was deleted or hidden elsewhere, see `hidden`", ServedWindow.follow),
+        request_of("follow", "tells that something was deleted or hidden elsewhere, see `hidden`", ServedWindow.follow),
         request_of("orbital", "shows an orbital, by the field of its row", ServedWindow.choose_orbital, TEXT),
         request_of("filter", "filters the table", ServedWindow.filter, TEXT),
-        request_of("unit", f"has energies in {alternatives(list(ENERGY_UNITS))}", ServedWindow.choose_unit, TEXT),
+        request_of("unit", f"shows energies in {alternatives(list(ENERGY_UNITS))}", ServedWindow.choose_unit, TEXT),
         request_of("quality", "computes at another quality", ServedWindow.choose_quality, one_of(*QUALITIES)),
         request_of("colours", "sets the colours", ServedWindow.choose_colours, TEXT, TEXT),
-        request_of("picture", "makes a png with a legend of a picture it took", ServedWindow.write_picture, PATH, PATH),
-        request_of("recipe", "wants the commands that show the same again", ServedWindow.tell_recipe),
-        request_of("analyse", "has an analysis done", ServedWindow.analyse, TEXT, TEXT, TEXT),
+        request_of(
+            "picture",
+            "adds a legend to a picture that the viewer took, as a png",
+            ServedWindow.write_picture,
+            PATH,
+            PATH,
+        ),
+        request_of("recipe", "asks for the commands that show the same again", ServedWindow.tell_recipe),
+        request_of("analyse", "runs an analysis", ServedWindow.analyse, TEXT, TEXT, TEXT),
         request_of("save_found", "writes its tables (.csv, .json) or plots (.svg)", ServedWindow.save_found, PATH),
     ),
     Molecules: (
-        request_of("open", "opens files: the HOMO of the last is shown, and others are hidden", Molecules.open, PATH),
+        request_of(
+            "open", "opens files, shows the HOMO of the last, and hides the other molecules", Molecules.open, PATH
+        ),
         request_of("molecule", "lists the orbitals of another molecule", Molecules.choose, TEXT),
         request_of("surface", "chooses the surface that the controls act on", Molecules.choose_surface, TEXT),
     ),
     Showing: (
-        request_of("field", "shows a field in place of what is shown and not kept", Showing.ask_for_named, TEXT),
+        request_of("field", "shows a field in place of the surfaces that are not kept", Showing.ask_for_named, TEXT),
         request_of("isovalue", "sets the isovalue", Showing.choose_isovalue, TEXT),
         request_of(
             "automatic",
-            f"has {share_in_words()} of each orbital enclosed, or with 0 not",
+            f"chooses isovalues that enclose {share_in_words()} of each orbital; with 0, no longer",
             Showing.choose_automatic,
             FLAG,
         ),
@@ -407,22 +415,22 @@ _VERBS: dict[type, tuple[Request, ...]] = {
             "transparency", "sets the transparency, 0 to 1", lambda it, to: it.change_look(transparency=to), SHARE
         ),
         request_of("style", "draws in another style", lambda it, to: it.change_look(style=to), one_of(*STYLES)),
-        request_of("visible", "shows a surface, or with 0 hides it", Showing.set_visible, TEXT, FLAG),
-        request_of("keep", "has a surface stay when the next is shown, or with 0 not", Showing.keep, TEXT, FLAG),
+        request_of("visible", "shows a surface; with 0, hides it", Showing.set_visible, TEXT, FLAG),
+        request_of("keep", "keeps a surface when the next is shown; with 0, no longer", Showing.keep, TEXT, FLAG),
         request_of("delete", "deletes a surface", Showing.delete, TEXT),
     ),
     Localising: (
         request_of("orbitals", f"lists localised orbitals ({_SCHEMES}), or those of the file", Localising.choose, TEXT),
     ),
     Playing: (
-        request_of("play", "plays a trajectory, or with 0 stops", Playing.play, FLAG),
-        request_of("rate", "sets the frames a second, at most", Playing.choose_rate, COUNT),
+        request_of("play", "plays a trajectory; with 0, stops", Playing.play, FLAG),
+        request_of("rate", "sets the maximum number of frames a second", Playing.choose_rate, COUNT),
         request_of("frame", "shows a frame, from 0", Playing.go_to, COUNT),
-        request_of("step", "goes one frame on, or with 0 back", lambda it, on: it.step(1 if on else -1), FLAG),
+        request_of("step", "goes one frame forward; with 0, back", lambda it, on: it.step(1 if on else -1), FLAG),
     ),
     Analysing: (
-        request_of("withdraw", "wants an analysis no longer", Analysing.cancel),
-        request_of("found_surfaces", "shows the surfaces that belong to what was found", Analysing.show_surfaces),
+        request_of("withdraw", "cancels an analysis", Analysing.cancel),
+        request_of("found_surfaces", "shows the surfaces that belong to the result", Analysing.show_surfaces),
     ),
     Writing: (request_of("export", "writes the volume or the surface", Writing.export, PATH),),
     Browser: (request_of("preset", "shows a preset, with files to compare with", Browser.show_preset, TEXT, TEXT),),
@@ -447,7 +455,7 @@ def with_legend(session: Session, taken: Path, target: Path) -> None:
         with Image.open(taken) as image:
             pixels = np.array(image.convert("RGBA"))
     except (OSError, UnidentifiedImageError) as error:
-        raise OrbitileError(f"{taken}: the viewer has written no picture that can be read ({error})") from None
+        raise OrbitileError(f"{taken}: the picture that the viewer wrote cannot be read ({error})") from None
     finally:
         taken.unlink(missing_ok=True)
     drawn = tuple(surface for pane in shown_surfaces(session) for surface in pane)

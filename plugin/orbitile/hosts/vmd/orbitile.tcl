@@ -83,8 +83,8 @@ proc orbitile::on_ready {message} {
     variable offered $message
     set theirs [expr {[dict exists $message protocol] ? [dict get $message protocol] : "none"}]
     if {$theirs ne $protocol} {
-        error [ended "VMD speaks number $protocol of its protocol, the server $theirs: install both from one Orbitile\
-            (orbitile install vmd), and start VMD again"]
+        error [ended "protocol: VMD speaks version $protocol, the server version $theirs; install both from the same\
+            Orbitile (orbitile install vmd), and start VMD again"]
     }
     foreach offer [dict get $message commands] {
         make_command [dict get $offer name]

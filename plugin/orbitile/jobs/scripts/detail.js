@@ -4,7 +4,7 @@ import { made } from "./elements.js";
 import { columns, files, folderOf, nameOf, outputsOf, picturesOf, refusalsOf, remarksOf, shown } from "./rows.js";
 import { formula, headingOf, image, itemName, shownValue } from "./showing.js";
 
-const FORMATS = { png: "picture", json: "all that is known", html: "page that turns" };
+const FORMATS = { png: "picture", json: "all results", html: "interactive page" };
 
 const part = (heading, ...children) => made("section", {}, made("h3", {}, heading), ...children);
 

@@ -91,7 +91,7 @@ export function histogram(change) {
       faint.setAttribute("d", path(counts(files.keys(), numbers, low, width)));
       dark.setAttribute("d", path(counts(found, numbers, low, width)));
       const median = values.length ? (values[(values.length - 1) >> 1] + values[values.length >> 1]) / 2 : NaN;
-      told.textContent = values.length ? `median ${shownNumber(column, median)}, ${values.length.toLocaleString("en")} files` : "none has it";
+      told.textContent = values.length ? `median ${shownNumber(column, median)}, ${values.length.toLocaleString("en")} files` : "no file has it";
       [left.textContent, right.textContent] = values.length ? [shownNumber(column, low), shownNumber(column, high)] : ["", ""];
       drawing.setAttribute("aria-label", `${headingOf(column)}: from ${left.textContent} to ${right.textContent}, ${told.textContent}`);
     },

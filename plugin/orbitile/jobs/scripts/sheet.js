@@ -120,7 +120,7 @@ function show() {
   distribution.show(found, state, column, column && compares(state.query, column));
   reasons.show(state.reason);
   nothing.hidden = found.length > 0;
-  nothing.textContent = files.length ? "No file is like that." : "There are no files in this batch yet.";
+  nothing.textContent = files.length ? "No file matches." : "There are no files in this batch yet.";
   [cards.node.hidden, rows.node.hidden] = [state.view === "table" || !found.length, state.view !== "table" || !found.length];
   if (state.view === "table") rows.show(found, state);
   else cards.show(found, state, state.sort && state.sort !== "file" ? columnNamed(state.sort) : null);
@@ -143,7 +143,7 @@ const panels = made("div", { class: "panels" }, distribution.node, reasons.node)
 panels.hidden = distribution.node.hidden && reasons.node.hidden;
 main.append(panels, nothing, cards.node, rows.node);
 document.body.append(top, main, detail.node);
-if (!window.orbitileSheet) problem.textContent = "sheet.js, which belongs beside this page, is not there or is damaged";
+if (!window.orbitileSheet) problem.textContent = "sheet.js, which belongs beside this page, is missing or damaged";
 
 let drawing = 0;
 main.addEventListener("scroll", () => {

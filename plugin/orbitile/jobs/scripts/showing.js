@@ -64,7 +64,7 @@ export const chosenPictures = (row, item) => picturesOf(row).filter((picture) =>
 export function image(row, { item, small, large }, size = "small") {
   const node = made("img", { src: size === "small" ? small : large, alt: `${itemName(item)} of ${nameOf(row)}`, decoding: "async", draggable: "false" });
   if (size === "small") node.loading = "lazy";
-  node.addEventListener("error", () => node.replaceWith(made("span", { class: "none" }, "the picture is not there")));
+  node.addEventListener("error", () => node.replaceWith(made("span", { class: "none" }, "the picture is missing")));
   return node;
 }
 

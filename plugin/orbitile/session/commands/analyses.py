@@ -22,8 +22,10 @@ TOPIC, PRIORITY = "analyses", 20
 _ROWS = 30
 """Rows of a table that are told at a prompt."""
 
-_FILE = Argument("filename", PATH, "write the tables (.csv, .json) or the plots (.svg, .png, .pdf)", None, "none")
-_DRAW = Argument("draw", FLAG, "draw at the molecule what there is to draw, 0 to take that away", True, "1")
+_FILE = Argument(
+    "filename", PATH, "file to write the tables (.csv, .json) or the plots (.svg, .png, .pdf) to", None, "none"
+)
+_DRAW = Argument("draw", FLAG, "draw the result at the molecule; 0 removes the drawing", True, "1")
 
 
 def command_of(name: str, module: Analysis) -> Command:

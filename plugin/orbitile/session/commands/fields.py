@@ -47,14 +47,14 @@ def show_field(session: Session, molecule: str, field: str, color_by: str = "", 
         found = session.computing.sampled(request)
     molecule = session.shelf.molecule_now(molecule)  # a window that waits can be used
     if not session.is_of(molecule, source):
-        raise OrbitileError(f"{molecule} was deleted, or loaded anew, while its {field} was computed")
+        raise OrbitileError(f"{molecule} was deleted or reloaded while its {field} was computed; ask for it again")
     base = session.show(Shown(molecule, request, found.isovalue), found)
     cut = f"; {CUT}" if reaches_faces(found.volume, found.isovalue) else ""
     return Answer(base, f'"{base}", {found.volume.quantity}, isovalue {found.isovalue:.4g} {found.volume.unit}{cut}')
 
 
 @command(
-    "Show a molecular orbital: a map, and a surface of two colours.",
+    "Show a molecular orbital as a map and an isosurface in two colours, one for each sign.",
     OBJECT,
     Argument(
         "orbital",
@@ -76,7 +76,7 @@ def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, qu
 
 
 @command(
-    "Show a field of a molecule: a map, and a surface, in two colours or coloured by a second field.",
+    "Show a field of a molecule as a map and an isosurface, in two colours or coloured by a second field.",
     replace(OBJECT, required=True, otherwise=""),
     Argument(
         "field",
@@ -95,11 +95,11 @@ def orb_field(session: Session, name: str, field: str, *given: Any) -> Answer:
 
 
 @command(
-    "Show what is often looked at, with isovalues and colours that suit it: "
+    "Show a preset, a common view with suitable isovalues and colours: "
     + "; ".join(f"{preset.name}, {preset.sentence[0].lower()}{preset.sentence[1:]}" for preset in PRESETS),
     OBJECT,
-    Argument("preset", one_of(*(preset.name for preset in PRESETS)), "what to show", "frontier", "frontier"),
-    Argument("file", TEXT, "for difference, the file to compare with, or several with commas between"),
+    Argument("preset", one_of(*(preset.name for preset in PRESETS)), "the preset to show", "frontier", "frontier"),
+    Argument("file", TEXT, "for difference: the file to compare with, or several separated by commas"),
     QUALITY,
     examples=("orb_preset benzene, potential",),
     related=("orb_field", "orb_mo"),

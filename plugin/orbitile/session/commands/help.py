@@ -11,7 +11,7 @@ from ...evaluation.devices import device_names, one_device
 from ..declaration import Answer, Call, command
 from ..session import Session
 
-TOPIC, PRIORITY = "help and what computes", -10
+TOPIC, PRIORITY = "help and devices", -10
 
 
 @command(
@@ -53,8 +53,8 @@ def _briefly(summary: str) -> str:
 
 
 @command(
-    "Choose the device that computes, or say which one does.",
-    Argument("device", one_of(*device_names()), "what is to compute from now on", otherwise="no change"),
+    "Choose the device that computes, or print which one does.",
+    Argument("device", one_of(*device_names()), "the device to use from now on", otherwise="no change"),
     related=("orb_mo",),
     told=True,
 )
@@ -71,7 +71,7 @@ def orb_device(session: Session, device: str) -> Answer:
 
 
 @command(
-    "Stop what is being computed; the orbital shown before stays.",
+    "Cancel the running computation; the orbital shown before stays.",
     related=("orb_mo",),
     told=True,
 )

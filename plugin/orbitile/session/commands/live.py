@@ -21,17 +21,27 @@ TOPIC, PRIORITY = "calculations and live molecules", 30
 
 
 @command(
-    "Compute the orbitals of an object, at all its states, in the background.",
-    Argument("name", TEXT, "an object, with hydrogen atoms", required=True),
-    Argument("basis", TEXT, "basis set, by its name", None, "that of the file, else def2-svp"),
-    Argument("method", TEXT, "hf, rohf, or a functional as pbe, b3lyp or rob3lyp", None, "that of the file, else hf"),
-    Argument("charge", WHOLE_NUMBER, "of the molecule", None, "that of the file, else of the formal charges"),
-    Argument("spin", COUNT, "unpaired electrons", None, "those of the file, else 0"),
+    "Compute the orbitals of an object by HF or DFT, for all its states, in the background.",
+    Argument("name", TEXT, "an object with all hydrogen atoms", required=True),
+    Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp"),
     Argument(
-        "filename", PATH, "series file; what it has is not computed again", None, "name of the object, in this folder"
+        "method", TEXT, "hf, rohf, or a functional such as pbe, b3lyp or rob3lyp", None, "that of the file, else hf"
+    ),
+    Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
+    Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
+    Argument(
+        "filename",
+        PATH,
+        "series file; frames that it already has are not computed again",
+        None,
+        "the name of the object, in the current folder",
     ),
     Argument(
-        "cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", None, "as in the file, else 0"
+        "cartesian",
+        FLAG,
+        "Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
+        None,
+        "as in the file, else 0",
     ),
     examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
     related=("orb_load", "orb_mo", "orb_cancel"),
@@ -60,19 +70,23 @@ def orb_scf(
 
 
 @command(
-    "Have the electrons of a molecule follow its atoms: whenever these are moved, in editing mode, by a command or by "
-    "a script, a self-consistent field is computed, and what is shown of the molecule changes with it; of none, its "
-    "HOMO is shown. Without a name, or for the molecule that is live as it is, this ends: a molecule that came from a "
-    "file is then what it was before.",
-    Argument("name", TEXT, "an object, with hydrogen atoms", otherwise="none: what is live is so no longer"),
-    Argument("basis", TEXT, "basis set, by its name", None, "that of the file, else sto-3g"),
-    Argument("method", TEXT, "pbe, another functional as b3lyp, or hf", None, "that of the file, else pbe"),
-    Argument("charge", WHOLE_NUMBER, "of the molecule", None, "that of the file, else of the formal charges"),
-    Argument("unpaired", COUNT, "unpaired electrons", None, "those of the file, else 0"),
+    "Make a molecule live: whenever its atoms are moved, in editing mode, by a command or by a script, its "
+    "wavefunction is recomputed (SCF), and its surfaces change with it; if there is none, its HOMO is shown. Without "
+    "a name, or with the live molecule and no other settings, this ends, and a molecule from a file is restored to "
+    "what the file holds.",
+    Argument("name", TEXT, "an object with all hydrogen atoms", otherwise="none: the live molecule is no longer live"),
+    Argument("basis", TEXT, "name of the basis set", None, "that of the file, else sto-3g"),
+    Argument("method", TEXT, "pbe, another functional such as b3lyp, or hf", None, "that of the file, else pbe"),
+    Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
+    Argument("unpaired", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
     Argument(
-        "cartesian", FLAG, "Cartesian d and f functions, as for 6-31G* in Gaussian", None, "as in the file, else 0"
+        "cartesian",
+        FLAG,
+        "Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
+        None,
+        "as in the file, else 0",
     ),
-    Argument("engine", one_of(*engine_names()), "what computes", AUTO, "the first that serves"),
+    Argument("engine", one_of(*engine_names()), "program that computes", AUTO, "the first one suitable"),
     examples=("fragment methane", "orb_live methane, 6-31g*", "translate [0.1,0,0], methane and index 1", "orb_live"),
     related=("orb_settle", "orb_relax", "orb_undo", "orb_path", "orb_scf", "orb_mo", "orb_field"),
 )
@@ -90,7 +104,7 @@ def orb_live(
     parts = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired, "cartesian": cartesian}
     given = {part: value for part, value in parts.items() if value is not None}
     if not name and live is None:
-        raise OrbitileError("no molecule is live: orb_live NAME makes one so")
+        raise OrbitileError("no molecule is live: orb_live NAME makes one live")
     if live is not None and (not name or (name == live.molecule and not given and engine in (AUTO, live.level.engine))):
         return _ended(session, live)
     otherwise = Level(Calculation("pbe", "sto-3g"), engine, session.computing.device)
@@ -104,12 +118,12 @@ def orb_live(
 
 def _ended(session: Session, live: Live) -> Answer:
     session.live.end()
-    again = "" if live.origin is None else ", and what its file holds again; orb_path writes where it was"
+    again = "" if live.origin is None else ", and is again as in its file; orb_path writes the geometries that it had"
     return Answer(live.molecule, f"{live.molecule} is no longer live{again}")
 
 
 @command(
-    "Wait until what is shown of the live molecule has converged where its atoms are now: for scripts.",
+    "Wait until the surfaces of the live molecule have converged for its current geometry; for scripts.",
     related=("orb_live",),
     told=True,
 )
@@ -121,8 +135,8 @@ def orb_settle(session: Session) -> Answer:
 
 
 @command(
-    "Have forces pull the atoms of the live molecule to a minimum of the energy. Atoms that you move, by the mouse or "
-    "by a command, are held as long as you do, and half a second more; the others follow.",
+    "Relax the live molecule: forces move its atoms to a minimum of the energy. Atoms that you move, by the mouse or "
+    "by a command, are held until half a second after you stop; the others follow.",
     Argument("relax", one_of("on", "off"), "whether forces move the atoms", "on", "on"),
     Argument("hardness", SHARE, "1 for steps of up to 0.2 Angstrom, 0 for none", None, "as before, at first 0.5"),
     examples=("orb_live methane", "orb_relax", "orb_settle", "orb_relax on, 0.2", "orb_relax off"),
@@ -132,26 +146,28 @@ def orb_relax(session: Session, relax: str, hardness: float | None) -> Answer:
     live = _live(session)
     if relax == "off":
         live.relax(None)
-        return Answer("off", f"{live.molecule}: forces leave the atoms alone")
+        return Answer("off", f"{live.molecule}: forces no longer move its atoms")
     live.relax(live.status.hardness if hardness is None else hardness)
-    return Answer("on", f"{live.molecule}: forces pull its atoms to a minimum, but for those that you move")
+    return Answer("on", f"{live.molecule}: forces move its atoms to a minimum, except those that you move")
 
 
 @command(
-    "Put the atoms of the live molecule back to where they rested before, once more to where they did before that. "
-    "Forces do not move them any more.",
+    "Move the atoms of the live molecule back to where they last rested; each repetition goes back one further. "
+    "Forces no longer move them.",
     related=("orb_live", "orb_relax", "orb_path"),
 )
 def orb_undo(session: Session) -> Answer:
     live = _live(session)
     before = live.undo()
-    return Answer(f"{before.energy:.7f}", f"{live.molecule} is where its energy was {energy_text(before.energy)}")
+    return Answer(
+        f"{before.energy:.7f}", f"{live.molecule} is back at the geometry with the energy {energy_text(before.energy)}"
+    )
 
 
 @command(
-    "Write all geometries of the molecule that is live, or was last, to a series file, in order of time and with their "
-    "orbitals: orb_load plays it.",
-    Argument("filename", PATH, "such as path.h5; a series that is there is replaced", required=True),
+    "Write all geometries of the molecule that is live, or was last, with their orbitals to a series file, in order "
+    "of time; orb_load loads it as a trajectory.",
+    Argument("filename", PATH, "such as path.h5; an existing series is replaced", required=True),
     examples=("orb_path dragged.h5", "orb_load dragged.h5, film", "orb_mo film, homo"),
     related=("orb_live", "orb_undo", "orb_load", "orb_film"),
 )
@@ -162,13 +178,19 @@ def orb_path(session: Session, filename: Path) -> Answer:
 
 
 @command(
-    "Scan by hand: have a distance, an angle or a dihedral of the live molecule computed ahead for a number of values, "
-    "so that orb_scan_to goes from one to the other at once. The smaller part behind the bond moves. Without atoms, "
-    "those that are picked; where something is scanned, this ends and tells the energies.",
-    Argument("atoms", TEXT, "two, three or four, as 1-2-3-4, or selections of one each, as pk1 pk2", "", "see above"),
-    Argument("first", NUMBER, f"in {SCAN_UNITS}", None, "-180 degrees, or around where the atoms are"),
-    Argument("last", NUMBER, "the same", None, "180 degrees, or around where the atoms are"),
-    Argument("steps", COUNT, "values, first and last included", None, "37 of a dihedral, 21 of others"),
+    "Scan a distance, an angle or a dihedral of the live molecule: a number of values is computed ahead, so that "
+    "orb_scan_to goes to any of them at once. The smaller part of the molecule moves, rigidly. Without atoms, the "
+    "picked ones are scanned; during a scan, this ends it and prints the energies.",
+    Argument(
+        "atoms",
+        TEXT,
+        "two, three or four, such as 1-2-3-4, or selections of one atom each, such as pk1 pk2",
+        "",
+        "see above",
+    ),
+    Argument("first", NUMBER, f"in {SCAN_UNITS}", None, "-180 for a dihedral, else below the present value"),
+    Argument("last", NUMBER, f"in {SCAN_UNITS}", None, "180 for a dihedral, else above the present value"),
+    Argument("steps", COUNT, "number of values, first and last included", None, "37 for a dihedral, else 21"),
     examples=("fragment formamide", "orb_live formamide", "orb_scan 4-2-1-3, 0, 180, 7", "orb_scan_to 60", "orb_scan"),
     related=("orb_live", "orb_scan_to", "orb_scan_save", "orb_settle"),
 )
@@ -186,7 +208,7 @@ def orb_scan(session: Session, atoms: str, first: float | None, last: float | No
 
 
 @command(
-    "Put the atoms of the live molecule to the value of the scan that is nearest to one.",
+    "Move the atoms of the live molecule to the value of the scan that is nearest to the given one.",
     Argument("value", NUMBER, f"in {SCAN_UNITS}", required=True),
     examples=("orb_scan 4-2-1-3", "orb_scan_to -60", "orb_settle"),
     related=("orb_scan", "orb_settle"),
@@ -201,9 +223,9 @@ def orb_scan_to(session: Session, value: float) -> Answer:
 
 
 @command(
-    "Write the geometries of the scan that have been computed, with their orbitals and in the order of the values, to "
-    "a series file: orb_load plays it.",
-    Argument("filename", PATH, "such as scan.h5; a series that is there is replaced", required=True),
+    "Write the computed geometries of the scan with their orbitals to a series file, in the order of the values; "
+    "orb_load loads it as a trajectory.",
+    Argument("filename", PATH, "such as scan.h5; an existing series is replaced", required=True),
     examples=("orb_scan 4-2-1-3", "orb_scan_save scan.h5", "orb_load scan.h5, film", "orb_mo film, homo"),
     related=("orb_scan", "orb_load", "orb_film"),
 )
@@ -211,14 +233,14 @@ def orb_scan_save(session: Session, filename: Path) -> Answer:
     live = _live(session)
     sources = _running(live).sources
     if not sources:
-        raise OrbitileError("no geometry of the scan has been computed yet")
+        raise OrbitileError("no geometry of the scan has been computed yet; try again in a moment")
     session.computing.aside(lambda: live.path.write(filename, str(live.level.calculation), sources))
     return Answer(str(filename), f"{len(sources)} geometries are in {filename}")
 
 
 def _running(live: Live) -> RunningScan:
     if live.scan is None:
-        raise OrbitileError("nothing is scanned: orb_scan begins that")
+        raise OrbitileError("no scan is running: orb_scan begins one")
     return live.scan
 
 
@@ -241,5 +263,5 @@ def _atoms(session: Session, text: str) -> tuple[int, ...]:
 
 def _live(session: Session) -> Live:
     if session.live.now is None:
-        raise OrbitileError("no molecule is live: orb_live makes one so")
+        raise OrbitileError("no molecule is live: orb_live makes one live")
     return session.live.now

@@ -31,20 +31,20 @@ VIEWS = ("zoom", "orient", "nothing")
 
 
 @command(
-    "Load the output of a quantum-chemistry program, a trajectory or a volume: the molecule appears as an object that "
-    "knows its orbitals, with one state a frame; of a volume there is a surface at once.",
+    "Load the output of a quantum-chemistry program, a trajectory or a volume: the molecule becomes an object with "
+    "orbitals, and with one state for each frame; a volume is shown as a surface at once.",
     Argument(
         "filename",
         PATHS,
-        f"{'; '.join(descriptions('wavefunction', 'volume'))}; of a trajectory "
-        f"{', '.join(descriptions('trajectory'))}, or a pattern as scan/*.molden. Several files are loaded one by one; "
-        "under one name, they are the frames of a trajectory",
+        f"{'; '.join(descriptions('wavefunction', 'volume'))}; for a trajectory "
+        f"{', '.join(descriptions('trajectory'))}, or a pattern such as scan/*.molden. Several files are loaded one "
+        "by one; with one name, they become the frames of a trajectory",
         required=True,
     ),
     Argument("name", TEXT, "name of the object", otherwise="name of the file"),
     Argument("track", FLAG, "follow the orbitals of a trajectory, so that none flips or jumps", True, "1"),
-    Argument("align", FLAG, "turn and move each frame of a trajectory onto the first one", False, "0"),
-    Argument("interpolate", COUNT, "frames to put between two frames of a trajectory", 0, "0"),
+    Argument("align", FLAG, "superpose each frame of a trajectory on the first one", False, "0"),
+    Argument("interpolate", COUNT, "number of interpolated frames between two frames of a trajectory", 0, "0"),
     Argument("view", one_of(*VIEWS), "what to do with the view", "", "as the window is set, zoom at first"),
     Argument("hide", FLAG, "hide the molecules that were loaded before, until they are shown again", True, "1"),
     Argument(
@@ -194,7 +194,7 @@ def name_of(file: Path) -> str:
 
 
 @command(
-    "Print atoms, basis set and the table of orbitals of a molecule, of a trajectory at the frame that is shown.",
+    "Print atoms, basis set and the table of orbitals of a molecule; of a trajectory, for the frame that is shown.",
     OBJECT,
     Argument("all", FLAG, "all orbitals, not only those near the HOMO", False, "0"),
     related=("orb_load", "orb_mo"),

@@ -21,8 +21,8 @@ from ._arguments import SURFACE
 
 TOPIC, PRIORITY = "files", 70
 
-_WIDTH = Argument("width", COUNT, "in pixels", 0, "that of the view, or what follows from the height")
-_HEIGHT = Argument("height", COUNT, "in pixels", 0, "that of the view, or what follows from the width")
+_WIDTH = Argument("width", COUNT, "in pixels", 0, "that of the view, or in proportion to the height")
+_HEIGHT = Argument("height", COUNT, "in pixels", 0, "that of the view, or in proportion to the width")
 _LEGEND = replace(LEGEND, default=True, otherwise="1")
 _BACKGROUND = replace(BACKGROUND, default="", otherwise="that of the viewer")
 _MOST_PICTURES = 100_000
@@ -31,7 +31,7 @@ _MOST_PICTURES = 100_000
 
 @command(
     f"Write a field that is shown: as a volume ({suffixes('volume')}) or its surface as a mesh ({suffixes('mesh')}).",
-    Argument("filename", PATH, "the suffix decides", required=True),
+    Argument("filename", PATH, "its suffix decides the format", required=True),
     SURFACE,
     related=("orb_mo", "orb_field", "orb_picture"),
 )
@@ -52,14 +52,14 @@ def orb_export(session: Session, filename: Path, name: str) -> Answer:
 
 
 @command(
-    "Write a picture of what is shown, from where it is seen: atoms, bonds, and all surfaces that are not hidden.",
+    "Write a picture of the view: atoms, bonds and all visible surfaces.",
     Argument("filename", PATH, "ends in .png", required=True),
     _WIDTH,
     _HEIGHT,
     Argument(
         "by",
         one_of("orbitile", "ray"),
-        "the renderer of Orbitile, which has exact transparency, or the ray tracer of the viewer",
+        "Orbitile's renderer, with exact transparency, or the ray tracer of the viewer",
         "orbitile",
         "orbitile",
     ),
@@ -79,14 +79,14 @@ def orb_picture(
 
 
 @command(
-    "Write a film of what is shown, in the background where there is a window: of a trajectory all its frames, of "
-    "anything else a full turn.",
+    "Write a film of the view: all frames of a trajectory, or a full turn of anything else. If there is a window, it "
+    "is drawn in the background.",
     Argument("filename", PATH, "ends in .mp4 or .gif, or is a new folder for pictures", required=True),
     _WIDTH,
     _HEIGHT,
-    Argument("rate", POSITIVE_NUMBER, "pictures a second", None, "10 of a trajectory, else 25"),
-    Argument("turn", NUMBER, "degrees by which it turns in all", None, "0 of a trajectory, else 360"),
-    Argument("pictures", COUNT, "how many, where it is no trajectory", 150, "150"),
+    Argument("rate", POSITIVE_NUMBER, "pictures a second", None, "10 for a trajectory, else 25"),
+    Argument("turn", NUMBER, "total rotation in degrees", None, "0 for a trajectory, else 360"),
+    Argument("pictures", COUNT, "number of pictures, if it is no trajectory", 150, "150"),
     _BACKGROUND,
     _LEGEND,
     examples=("orb_film turn.mp4", "orb_film path.gif, 640, rate=20"),

@@ -34,8 +34,8 @@ def orb_iso(session: Session, isovalue: float, name: str) -> Answer:
 
 @command(
     "Change colours and transparency of a surface that is shown.",
-    Argument("positive", TEXT, "a colour that the viewer knows", otherwise="blue"),
-    Argument("negative", TEXT, "a colour that the viewer knows", otherwise="orange"),
+    Argument("positive", TEXT, "colour where the field is positive, as the viewer names it", otherwise="blue"),
+    Argument("negative", TEXT, "colour where the field is negative, as the viewer names it", otherwise="orange"),
     replace(TRANSPARENCY, default=None, otherwise="as it is"),
     SURFACE,
     examples=("orb_color marine, orange, 0.5",),
@@ -99,15 +99,15 @@ def orb_unhide(session: Session, name: str) -> Answer:
 
 
 @command(
-    "Keep a surface when a window shows the next field of its molecule; others give way to it.",
+    "Keep a surface when a window shows the next field of its molecule; others are replaced by it.",
     SURFACE,
-    Argument("kept", FLAG, "0 to let it give way again", True, "1"),
+    Argument("kept", FLAG, "0 to let it be replaced again", True, "1"),
     related=("orb_surfaces", "orb_delete"),
 )
 def orb_keep(session: Session, name: str, kept: bool) -> Answer:
     base = session.surface(name)
     session.shelf.keep(base, kept)
-    return Answer(base, f'"{base}", {"kept" if kept else "gives way to the next"}')
+    return Answer(base, f'"{base}", {"kept" if kept else "is replaced by the next"}')
 
 
 @command("Delete a surface and its map.", replace(SURFACE, required=True, otherwise=""), related=("orb_hide",))

@@ -15,7 +15,7 @@ TOPIC, PRIORITY = "trajectories", 40
 
 
 @command(
-    "Play a trajectory no faster than its surfaces are there; 0 stops.",
+    "Play a trajectory, waiting for its surfaces; 0 stops.",
     Argument("rate", COUNT, "frames a second, at most", 10, "10"),
     replace(SURFACE, help="a surface of the trajectory"),
     examples=("orb_play", "orb_play 0"),
@@ -39,9 +39,9 @@ def orb_play(session: Session, rate: int, name: str) -> Answer:
 
 
 @command(
-    "Compute the surface of a trajectory at a range of its frames, and wait for it: for scripts that write films.",
+    "Compute a surface of a trajectory for a range of its frames, and wait for it; for scripts that write films.",
     Argument("first", COUNT, "first frame, from 1", 1, "1"),
-    Argument("last", COUNT, "last frame", None, "the last one there is"),
+    Argument("last", COUNT, "last frame", None, "the last one"),
     SURFACE,
     examples=("orb_load scan.h5", "orb_mo scan, homo", "orb_frames", "mpng frame"),
     related=("orb_load", "orb_mo", "orb_play", "orb_memory"),
@@ -69,7 +69,7 @@ def _take_up(session: Session, base: str) -> None:
 
 
 @command(
-    "Say, or set, how much memory drawn frames of trajectories may take.",
+    "Print, or set, how much memory the drawn frames of trajectories may take.",
     Argument("megabytes", COUNT, "at least 64", None, "no change"),
     related=("orb_frames", "orb_play"),
     told=True,

@@ -97,12 +97,12 @@ def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, sc
     scan
     """
     if found is None:
-        text = problem if stage == "failed" else "the first field is computed"
+        text = problem if stage == "failed" else "computing the first field"
     elif stage == "failed":
         text = f"{problem}; what is shown is the last converged geometry"
     else:
         text = f"{energy_text(found.energy)}, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
-        text = f"moved along, converging; before: {text}" if stage == "converging" else text
+        text = f"moved with the atoms, converging; before: {text}" if stage == "converging" else text
     return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text
 
 
@@ -334,7 +334,7 @@ class Pulling:
                 self._viewer.move(molecule, target)
         except OrbitileError as error:
             self.end()
-            self._viewer.say(f"{molecule} does not relax any more: {error}")
+            self._viewer.say(f"{molecule} no longer relaxes: {error}")
             return False
         return target is not None
 
@@ -567,7 +567,7 @@ class Live:
             When nothing is scanned, there is no such geometry, or the viewer cannot be told where atoms are.
         """
         if self.scan is None:
-            raise OrbitileError("nothing is scanned: orb_scan begins that")
+            raise OrbitileError("no scan is running: orb_scan begins one")
         self._viewer.move(self.molecule, self.scan.go_to(index))
         self._pulling.end()
 
@@ -633,7 +633,7 @@ class Live:
         if has_moved or now - self._compared > _COMPARED:
             self._compared = now
             if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
-                raise AtomsChanged(f"{self.molecule} has other atoms")
+                raise AtomsChanged(f"{self.molecule}: its atoms are no longer the same")
         if has_moved:
             self._positions, self._since = positions, now
 
@@ -666,8 +666,8 @@ class Live:
         self._keep(found, asked)
         if not asked.is_ahead:
             if lower := asked.order.lowered_by(found):
-                text = f"the energy is lower by {lower:.1g} hartree: that is shown"
-                self._viewer.say(f"{self.molecule}: begun from atoms {text}")
+                text = f"the energy is lower by {lower:.1g} hartree; this solution is shown"
+                self._viewer.say(f"{self.molecule}: starting from superposed atoms, {text}")
             self._arrive(found)
             self.following.take(asked.fields, found, asked.rests)
             if self._pulling.pull(self.molecule, self._positions, asked.order, found):
@@ -843,12 +843,12 @@ class LiveMolecule:
         numbers, geometries = self._host.geometries(molecule)
         if len(geometries) != 1:
             raise OrbitileError(
-                f"{molecule} has {len(geometries)} states; make an object of one of them, and that live"
+                f"{molecule} has {len(geometries)} states; make an object of one of them, and make that live"
             )
         check_calculation(molecule, numbers, level.calculation)
         positions = self._host.positions(molecule)
         if positions is None:
-            raise OrbitileError("this viewer does not say where atoms are: nothing can follow them")
+            raise OrbitileError("this viewer does not tell where atoms are, which a live molecule needs")
         before = self.now
         origin = self._origin_of(molecule, numbers, positions)
         what = molecule, numbers, level, self._show, positions
@@ -942,7 +942,7 @@ class LiveMolecule:
             except OrbitileError as error:
                 self.end()
                 raise OrbitileError(f"{error}; it is no longer live") from error
-            self._host.say(f"{change}: it begins anew")
+            self._host.say(f"{change}; its calculation starts again")
         except OrbitileError:
             self.end()
             raise
@@ -967,7 +967,7 @@ class LiveMolecule:
                 self._computing.aside(lambda: time.sleep(TICK / 1000))
                 if cancelled():
                     raise Cancelled("cancelled")
-        raise OrbitileError("no molecule is live: orb_live makes one so")
+        raise OrbitileError("no molecule is live: orb_live makes one live")
 
 
 def _are_of(origin: Origin | None, numbers: NDArray[np.int64]) -> bool:

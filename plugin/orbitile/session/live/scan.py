@@ -90,10 +90,14 @@ def with_distance(numbers: _Numbers, positions: Positions, atoms: tuple[int, int
     line = positions[j] - positions[i]
     length = np.linalg.norm(line)
     if not np.all(np.asarray(value) > 0) or length == 0:
-        raise OrbitileError(f"distance of atoms {_listed(atoms)}: expected to be, and to become, more than 0")
+        raise OrbitileError(
+            f"distance of atoms {_listed(atoms)}: expected more than 0, now and at all values of the scan"
+        )
     fragments = _fragments(numbers, positions, (i, j))
     if fragments[i] == fragments[j]:
-        raise OrbitileError(f"{_bond(i, j)} cannot be stretched: it is in a ring, or others join its atoms")
+        raise OrbitileError(
+            f"{_bond(i, j)} cannot be stretched: its atoms are also connected in another way, as in a ring"
+        )
     is_last = np.sum(fragments == fragments[j]) <= np.sum(fragments == fragments[i])
     moving = fragments == fragments[j if is_last else i]
     step = np.multiply.outer(np.asarray(value) - length, (1 if is_last else -1) * line / length)
@@ -114,7 +118,7 @@ def with_angle(numbers: _Numbers, positions: Positions, atoms: tuple[int, int, i
     """
     i, j, k = atoms
     if not np.all((np.asarray(value) > 0) & (np.asarray(value) <= np.pi)):
-        raise OrbitileError(f"angle of atoms {_listed(atoms)}: expected more than 0 and 180 degrees at most")
+        raise OrbitileError(f"angle of atoms {_listed(atoms)}: expected more than 0 and at most 180 degrees")
     behind = []
     for end, other, sign in ((k, i, 1.0), (i, k, -1.0)):
         fragments = _fragments(numbers, positions, (j, end))
@@ -146,14 +150,19 @@ def with_dihedral(
     i, j, k, l = atoms
     fragments = _fragments(numbers, positions, (j, k))
     if fragments[j] == fragments[k]:
-        raise OrbitileError(f"{_bond(j, k)} is in a ring, or others join its atoms: the bond cannot be turned")
+        raise OrbitileError(
+            f"nothing can turn about {_bond(j, k)}: its atoms are also connected in another way, as in a ring"
+        )
     behind = []
     for end, other, sign in ((l, i, 1.0), (i, l, -1.0)):
         moving = fragments == fragments[end]
         if not moving[other]:
             behind.append((moving, sign))
     if not behind:
-        raise OrbitileError(f"atoms {_listed(atoms)} are not in a row: expected the first and last on either side")
+        raise OrbitileError(
+            f"atoms {_listed(atoms)} are not in a chain: expected the first and the last on "
+            "different sides of the middle bond"
+        )
     moving, sign = min(behind, key=lambda one: int(one[0].sum()))
     axis = positions[k] - positions[j]
     return _turned(positions, moving, positions[j], axis, sign * (np.asarray(value) - dihedral(positions, atoms)))

@@ -77,12 +77,12 @@ PRESETS = (
         "Hydrogen bonds (blue), van der Waals contacts (green), clashes (red)",
         (PresetSurface("nci", transparency=0.0),),
     ),
-    Preset("spin", "Spin density", "Where unpaired electrons are", (PresetSurface("spin"),)),
+    Preset("spin", "Spin density", "Where alpha or beta electrons are in excess", (PresetSurface("spin"),)),
     Preset("elf", "Electron localisation (ELF)", "Bonds, lone pairs and shells", (PresetSurface("elf"),)),
     Preset(
         "ionisation",
         "Ionisation energy on the density",
-        "Where electrons are easily taken from the surface of the molecule",
+        "Where electrons are most easily removed from the surface of the molecule",
         (PresetSurface("density", _MOLECULE, "ionisation", _SEEN_THROUGH),),
     ),
     Preset(
@@ -94,7 +94,7 @@ PRESETS = (
     Preset(
         "difference",
         "Density difference",
-        "What is added and taken away, compared with the density of another file",
+        "Where the density is higher and where it is lower than that of another file",
         (PresetSurface(f"difference:{FILE}"),),
     ),
 )

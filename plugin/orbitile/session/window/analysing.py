@@ -75,12 +75,12 @@ class Analysing(Activity):
     def _reason(self, molecule: str, module: Analysis, subjects: dict[str, Any]) -> str:
         """Why a molecule does not have an analysis; subjects are kept from one to the next."""
         if not molecule:
-            return "no molecule is there" if module.KIND == "atoms" else "no molecule with orbitals is open"
+            return "there is no molecule" if module.KIND == "atoms" else "no molecule with orbitals is open"
         source = source_of(self.session.host, molecule)
         if not source and module.KIND != "atoms":
             return f"{molecule} has no wavefunction"
         if module.KIND == "trajectory" and not is_trajectory(source):
-            return f"{molecule} is no path: it has one geometry"
+            return f"{molecule} is no trajectory: it has one geometry"
         try:
             if module.KIND not in subjects:
                 subjects[module.KIND] = self._subject(molecule, source, module.KIND)
@@ -249,7 +249,7 @@ class Analysing(Activity):
         """Act on the molecule that was analysed; says whether it is there. Mere atoms are a promolecule."""
         host = self.session.host
         if molecule not in host.objects():
-            self.view.say(f"{molecule} is gone.", error=True)
+            self.view.say(f"{molecule} was deleted.", error=True)
             return False
         if not source_of(host, molecule) and not self._as_free_atoms(molecule):
             return False
@@ -296,7 +296,7 @@ class Analysing(Activity):
     def save(self, path: Path) -> str:
         """Write the tables of what was found, or its plots, as the suffix says; returns the reason why not, or ""."""
         if self.finding is None or self.finding.report is None:
-            return "nothing was found yet"
+            return "there is no result yet: run the analysis first"
         is_plot = path.suffix.lower() in FORMATS
         try:
             written = (draw_plots if is_plot else write_tables)(self.finding.report, path)

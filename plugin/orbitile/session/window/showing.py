@@ -574,7 +574,7 @@ class Showing(Activity):
             what = painting.found.volume.quantity if row is None else row.text
             account = account_of(what, painting)
             if self._is_in_atoms(painting):
-                account += "; the balls of the atoms hide it: draw them smaller"
+                account += "; the spheres of the atoms hide it: draw them smaller"
             self.view.say(account, detail=origin_of(painting))
         if self.queue:
             self._ask(self.queue.pop(0), "")

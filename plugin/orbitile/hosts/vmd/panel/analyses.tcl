@@ -10,7 +10,7 @@ namespace eval ::orbitile::panel {
 proc ::orbitile::panel::build_analyse {button} {
     ttk::menubutton $button -text Analyse -menu $button.menu
     menu $button.menu -tearoff 0 -postcommand [list ::orbitile::panel::fill_analyses $button.menu]
-    tip $button "Charges, bonds, localised orbitals, surfaces as numbers ... of the molecule"
+    tip $button "Analyse the molecule: charges, bonds, localised orbitals, properties of surfaces ..."
 }
 
 proc ::orbitile::panel::on_analyses {message} {
@@ -63,7 +63,7 @@ proc ::orbitile::panel::open_analysis {one} {
             bind $form.value$row <Return> ::orbitile::panel::run_analysis
         }
         set otherwise [dict get $parameter default]
-        tip $form.value$row "[dict get $parameter help][expr {$otherwise eq "" ? "" : "; otherwise $otherwise"}]"
+        tip $form.value$row "[dict get $parameter help][expr {$otherwise eq "" ? "" : "; default: $otherwise"}]"
         grid $form.label$row $form.value$row -sticky we -pady 1 -padx 2
         incr row
     }
@@ -127,7 +127,7 @@ proc ::orbitile::panel::on_analysis {message} {
     } elseif {$problem ne ""} {
         write_found $problem wrong
     } else {
-        set moved [expr {[dict get $message stale] ? "The molecule has moved on since: run it again.\n\n" : ""}]
+        set moved [expr {[dict get $message stale] ? "The molecule has changed since: run the analysis again.\n\n" : ""}]
         write_found $moved[dict get $message text]
     }
     set bar $window.inside.bar

@@ -35,14 +35,14 @@ proc ::orbitile::panel::build_live {f} {
     pack $f.scan.slider -side left -fill x -expand 1 -padx {0 4}
     pack $f.scan.value -side left
     pack $first -fill x
-    tip $first.molecules "Have the electrons of a molecule follow its atoms, when these are moved: Mouse > Move"
-    tip $first.method "Functional, or hf; empty for that of the file, else pbe"
-    tip $first.basis "Basis set; empty for that of the file, else sto-3g"
-    tip $first.relax "Forces pull the atoms along; those that you move are held"
+    tip $first.molecules "Recompute the orbitals while you move the atoms (Mouse > Move)"
+    tip $first.method "Functional, or hf; if empty, that of the file, else pbe"
+    tip $first.basis "Basis set; if empty, that of the file, else sto-3g"
+    tip $first.relax "Forces move the atoms; those that you move are held"
     tip $first.hardness "How hard"
-    tip $first.undo "Back to where the atoms rested before"
-    tip $f.scan.slider "What is scanned: orb_scan computes the geometries"
-    tip $f.energies "Energy of the geometries one after the other"
+    tip $first.undo "Put the atoms back where they rested before"
+    tip $f.scan.slider "Value of the scan; orb_scan computes the geometries"
+    tip $f.energies "Energies of the geometries, in order of time"
     show_live $::orbitile::live_told
 }
 

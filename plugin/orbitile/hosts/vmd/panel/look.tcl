@@ -31,7 +31,7 @@ proc ::orbitile::panel::build_look {f} {
     pack $f.isovalue.slider -side left -fill x -expand 1
     pack $f.isovalue.number $f.isovalue.unit $f.isovalue.automatic -side left -padx {4 0}
     tip $f.isovalue.slider "Isovalue, on a logarithmic scale"
-    tip $f.isovalue.automatic "For each orbital the isovalue whose surface encloses this share of its density"
+    tip $f.isovalue.automatic "Choose for each orbital the isovalue whose surface encloses this share of its density"
 
     ttk::frame $f.colours
     button $f.colours.positive -width 2 -command [list ${here}::choose_colour 0]
@@ -44,8 +44,8 @@ proc ::orbitile::panel::build_look {f} {
     }
     pack $f.colours.positive $f.colours.negative $f.colours.by -side left -padx {0 6}
     pack $f.colours.second -side left -fill x -expand 1
-    tip $f.colours.positive "Colour where the field is positive; VMD takes the closest of its own"
-    tip $f.colours.negative "Colour where the field is negative; VMD takes the closest of its own"
+    tip $f.colours.positive "Colour where the field is positive; VMD uses the closest colour that it has"
+    tip $f.colours.negative "Colour where the field is negative; VMD uses the closest colour that it has"
     tip $f.colours.second "A second field that colours the surface, as esp does on density"
 
     build_scale $f.scale
@@ -70,8 +70,8 @@ proc ::orbitile::panel::build_look {f} {
     bind $f.quality.device <<ComboboxSelected>> "${here}::tell device \$${here}::device"
     pack $f.quality.quality $f.quality.label -side left -padx {0 6}
     pack $f.quality.device -side left
-    tip $f.quality.quality "How close the points are at which the field is computed"
-    tip $f.quality.device "What computes"
+    tip $f.quality.quality "Spacing of the lattice on which the field is computed"
+    tip $f.quality.device "Device that computes"
 
     foreach {name title} {isovalue Isovalue colours Colours scale Scale style Style quality Quality} {
         ttk::label $f.${name}_label -text $title
@@ -173,8 +173,8 @@ proc ::orbitile::panel::build_scale {f} {
     pack $f.ramp -side left -fill x -expand 1 -padx 4
     pack $f.high $f.unit $f.automatic -side left -padx {0 4}
     bind $f.ramp <Configure> ::orbitile::panel::paint_ramp
-    tip $f.high "The colours span minus this to plus this: another number, and Return"
-    tip $f.automatic "A range from the data"
+    tip $f.high "The colours span minus this value to plus this value: type another and press Return"
+    tip $f.automatic "Automatic range, from the data"
 }
 
 # What the colours mean; hidden where a second field colours nothing.

@@ -31,7 +31,7 @@ proc ::orbitile::panel::save_picture {renderer} {
     if {[catch {render $renderer $written} problem]} {
         say "VMD: $problem" 1
     } elseif {![file exists $written]} {
-        say "VMD has written no picture: its renderer $renderer is not there" 1
+        say "VMD has written no picture: its renderer $renderer is not available" 1
     } else {
         tell picture $written $file
     }
