@@ -37,7 +37,7 @@ GROUP = "Weak interactions"
 NAMES = (
     (
         "igmh:1",
-        "Where atom 1 interacts with the rest (or atoms 1-6,9): independent gradient model, Hirshfeld partition",
+        "Where atom 1 interacts with the rest (or atoms 1-6,9), by Hirshfeld (independent gradient model)",
     ),
     ("igm:1", "The same with the densities of free atoms (independent gradient model)"),
 )
