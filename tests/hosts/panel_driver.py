@@ -35,6 +35,7 @@ def drive():
     wait(lambda: menu_action("Orbitile"), 10)
     report["menu entries"] = len(menu_action("Orbitile"))
     menu_action("Orbitile")[0].trigger()
+    from orbitile.base import caches
     from orbitile.hosts.pymol.commands import state_of
 
     state = state_of(cmd)
@@ -82,7 +83,7 @@ def drive():
     report["exported"] = os.path.getsize(os.environ["REPORT"] + ".cube")
 
     panel.quality_box.setCurrentText("fine")
-    state.computing.samples.limit = 1
+    caches._accounts["samples"].n_bytes = 1
     click(panel, 9)
     begin = time.monotonic()
     QTest.mouseClick(panel.cancel_button, Qt.LeftButton)
