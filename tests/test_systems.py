@@ -78,7 +78,7 @@ print(len(names))
 def test_modules_import_without_what_only_posix_has():
     done = subprocess.run([sys.executable, "-c", ELSEWHERE], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 400
+    assert int(done.stdout) > 350
 
 
 @pytest.mark.slow

@@ -25,9 +25,9 @@ BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 STAGES = {
     "reading": "orbitile.session.sampling.load",
     "starting the compiler": "taichi_kernels._taichi.start",
-    "finding the isovalue": "orbitile.session.sampling.default_isovalue",
+    "finding the isovalue": "orbitile.pictures.surface.default_isovalue",
     "computing": "orbitile.evaluation.slabs._fill",
-    "drawing the surface": "orbitile.session.sampling.surface_within",
+    "drawing the surface": "orbitile.pictures.surface.surface_within",
     "returning": "orbitile.workers.serving.transport.send",
     "loading what is faster next time": "orbitile.session.sampling._load_kernel",
 }

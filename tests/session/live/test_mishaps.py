@@ -204,7 +204,7 @@ def test_without_a_folder_nothing_changes(water, monkeypatch, tmp_path):
 def test_many_geometries_leave_small_files_and_few_open_ones(session, monkeypatch):
     begun(session, HYDROGEN)
     monkeypatch.setattr(live, "_REST", 0.0)
-    monkeypatch.setattr(session.computing.samples._held, "_most", 10)
+    monkeypatch.setattr(session.computing.samples._held._values, "_most", 10)
     n_open = []
     for n in range(40):
         moved(session, z=0.01 * (-1) ** n)
