@@ -131,7 +131,7 @@ def test_one_orbital_of_two_names_comes_once(benzene):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("mo:5-3", "upwards"), ("lumo..homo", "upwards"), ("mo:30-40", "1 to 31"), ("homo,lumo+99", "lumo")],
+    [("mo:5-3", "lower orbital first"), ("lumo..homo", "lower orbital first"), ("mo:30-40", "1 to 31"), ("homo,lumo+99", "lumo")],
 )
 def test_lists_that_cannot_be_met(text, words, benzene):
     with pytest.raises(FieldError, match=words):

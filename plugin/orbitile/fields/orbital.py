@@ -585,7 +585,7 @@ def orbital_range(wavefunction: Wavefunction, text: str) -> list[Orbital] | None
         order = list(range(len(wavefunction.orbitals(first.spin))))
     start, stop = order.index(first.index), order.index(last.index)
     if start > stop:
-        raise FieldError(f"field {text!r}: expected a rising range; exchange its ends")
+        raise FieldError(f"field {text!r}: expected the lower orbital first; swap the ends of the range")
     named = {orbital.index: orbital for orbital in ends}
     return [named.get(index) or numbered(wavefunction, first.spin, index) for index in order[start : stop + 1]]
 
