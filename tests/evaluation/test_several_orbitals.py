@@ -56,7 +56,9 @@ def test_groups_of_any_size_and_other_fields_between(monkeypatch, benzene):
         alone = ob.compute(benzene, name, lattice, device="cpu")
         assert volume.quantity == alone.quantity
         np.testing.assert_allclose(volume.values, alone.values, atol=2e-6)
-    assert shares == pytest.approx([2 / 7, 3 / 7, 5 / 7, 6 / 7, 1])
+    assert shares == sorted(shares)
+    for share in (2 / 7, 3 / 7, 5 / 7, 6 / 7, 1):  # and others in between, where the machine is slow
+        assert any(abs(told - share) < 1e-9 for told in shares)
 
 
 def test_orbitals_that_cancel_are_summed_in_double_precision():
@@ -131,7 +133,12 @@ def test_one_orbital_of_two_names_comes_once(benzene):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("mo:5-3", "lower orbital first"), ("lumo..homo", "lower orbital first"), ("mo:30-40", "1 to 31"), ("homo,lumo+99", "lumo")],
+    [
+        ("mo:5-3", "lower orbital first"),
+        ("lumo..homo", "lower orbital first"),
+        ("mo:30-40", "1 to 31"),
+        ("homo,lumo+99", "lumo"),
+    ],
 )
 def test_lists_that_cannot_be_met(text, words, benzene):
     with pytest.raises(FieldError, match=words):

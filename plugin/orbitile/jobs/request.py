@@ -207,7 +207,7 @@ def _range_of(text: str) -> list[str]:
     else:
         return []
     if not names or len(names) > _MOST_OF_RANGE:
-        raise OrbitileError(f"item {text!r}: expected a rising range of at most {_MOST_OF_RANGE} orbitals")
+        raise OrbitileError(f"item {text!r}: expected the lower orbital first, and at most {_MOST_OF_RANGE} orbitals")
     return names
 
 
