@@ -1,0 +1,286 @@
+r"""The kernels of semi-numerical exchange; see `exchange` for what they compute.
+
+A product of two primitives has at a point the potential :math:`A_{st} = \sum_n E^{st}_n R_n`, s and t being terms of
+their polynomials. It is multiplied by values of the terms as it arises, :math:`G_s \mathrel{+}= A_{st} F_t` and
+:math:`G_t \mathrel{+}= A_{st} F_s`, and is nowhere kept. On a GPU a thread takes one point of a cell. On a CPU it takes
+all, in innermost loops over the points that LLVM makes SIMD code of. Sums are written out as source text for the terms
+that the two primitives have.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ._taichi import kernel_from, lightly_optimised, number, quick, ti
+from .cells import CELL
+from .coulomb_kernels import SMALLEST, boys, ladder
+from .elementary import power_of_two
+from .hermite_tables import powers_of
+from .launching import indented, loop_over_tasks, turns_of
+from .quadrature_kernels import POINTS, difference_of_cells, threads_of
+from .target import Target
+
+Terms = tuple[tuple[int, int, int], ...]
+"""Powers of x, y and z of the terms of a primitive, in the order in which its rows stand."""
+
+PAIR_NUMBERS = 8
+"""Numbers of a pair: whole cells and remainders of its centre, its exponent, one over it."""
+
+_BLOCK = {"cpu": 1, "cuda": 128, "vulkan": 128}
+
+_SUMMANDS = 100
+"""Of a sum in one statement: the compiler goes down by some three calls for each, and Python ends at a thousand."""
+
+
+@lru_cache
+def products_of(left: Terms, right: Terms) -> tuple[tuple[int, int, tuple[int, int, int]], ...]:
+    """The Hermite coefficients of a pair that need not be zero: both terms, and the order."""
+    return tuple(
+        (s, t, order)
+        for s, a in enumerate(left)
+        for t, b in enumerate(right)
+        for order in powers_of(sum(a) + sum(b))
+        if all(n <= i + j for n, i, j in zip(order, a, b, strict=True))
+    )
+
+
+def degree_of(terms: Terms) -> int:
+    """Highest power of a term."""
+    return max(map(sum, terms))
+
+
+def _pairs_source(left: Terms, right: Terms, n_sets: int, long_range: bool, target: Target) -> str:
+    on_host, precision = target.on_host, target.precision
+    degree = degree_of(left) + degree_of(right)
+    rungs, r = ladder(degree)
+    place = {order: n for n, order in enumerate(powers_of(degree))}
+    at = "[s]" if on_host else ""
+    each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
+    sets, a, b = range(n_sets), range(len(left)), range(len(right))
+    summands: dict[tuple[int, int], list[str]] = {}
+    for n, (s, t, order) in enumerate(products_of(left, right)):
+        summands.setdefault((s, t), []).append(f"coefficients[first_coefficient + {n}] * {r[place[order]]}")
+    body = [
+        *(f"d{k} = points[{k} * n_points + cell * POINTS + s] + c{k}" for k in range(3)),
+        f"square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real({SMALLEST}))",
+        "inverse_square = 1.0 / square",
+        "alpha, scale = z, full",
+        "outside = ti.sqrt(inverse_square * inverse_z)",
+        "far = outside * full",
+        *boys(degree, precision),
+    ]
+    if long_range:
+        body += [
+            "alpha = attenuated",
+            "scale = attenuated_scale",
+            "far = outside * beyond",
+            *boys(degree, precision, "h"),
+            *(f"g{m} += h{m}" for m in range(degree + 1)),
+        ]
+    body += rungs
+    for (s, t), products in summands.items():
+        body.append(f"a = {' + '.join(products[:_SUMMANDS])}")
+        body += [f"a += {' + '.join(products[n : n + _SUMMANDS])}" for n in range(_SUMMANDS, len(products), _SUMMANDS)]
+        for k in sets:
+            body.append(f"ga{k}_{s}{at} += a * fb{k}_{t}{at}")
+            body.append(f"gb{k}_{t}{at} += a * fa{k}_{s}{at}")
+
+    def element(array: str, k: int, row: str, n: int, terms: str) -> str:
+        return f"{array}[({k} * n_rows + {row} + {terms}[{n}]) * stride + at + s]"
+
+    return (
+        "@ti.kernel\n"
+        "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_cells: ti.i32, n_rows: ti.i32, n_lefts: ti.i32, "
+        "limit: real, full: real, beyond: real, omega: real, origin: R2, points: R1, lefts: I2, rights: I2, "
+        "left_terms: I1, right_terms: I1, pairs: R2, bounds: R1, coefficients: R1, table: R1, largest: R1, "
+        "given: R1, sums: R1):\n"
+        "    ti.loop_config(block_dim=BLOCK)\n"
+        + indented(loop_over_tasks("n", turns_of(target, 1)), 1)
+        + "        cell = begin + task // THREADS\n"
+        "        at = (task // THREADS) * POINTS\n"
+        + ("" if on_host else "        s = task % THREADS\n")
+        + "        for left in range(n_lefts):\n"
+        "            row = lefts[left, 0]\n"
+        "            here = largest[lefts[left, 1] * n_cells + cell - begin]\n"
+        "            for q in range(lefts[left, 2], lefts[left, 3]):\n"
+        "                there = largest[rights[q, 1] * n_cells + cell - begin]\n"
+        "                if bounds[q] * ti.max(here, there) > limit:\n"
+        + indented(
+            [f"fa{k}_{n} = L(0.0)" for k in sets for n in a]
+            + [f"fb{k}_{n} = L(0.0)" for k in sets for n in b]
+            + [f"ga{k}_{n} = L(0.0)" for k in sets for n in a]
+            + [f"gb{k}_{n} = L(0.0)" for k in sets for n in b]
+            + ["other = rights[q, 0]", f"first_coefficient = q * {len(products_of(left, right))}"]
+            + [f"c{k} = whole_cells(origin[cell, {k}], pairs[q, {k}]) - pairs[q, {k + 3}]" for k in range(3)]
+            + ["z, inverse_z = pairs[q, 6], pairs[q, 7]"]
+            + (
+                ["attenuated = z * omega * omega / (z + omega * omega)"]
+                + ["attenuated_scale = beyond * ti.sqrt(attenuated * inverse_z)"]
+                if long_range
+                else []
+            )
+            + each,
+            5,
+        )
+        + indented(
+            [f"fa{k}_{n}{at} = {element('given', k, 'row', n, 'left_terms')}" for k in sets for n in a]
+            + [f"fb{k}_{n}{at} = {element('given', k, 'other', n, 'right_terms')}" for k in sets for n in b],
+            5 + more,
+        )
+        + indented(each, 5)
+        + indented(body, 5 + more)
+        + indented(each, 5)
+        + indented(
+            [
+                f"{place} = {place} + g{which}{k}_{n}{at}"
+                for which, row, terms, numbers in (("a", "row", "left_terms", a), ("b", "other", "right_terms", b))
+                for k in sets
+                for n in numbers
+                for place in [element("sums", k, row, n, terms)]
+            ],
+            5 + more,
+        )
+    )
+
+
+@lru_cache
+def pairs_kernel(target: Target, left: Terms, right: Terms, n_sets: int, long_range: bool) -> Callable[..., None]:
+    """Kernel for the pairs of primitives with some terms, for one density or two."""
+    title = f"exchange of {len(left)} and {len(right)} terms of degrees {degree_of(left)} and {degree_of(right)}"
+    return _compiled(_pairs_source(left, right, n_sets, long_range, target), title, target)
+
+
+def _terms_source(terms: Terms, target: Target) -> str:
+    """Source of the kernel for the values of primitives."""
+    on_host = target.on_host
+    each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
+    highest = degree_of(terms)
+    lines = [f"{axis}1 = {axis}" for axis in "xyz"]
+    lines += [f"{axis}{n} = {axis}{n - 1} * {axis}" for n in range(2, highest + 1) for axis in "xyz"]
+    for n, powers in enumerate(terms):
+        factors = [f"{axis}{power}" for axis, power in zip("xyz", powers, strict=True) if power]
+        lines.append(f"out[(row + terms[{n}]) * stride + at + s] = {' * '.join(['e', *factors])}")
+    return (
+        "@ti.kernel\n"
+        "def kernel(n: ti.i32, zero: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_primitives: ti.i32, origin: R2, "
+        "points: R1, rows: I1, terms: I1, gaussian: R2, out: R1):\n"
+        "    ti.loop_config(block_dim=BLOCK)\n"
+        + indented(loop_over_tasks("n", turns_of(target, 1)), 1)
+        + "        cell = begin + task // THREADS\n"
+        "        at = (task // THREADS) * POINTS\n"
+        + ("" if on_host else "        s = task % THREADS\n")
+        + "        for q in range(n_primitives):\n"
+        "            row = rows[q]\n"
+        + indented(
+            [f"c{k} = whole_cells(origin[cell, {k}], gaussian[q, {k}]) - gaussian[q, {k + 3}]" for k in range(3)]
+            + each,
+            3,
+        )
+        + indented(
+            [f"{axis} = points[{k} * n_points + cell * POINTS + s] + c{k}" for k, axis in enumerate("xyz")]
+            + ["square = x * x + y * y + z * z"]
+            + ["e = power_of_two(square * gaussian[q, 6], square * gaussian[q, 7], zero)", *lines],
+            3 + more,
+        )
+    )
+
+
+@lru_cache
+def terms_kernel(target: Target, terms: Terms) -> Callable[..., None]:
+    """Kernel for the values at points of primitives with some terms."""
+    title = f"values of {len(terms)} terms of degree {degree_of(terms)}"
+    return _compiled(_terms_source(terms, target), title, target)
+
+
+def _compiled(text: str, title: str, target: Target) -> Callable[..., None]:
+    real, ndarray = number(target.dtype), ti.types.ndarray
+    names: dict[str, Any] = {
+        "real": real,
+        "L": ti.types.vector(POINTS, real) if target.on_host else real,
+        "I1": ndarray(ti.i32, 1),
+        "I2": ndarray(ti.i32, 2),
+        "R1": ndarray(real, 1),
+        "R2": ndarray(real, 2),
+        "CELL": CELL,
+        "POINTS": POINTS,
+        "THREADS": threads_of(target),
+        "BLOCK": _BLOCK[target.device],
+        "power_of_two": power_of_two(target),
+        "whole_cells": difference_of_cells(target),
+    }
+    return quick(lightly_optimised(kernel_from(text, f"{title}, {target.precision}, {target.device}", names)))
+
+
+@lru_cache
+def rows_kernel(target: Target) -> Callable[..., None]:
+    """Kernel that multiplies a sparse matrix and rows of numbers."""
+    real, ndarray, turns = number(target.dtype), ti.types.ndarray, turns_of(target, 1)
+    I1, R1 = ndarray(ti.i32, 1), ndarray(real, 1)
+    together = POINTS // threads_of(target)
+
+    @ti.kernel
+    def kernel(
+        n_rows: ti.i32, n_pieces: ti.i32, stride: ti.i32, first: I1, column: I1, value: R1, given: R1, out: R1
+    ):
+        ti.loop_config(block_dim=128)
+        for task in range(n_rows * n_pieces):
+            row, at = task // n_pieces, task % n_pieces * together
+            for s in range(together):
+                total = ti.cast(0.0, real)
+                for n in range(first[row], first[row + 1]):
+                    total += value[n] * given[column[n] * stride + at + s]
+                out[row * stride + at + s] = total
+
+    return quick(kernel)
+
+
+@lru_cache
+def largest_kernel(target: Target) -> Callable[..., None]:
+    """Kernel for the largest magnitude in each cell of some rows, times what is known of the cell."""
+    real, ndarray = number(target.dtype), ti.types.ndarray
+    I1, R1 = ndarray(ti.i32, 1), ndarray(real, 1)
+
+    @ti.kernel
+    def kernel(
+        n_primitives: ti.i32,
+        n_cells: ti.i32,
+        n_rows: ti.i32,
+        n_sets: ti.i32,
+        stride: ti.i32,
+        first: I1,
+        column: I1,
+        weight: R1,
+        f: R1,
+        out: R1,
+    ):
+        for task in range(n_primitives * n_cells):
+            primitive, cell = task // n_cells, task % n_cells
+            found = ti.cast(0.0, real)
+            for n in range(first[primitive], first[primitive + 1]):
+                for k in range(n_sets):
+                    for s in range(POINTS):
+                        found = ti.max(found, ti.abs(f[(k * n_rows + column[n]) * stride + cell * POINTS + s]))
+            out[primitive * n_cells + cell] = found * weight[cell]
+
+    return quick(kernel)
+
+
+def coefficients_of(left: Terms, right: Terms, along_axes: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """Hermite coefficients of pairs in the order of `products_of`, shape (n, products).
+
+    Parameters
+    ----------
+    left, right
+        Terms of the primitives.
+    along_axes : ndarray, shape (n, 3, size)
+        Coefficients along the axes.
+    place : ndarray of int, shape (powers of the left one, of the right one, orders)
+        Where they are.
+    """
+    result = np.empty((len(along_axes), len(products_of(left, right))))
+    for n, (s, t, order) in enumerate(products_of(left, right)):
+        x, y, z = (along_axes[:, k, place[left[s][k], right[t][k], order[k]]] for k in range(3))
+        result[:, n] = x * y * z
+    return result
