@@ -132,6 +132,7 @@ class ExchangeSums:
         self._arrays: dict[str, np.ndarray] = {
             "origin": np.ascontiguousarray(cells.origin, real),
             "points": np.ascontiguousarray(cells.rest.reshape(-1), real),
+            "boxes": np.hstack([cells.low - cells.origin, cells.high - cells.origin]).astype(real),
         }
         for name, matrix in (("from", from_basis), ("to", to_basis), ("of", of_primitives)):
             self._arrays |= {f"{name} first": matrix.first, f"{name} column": matrix.column}
@@ -286,7 +287,7 @@ class ExchangeSums:
                 largest=largest,
                 given=f,
                 sums=g,
-                **self._given(origin="origin", points="points"),
+                **self._given(origin="origin", boxes="boxes", points="points"),
                 **self._given(
                     lefts=f"lefts {k}",
                     rights=f"rights {k}",

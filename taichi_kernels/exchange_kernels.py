@@ -16,6 +16,7 @@ import numpy as np
 from ._taichi import kernel_from, lightly_optimised, number, quick, ti
 from .cells import CELL
 from .coulomb_kernels import SMALLEST, boys, ladder
+from .hermite_tables import TABLE_END
 from .elementary import power_of_two
 from .hermite_tables import powers_of
 from .launching import indented, loop_over_tasks, turns_of
@@ -62,40 +63,57 @@ def _pairs_source(left: Terms, right: Terms, n_sets: int, long_range: bool, targ
     summands: dict[tuple[int, int], list[str]] = {}
     for n, (s, t, order) in enumerate(products_of(left, right)):
         summands.setdefault((s, t), []).append(f"coefficients[first_coefficient + {n}] * {r[place[order]]}")
-    body = [
+    distances = [
         *(f"d{k} = points[{k} * n_points + cell * POINTS + s] + c{k}" for k in range(3)),
         f"square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real({SMALLEST}))",
         "inverse_square = 1.0 / square",
-        "alpha, scale = z, full",
         "outside = ti.sqrt(inverse_square * inverse_z)",
-        "far = outside * full",
-        *boys(degree, precision),
     ]
+    beside = ["alpha, scale, far = z, full, outside * full", *boys(degree, precision)]
+    away = ["g0 = outside * full", *(f"g{m} = g{m - 1} * inverse_square * {2 * m - 1}.0" for m in range(1, degree + 1))]
+    attenuated = []
     if long_range:
-        body += [
-            "alpha = attenuated",
-            "scale = attenuated_scale",
-            "far = outside * beyond",
-            *boys(degree, precision, "h"),
-            *(f"g{m} += h{m}" for m in range(degree + 1)),
-        ]
-    body += rungs
-    for (s, t), products in summands.items():
-        body.append(f"a = {' + '.join(products[:_SUMMANDS])}")
-        body += [f"a += {' + '.join(products[n : n + _SUMMANDS])}" for n in range(_SUMMANDS, len(products), _SUMMANDS)]
-        for k in sets:
-            body.append(f"ga{k}_{s}{at} += a * fb{k}_{t}{at}")
-            body.append(f"gb{k}_{t}{at} += a * fa{k}_{s}{at}")
+        attenuated = ["alpha, scale, far = attenuated, attenuated_scale, outside * beyond"]
+        attenuated += [*boys(degree, precision, "h"), *(f"g{m} += h{m}" for m in range(degree + 1))]
+    kept = [f"k{m}{at} = g{m}" for m in range(degree + 1)]
 
     def element(array: str, k: int, row: str, n: int, terms: str) -> str:
         return f"{array}[({k} * n_rows + {row} + {terms}[{n}]) * stride + at + s]"
 
+    body = distances[:3] + [f"g{m} = k{m}{at}" for m in range(degree + 1)] + rungs
+    for k in sets:
+        body += [f"fa{k}_{n} = {element('given', k, 'row', n, 'left_terms')}" for n in a]
+        body += [f"fb{k}_{n} = {element('given', k, 'other', n, 'right_terms')}" for n in b]
+        body += [f"sb{k}_{n} = real(0.0)" for n in b]
+    for s in a:
+        for k in sets:
+            body.append(f"sa{k} = ga{k}_{s}{at}")
+        for t in b:
+            products = summands[s, t]
+            body.append(f"a = {' + '.join(products[:_SUMMANDS])}")
+            body += [
+                f"a += {' + '.join(products[n : n + _SUMMANDS])}" for n in range(_SUMMANDS, len(products), _SUMMANDS)
+            ]
+            for k in sets:
+                body += [f"sa{k} += a * fb{k}_{t}", f"sb{k}_{t} += a * fa{k}_{s}"]
+        for k in sets:
+            body.append(f"ga{k}_{s}{at} = sa{k}")
+    body += [f"gb{k}_{n}{at} = sb{k}_{n}" for k in sets for n in b]
+
+    def added(which: str, row: str, terms: str, numbers: range) -> list[str]:
+        return [
+            f"{to} = {to} + g{which}{k}_{n}{at}"
+            for k in sets
+            for n in numbers
+            for to in [element("sums", k, row, n, terms)]
+        ]
+
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_cells: ti.i32, n_rows: ti.i32, n_lefts: ti.i32, "
-        "limit: real, full: real, beyond: real, omega: real, origin: R2, points: R1, lefts: I2, rights: I2, "
-        "left_terms: I1, right_terms: I1, pairs: R2, bounds: R1, coefficients: R1, table: R1, largest: R1, "
-        "given: R1, sums: R1):\n"
+        "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_cells: ti.i32, n_rows: ti.i32, "
+        "n_lefts: ti.i32, limit: real, full: real, beyond: real, omega: real, origin: R2, boxes: R2, points: R1, "
+        "lefts: I2, rights: I2, left_terms: I1, right_terms: I1, pairs: R2, bounds: R1, coefficients: R1, table: R1, "
+        "largest: R1, given: R1, sums: R1):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         + indented(loop_over_tasks("n", turns_of(target, 1)), 1)
         + "        cell = begin + task // THREADS\n"
@@ -104,15 +122,12 @@ def _pairs_source(left: Terms, right: Terms, n_sets: int, long_range: bool, targ
         + "        for left in range(n_lefts):\n"
         "            row = lefts[left, 0]\n"
         "            here = largest[lefts[left, 1] * n_cells + cell - begin]\n"
-        "            for q in range(lefts[left, 2], lefts[left, 3]):\n"
+        + indented([f"ga{k}_{n} = L(0.0)" for k in sets for n in a], 3)
+        + "            for q in range(lefts[left, 2], lefts[left, 3]):\n"
         "                there = largest[rights[q, 1] * n_cells + cell - begin]\n"
         "                if bounds[q] * ti.max(here, there) > limit:\n"
         + indented(
-            [f"fa{k}_{n} = L(0.0)" for k in sets for n in a]
-            + [f"fb{k}_{n} = L(0.0)" for k in sets for n in b]
-            + [f"ga{k}_{n} = L(0.0)" for k in sets for n in a]
-            + [f"gb{k}_{n} = L(0.0)" for k in sets for n in b]
-            + ["other = rights[q, 0]", f"first_coefficient = q * {len(products_of(left, right))}"]
+            ["other = rights[q, 0]", f"first_coefficient = q * {len(products_of(left, right))}"]
             + [f"c{k} = whole_cells(origin[cell, {k}], pairs[q, {k}]) - pairs[q, {k + 3}]" for k in range(3)]
             + ["z, inverse_z = pairs[q, 6], pairs[q, 7]"]
             + (
@@ -121,27 +136,26 @@ def _pairs_source(left: Terms, right: Terms, n_sets: int, long_range: bool, targ
                 if long_range
                 else []
             )
-            + each,
+            + [f"gb{k}_{n} = L(0.0)" for k in sets for n in b]
+            + [f"k{m} = L(0.0)" for m in range(degree + 1)]
+            + [
+                f"b{k} = ti.max(ti.max(boxes[cell, {k}] + c{k}, -boxes[cell, {k + 3}] - c{k}), real(0.0))"
+                for k in range(3)
+            ]
+            + [f"if z * (b0 * b0 + b1 * b1 + b2 * b2) > real({TABLE_END[precision]}):"],
             5,
         )
-        + indented(
-            [f"fa{k}_{n}{at} = {element('given', k, 'row', n, 'left_terms')}" for k in sets for n in a]
-            + [f"fb{k}_{n}{at} = {element('given', k, 'other', n, 'right_terms')}" for k in sets for n in b],
-            5 + more,
-        )
+        + indented(each, 6)
+        + indented([*distances, *away, *attenuated, *kept], 6 + more)
+        + indented(["else:"], 5)
+        + indented(each, 6)
+        + indented([*distances, *beside, *attenuated, *kept], 6 + more)
         + indented(each, 5)
         + indented(body, 5 + more)
         + indented(each, 5)
-        + indented(
-            [
-                f"{place} = {place} + g{which}{k}_{n}{at}"
-                for which, row, terms, numbers in (("a", "row", "left_terms", a), ("b", "other", "right_terms", b))
-                for k in sets
-                for n in numbers
-                for place in [element("sums", k, row, n, terms)]
-            ],
-            5 + more,
-        )
+        + indented(added("b", "other", "right_terms", b), 5 + more)
+        + indented(each, 3)
+        + indented(added("a", "row", "left_terms", a), 3 + more)
     )
 
 
