@@ -85,7 +85,8 @@ def _unserved(calculation: Calculation) -> str:
 
 def _known(name: str) -> str:
     try:
-        return functional(name).name
+        found = functional(name)
+        return "" if found.is_hybrid or found.needs_tau else found.name
     except OrbitileError:
         return ""
 
