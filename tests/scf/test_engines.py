@@ -98,7 +98,7 @@ def test_frames_begin_close(device):
         (WATER, Calculation("hf", "sto-3g"), "pyscf"),
         (WATER, Calculation("b3lyp", "sto-3g"), "pyscf"),
         (HYDROXYL, Calculation("ropbe", "6-31g*", 0, 1), "pyscf"),
-        (atom(53), Calculation("pbe", "def2-svp", 0, 1), "pyscf"),
+        (atom(53), Calculation("pbe", "def2-svp", 0, 1), "orbitile"),
     ],
 )
 def test_auto_chooses_what_serves(geometry, calculation, expected):
@@ -110,7 +110,6 @@ def test_auto_chooses_what_serves(geometry, calculation, expected):
     [
         ("orbitile", WATER, Calculation("b3lyp", "sto-3g"), "engine orbitile: method 'b3lyp' is no functional of"),
         ("orbitile", HYDROXYL, Calculation("ropbe", "sto-3g", 0, 1), "no restricted open-shell orbitals"),
-        ("orbitile", atom(53), Calculation("pbe", "def2-svp", 0, 1), "'def2-svp' has effective core potentials"),
         ("qchem", WATER, LDA, "engine: expected auto, orbitile, gpu4pyscf, pyscf, got 'qchem'"),
         ("gpu4pyscf", WATER, LDA, "engine gpu4pyscf: the package gpu4pyscf is missing|no NVIDIA GPU"),
     ],
