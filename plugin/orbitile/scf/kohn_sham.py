@@ -551,6 +551,10 @@ class Hamiltonian:
         Whether the first densities are close to the last: the operator is exact from the beginning then.
     rough : bool
         Whether it is not to be exact at all: on a coarse grid energies are right to some 1e-4 hartree.
+    core_charges : ndarray, shape (n_atoms,), optional
+        Charges that the electrons see, where they are not the atomic numbers.
+    core_potential : ndarray, shape (n_basis, n_basis), optional
+        Matrix of the effective core potentials, where there are any.
 
     Attributes
     ----------
@@ -565,17 +569,21 @@ class Hamiltonian:
         target: Target,
         close: bool,
         rough: bool = False,
+        core_charges: Reals | None = None,
+        core_potential: Reals | None = None,
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
         self.overlap = overlap(self._pairs, target)
-        charges = atomic_numbers.astype(np.float64)
+        charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
         self._exact = Target(target.device, "double") if probe(target.device).double else target
         independent = np.linalg.eigvalsh(self.overlap)
         if independent[independent > DEPENDENT].min(initial=1.0) < _NEARLY_DEPENDENT:
             self._target = target = self._exact
         attraction = self._coulomb_values(*point_charges(-charges, basis.positions), self._exact)
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
+        if core_potential is not None:
+            self._core += core_potential
         self._repulsion = nuclear_repulsion(charges, basis.positions)
         self._finest = _COARSE if rough else LEVEL
         self._begin(self._finest if close else _COARSE)

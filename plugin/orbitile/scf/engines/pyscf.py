@@ -8,19 +8,17 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.arrays import Reals
 from ...base.errors import Cancelled, OrbitileError
 from ...base.packages import install_command
 from ...base.watch import checkpoint, patiently
 from ...gaussians.orthonormality import checked
-from ...model.conventions import functions_of
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ..calculation import Calculation, NotConverged, Response, Solution
-from ..level_of_theory import functional, library, mean_field, molecule_of
+from ..level_of_theory import functional, functions_of_pyscf, library, mean_field, molecule_of
 from ..starting_densities import extrapolated_densities
 
 PROGRAM = "PySCF"
@@ -97,6 +95,8 @@ def solution(
         if field.converged:
             return field
         checkpoint()
+        if calculation.smearing:
+            return field
         second = field.newton()
         second.kernel(field.mo_coeff, field.mo_occ)
         return second
@@ -110,13 +110,20 @@ def solution(
         is_withdrawn.set()
         raise
     if not field.converged:
-        raise NotConverged(f"{calculation} did not converge, by DIIS nor to second order")
+        tried = "by DIIS" if calculation.smearing else "by DIIS nor to second order"
+        raise NotConverged(f"{calculation} did not converge, {tried}")
     coefficients, occupations, energies = (
         np.asarray(values.get() if hasattr(values, "get") else values)  # from a GPU
         for values in (field.mo_coeff, field.mo_occ, field.mo_energy)
     )
     found = wavefunction_of(molecule, coefficients, occupations, energies, method=str(calculation))
-    return Solution(found, float(field.e_tot), len(iterations))
+    energy, parts = float(field.e_tot), {}
+    if calculation.solvent:
+        parts["solvation"] = float(field.with_solvent.e)
+    if calculation.smearing:
+        parts["smearing"] = float(field.e_free) - energy
+        energy = float(field.e_free)
+    return Solution(found, energy, len(iterations), parts=parts)
 
 
 def gradient(
@@ -209,9 +216,3 @@ def wavefunction_of(
             method=method,
         )
     )
-
-
-def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], Reals]:
-    """Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by."""
-    shells = [(int(molecule.bas_angular(n)), int(molecule.bas_nctr(n))) for n in range(molecule.nbas)]
-    return functions_of(shells, bool(molecule.cart))
