@@ -9,6 +9,7 @@ that the two primitives have.
 
 from collections.abc import Callable
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,6 @@ from .target import Target
 
 Terms = tuple[tuple[int, int, int], ...]
 """Powers of x, y and z of the terms of a primitive, in the order in which its rows stand."""
-
-PAIR_NUMBERS = 8
-"""Numbers of a pair: whole cells and remainders of its centre, its exponent, one over it."""
 
 _BLOCK = {"cpu": 1, "cuda": 128, "vulkan": 128}
 
@@ -113,7 +111,7 @@ def _pairs_source(left: Terms, right: Terms, n_sets: int, long_range: bool, targ
         "def kernel(n: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_cells: ti.i32, n_rows: ti.i32, "
         "n_lefts: ti.i32, limit: real, full: real, beyond: real, omega: real, origin: R2, boxes: R2, points: R1, "
         "lefts: I2, rights: I2, left_terms: I1, right_terms: I1, pairs: R2, bounds: R1, coefficients: R1, table: R1, "
-        "largest: R1, given: R1, sums: R1):\n"
+        "largest: R1, around: R1, given: R1, sums: R1):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         + indented(loop_over_tasks("n", turns_of(target, 1)), 1)
         + "        cell = begin + task // THREADS\n"
@@ -228,36 +226,56 @@ def _compiled(text: str, title: str, target: Target) -> Callable[..., None]:
 
 
 @lru_cache
-def rows_kernel(target: Target) -> Callable[..., None]:
-    """Kernel that multiplies a sparse matrix and rows of numbers."""
-    real, ndarray, turns = number(target.dtype), ti.types.ndarray, turns_of(target, 1)
-    I1, R1 = ndarray(ti.i32, 1), ndarray(real, 1)
+def small_kernels(target: Target) -> SimpleNamespace:
+    """Kernels for rows of numbers, one for each point.
+
+    `rows`: some rows of a sparse matrix, `chosen`, times rows of numbers. `cells`: for each cell the sum over its
+    points of the weight times the largest magnitude of any row. `largest`: for each primitive and cell, the largest
+    magnitude of a row that has a part in it, times that. `around`: the most that a pair of a left primitive may add.
+    `dots`: sums over the points of a cell of the weight times a row times the row of the same function in another array.
+    `copied`: some numbers of an array.
+    """
+    real, ndarray = number(target.dtype), ti.types.ndarray
+    I1, I2, R1 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 1)
     together = POINTS // threads_of(target)
 
     @ti.kernel
-    def kernel(
-        n_rows: ti.i32, n_pieces: ti.i32, stride: ti.i32, first: I1, column: I1, value: R1, given: R1, out: R1
+    def rows(
+        n_rows: ti.i32,
+        n_pieces: ti.i32,
+        stride: ti.i32,
+        chosen: I1,
+        first: I1,
+        column: I1,
+        value: R1,
+        given: R1,
+        begin_given: ti.i32,
+        out: R1,
+        begin_out: ti.i32,
     ):
         ti.loop_config(block_dim=128)
         for task in range(n_rows * n_pieces):
-            row, at = task // n_pieces, task % n_pieces * together
+            n, at = task // n_pieces, task % n_pieces * together
+            row = chosen[n]
             for s in range(together):
                 total = ti.cast(0.0, real)
-                for n in range(first[row], first[row + 1]):
-                    total += value[n] * given[column[n] * stride + at + s]
-                out[row * stride + at + s] = total
-
-    return quick(kernel)
-
-
-@lru_cache
-def largest_kernel(target: Target) -> Callable[..., None]:
-    """Kernel for the largest magnitude in each cell of some rows, times what is known of the cell."""
-    real, ndarray = number(target.dtype), ti.types.ndarray
-    I1, R1 = ndarray(ti.i32, 1), ndarray(real, 1)
+                for e in range(first[row], first[row + 1]):
+                    total += value[e] * given[(begin_given + column[e]) * stride + at + s]
+                out[(begin_out + n) * stride + at + s] = total
 
     @ti.kernel
-    def kernel(
+    def cells(n_cells: ti.i32, begin: ti.i32, n_rows: ti.i32, stride: ti.i32, weights: R1, values: R1, out: R1):
+        for cell in range(n_cells):
+            total = ti.cast(0.0, real)
+            for s in range(POINTS):
+                most = ti.cast(0.0, real)
+                for row in range(n_rows):
+                    most = ti.max(most, ti.abs(values[row * stride + cell * POINTS + s]))
+                total += most * ti.abs(weights[(begin + cell) * POINTS + s])
+            out[cell] = total
+
+    @ti.kernel
+    def largest(
         n_primitives: ti.i32,
         n_cells: ti.i32,
         n_rows: ti.i32,
@@ -265,8 +283,8 @@ def largest_kernel(target: Target) -> Callable[..., None]:
         stride: ti.i32,
         first: I1,
         column: I1,
-        weight: R1,
-        f: R1,
+        of_cells: R1,
+        values: R1,
         out: R1,
     ):
         for task in range(n_primitives * n_cells):
@@ -275,8 +293,112 @@ def largest_kernel(target: Target) -> Callable[..., None]:
             for n in range(first[primitive], first[primitive + 1]):
                 for k in range(n_sets):
                     for s in range(POINTS):
-                        found = ti.max(found, ti.abs(f[(k * n_rows + column[n]) * stride + cell * POINTS + s]))
-            out[primitive * n_cells + cell] = found * weight[cell]
+                        found = ti.max(found, ti.abs(values[(k * n_rows + column[n]) * stride + cell * POINTS + s]))
+            out[primitive * n_cells + cell] = found * of_cells[cell]
+
+    @ti.kernel
+    def around(n_lefts: ti.i32, n_cells: ti.i32, lefts: I2, rights: I2, bounds: R1, largest: R1, out: R1):
+        for task in range(n_lefts * n_cells):
+            left, cell = task // n_cells, task % n_cells
+            here = largest[lefts[left, 1] * n_cells + cell]
+            found = ti.cast(0.0, real)
+            for q in range(lefts[left, 2], lefts[left, 3]):
+                found = ti.max(found, bounds[q] * ti.max(here, largest[rights[q, 1] * n_cells + cell]))
+            out[left * n_cells + cell] = found
+
+    @ti.kernel
+    def dots(
+        n_rows: ti.i32,
+        n_functions: ti.i32,
+        n_cells: ti.i32,
+        begin: ti.i32,
+        stride: ti.i32,
+        weights: R1,
+        values: R1,
+        others: R1,
+        out: R1,
+    ):
+        for task in range(n_rows * n_cells):
+            row, cell = task // n_cells, task % n_cells
+            total = ti.cast(0.0, real)
+            for s in range(POINTS):
+                at = cell * POINTS + s
+                product = values[row * stride + at] * others[row % n_functions * stride + at]
+                total += weights[begin * POINTS + at] * product
+            out[row * n_cells + cell] = total
+
+    @ti.kernel
+    def copied(n: ti.i32, first: ti.i32, given: R1, out: R1):
+        for i in range(n):
+            out[i] = given[first + i]
+
+    kernels = (rows, cells, largest, around, dots, copied)
+    return SimpleNamespace(**{kernel.__name__: quick(kernel) for kernel in kernels})
+
+
+TILE, _DEPTH, _EACH = 64, 16, 4
+"""Rows and columns of a block of a product of matrices, how many terms are added up at once, and the rows and columns
+that a thread has."""
+
+
+@lru_cache
+def product_kernel(target: Target, transposed: bool) -> Callable[..., None]:
+    """Kernel for a product of matrices on a GPU: A B, or parts of A w B^T, a part for each chunk of the columns.
+
+    Matrices are row by row: A is (m, k), B is (k, n) or (n, k), and of (m, n) parts there are `n_chunks`. A part of A B
+    is the whole of it.
+    """
+    real, R1, shared = number(target.dtype), ti.types.ndarray(number(target.dtype), 1), ti.simt.block.SharedArray
+    side = TILE // _EACH
+    threads = side * side
+    matrix = ti.types.matrix(_EACH, _EACH, real)
+
+    @ti.kernel
+    def kernel(
+        m: ti.i32, n: ti.i32, k: ti.i32, n_chunks: ti.i32, begin: ti.i32, weights: R1, a: R1, b: R1, out: R1
+    ):
+        ti.loop_config(block_dim=threads)
+        tiles_m, tiles_n = (m + TILE - 1) // TILE, (n + TILE - 1) // TILE
+        for thread in range(tiles_m * tiles_n * n_chunks * threads):
+            of_a, of_b = shared((_DEPTH, TILE + 1), real), shared((_DEPTH, TILE + 1), real)
+            block, lane = thread // threads, thread % threads
+            chunk, tile = block // (tiles_m * tiles_n), block % (tiles_m * tiles_n)
+            row, column = tile // tiles_n * TILE, tile % tiles_n * TILE
+            width = (k + n_chunks - 1) // n_chunks
+            total = matrix(0.0)
+            first, last = chunk * width, ti.min((chunk + 1) * width, k)
+            for step in range((width + _DEPTH - 1) // _DEPTH):
+                for load in ti.static(range(_DEPTH * TILE // threads)):
+                    at = load * threads + lane
+                    deep, i = at % _DEPTH, at // _DEPTH
+                    inner = first + step * _DEPTH + deep
+                    value = ti.cast(0.0, real)
+                    if row + i < m and inner < last:
+                        value = a[(row + i) * k + inner]
+                        if ti.static(transposed):
+                            value *= weights[begin + inner]
+                    of_a[deep, i] = value
+                    if ti.static(not transposed):
+                        deep, i = at // TILE, at % TILE
+                        inner = first + step * _DEPTH + deep
+                    value = ti.cast(0.0, real)
+                    if column + i < n and inner < last:
+                        if ti.static(transposed):
+                            value = b[(column + i) * k + inner]
+                        else:
+                            value = b[inner * n + column + i]
+                    of_b[deep, i] = value
+                ti.simt.block.sync()
+                for deep in range(_DEPTH):
+                    for i in ti.static(range(_EACH)):
+                        for j in ti.static(range(_EACH)):
+                            total[i, j] += of_a[deep, lane // side + i * side] * of_b[deep, lane % side + j * side]
+                ti.simt.block.sync()
+            for i in ti.static(range(_EACH)):
+                for j in ti.static(range(_EACH)):
+                    r, c = row + lane // side + i * side, column + lane % side + j * side
+                    if r < m and c < n:
+                        out[(chunk * m + r) * n + c] = total[i, j]
 
     return quick(kernel)
 
