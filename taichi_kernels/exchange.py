@@ -283,9 +283,7 @@ class ExchangeSums:
             if checkpoint is not None:
                 checkpoint(cells.stop / n)
 
-    def _values(
-        self, cells: slice, chosen: np.ndarray, suffix: str = "", functions: Functions | None = None
-    ) -> Any:
+    def _values(self, cells: slice, chosen: np.ndarray, suffix: str = "", functions: Functions | None = None) -> Any:
         """Values of some functions at the points of some cells, shape (n_chosen, n)."""
         functions = functions or self._functions
         n = (cells.stop - cells.start) * POINTS

@@ -17,9 +17,8 @@ import numpy as np
 from ._taichi import kernel_from, lightly_optimised, number, quick, ti
 from .cells import CELL
 from .coulomb_kernels import SMALLEST, boys, ladder
-from .hermite_tables import TABLE_END
 from .elementary import power_of_two
-from .hermite_tables import powers_of
+from .hermite_tables import TABLE_END, powers_of
 from .launching import indented, loop_over_tasks, turns_of
 from .quadrature_kernels import POINTS, difference_of_cells, threads_of
 from .target import Target
@@ -354,9 +353,7 @@ def product_kernel(target: Target, transposed: bool) -> Callable[..., None]:
     matrix = ti.types.matrix(_EACH, _EACH, real)
 
     @ti.kernel
-    def kernel(
-        m: ti.i32, n: ti.i32, k: ti.i32, n_chunks: ti.i32, begin: ti.i32, weights: R1, a: R1, b: R1, out: R1
-    ):
+    def kernel(m: ti.i32, n: ti.i32, k: ti.i32, n_chunks: ti.i32, begin: ti.i32, weights: R1, a: R1, b: R1, out: R1):
         ti.loop_config(block_dim=threads)
         tiles_m, tiles_n = (m + TILE - 1) // TILE, (n + TILE - 1) // TILE
         for thread in range(tiles_m * tiles_n * n_chunks * threads):

@@ -17,9 +17,11 @@ from ...base.memory import require_memory
 from ...base.packages import install_command
 from ...evaluation.devices import device_session
 from ...gaussians.orthonormality import checked
+from ...integrals.exchange import exchange_of
 from ...integrals.forces import kohn_sham_gradient
 from ...integrals.functionals import functional
-from ...integrals.grids import grid_of
+from ...integrals.grids import exchange_grid_of, grid_of
+from ...integrals.one_electron import overlap
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
 from ...model.geometry import Geometry
@@ -86,7 +88,7 @@ def _unserved(calculation: Calculation) -> str:
 def _known(name: str) -> str:
     try:
         found = functional(name)
-        return "" if found.is_hybrid or found.needs_tau else found.name
+        return "" if found.needs_tau else found.name
     except OrbitileError:
         return ""
 
@@ -160,8 +162,12 @@ def gradient(
             on_grid = Target(target.device, "double")
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, LEVEL)
         quadrature = quadrature_of(pairs_of(wavefunction), grid, on_grid)
+        exchange = None
+        if functional(name).is_hybrid:
+            points = exchange_grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, "fine")
+            exchange = exchange_of(wavefunction, points, overlap(pairs_of(wavefunction), target), on_grid)
         result = kohn_sham_gradient(
-            wavefunction, wavefunction.core_charges, densities, weighted, quadrature, functional(name), target
+            wavefunction, wavefunction.core_charges, densities, weighted, quadrature, functional(name), target, exchange
         )
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
         geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
