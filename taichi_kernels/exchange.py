@@ -54,7 +54,7 @@ class Primitives:
 
 @dataclass(frozen=True, eq=False)
 class PairGroup:
-    """Pairs of primitives of which the left ones have the same terms, and the right ones.
+    r"""Pairs of primitives of which the left ones have the same terms, and the right ones.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class PairGroup:
     bound : ndarray, shape (n,)
         What the potential of a product of two basis functions that is in the pair does not exceed, in hartree.
     coefficients : ndarray, shape (n, products)
-        As `coefficients_of` has them, times :math:`\\pi^{3/2} / z`.
+        As `coefficients_of` has them, times :math:`\pi^{3/2} / z`.
     """
 
     left: Primitives

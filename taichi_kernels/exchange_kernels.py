@@ -175,8 +175,8 @@ def _terms_source(terms: Terms, target: Target) -> str:
         lines.append(f"out[(row + terms[{n}]) * stride + at + s] = {' * '.join(['e', *factors])}")
     return (
         "@ti.kernel\n"
-        "def kernel(n: ti.i32, zero: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_primitives: ti.i32, origin: R2, "
-        "points: R1, rows: I1, terms: I1, gaussian: R2, out: R1):\n"
+        "def kernel(n: ti.i32, zero: ti.i32, begin: ti.i32, stride: ti.i32, n_points: ti.i32, n_primitives: ti.i32, "
+        "origin: R2, points: R1, rows: I1, terms: I1, gaussian: R2, out: R1):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         + indented(loop_over_tasks("n", turns_of(target, 1)), 1)
         + "        cell = begin + task // THREADS\n"
@@ -231,7 +231,7 @@ def small_kernels(target: Target) -> SimpleNamespace:
     `rows`: some rows of a sparse matrix, `chosen`, times rows of numbers. `cells`: for each cell the sum over its
     points of the weight times the largest magnitude of any row. `largest`: for each primitive and cell, the largest
     magnitude of a row that has a part in it, times that. `around`: the most that a pair of a left primitive may add.
-    `dots`: sums over the points of a cell of the weight times a row times the row of the same function in another array.
+    `dots`: sums over the points of a cell of the weight, a row, and the row of the same function in another array.
     `copied`: some numbers of an array.
     """
     real, ndarray = number(target.dtype), ti.types.ndarray

@@ -68,7 +68,7 @@ _DEGREE = (
 
 _EXCHANGE: dict[Quality, tuple[float, tuple[int, int, int, int, int]]] = {
     "coarse": (0.45, (11, 13, 17, 19, 15)),
-    "fine": (0.6, (15, 21, 25, 29, 23)),
+    "fine": (0.6, (15, 21, 27, 35, 23)),
     "finest": (0.9, (17, 23, 35, 47, 35)),
 }
 """For exact exchange: the share of the spheres of level 3, and the degrees of the rules from the nucleus outwards."""

@@ -588,6 +588,7 @@ class Hamiltonian:
         self._repulsion = nuclear_repulsion(charges, basis.positions)
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
+        self._densities = self._exchange = np.zeros((0, *self.overlap.shape))
         self._begin(self._finest if close else _COARSE)
 
     def refine(self) -> bool:
