@@ -121,7 +121,7 @@ def _boys(degree: int, precision: str) -> list[str]:
 
 
 def boys(degree: int, precision: str, result: str = "g") -> list[str]:
-    """Statements for g_m = (2 alpha)^m F_m(T) times scale and 2 / sqrt(pi), T = alpha square; and square has an inverse.
+    """Statements for g_m = (2 alpha)^m F_m(alpha square) times scale and 2 / sqrt(pi).
 
     `far` is g_0 where its asymptotic form serves, 1 / sqrt(alpha square) times scale. With G_m = F_m / (2m - 1)!! the
     recurrence is G_(m-1) = 2T G_m + exp(-T) / (2m - 1)!!. Numbers that all terms are multiplied by are whole, or part
