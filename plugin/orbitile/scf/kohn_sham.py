@@ -629,7 +629,7 @@ class Hamiltonian:
         of_grid = of_densities(quadrature, density, self._functional, exact=exact and self._exact.precision == "double")
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
         matrices = [to_matrix(self._pairs, self._coulomb + values, self._target) for values in of_grid.values]
-        energy += 0.5 * np.vdot(densities, exchange)
+        energy += 0.5 * np.sum(densities * exchange)
         return float(energy) + of_grid.energy, np.array(matrices) + self._core + exchange
 
     def _exact_exchange(self, densities: Reals, is_change: bool) -> Reals | float:
