@@ -260,6 +260,18 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         help="number of unpaired electrons: the multiplicity minus 1 (default: that of the file, else 0)",
     )
     parser.add_argument(
+        "--solvent",
+        metavar="NAME|EPS",
+        help="solvent around the molecule by its name, such as water or thf, or its dielectric constant, as a "
+        "conductor-like polarisable continuum; '' for vacuum (default: that of the file, else vacuum)",
+    )
+    parser.add_argument(
+        "--smearing",
+        type=number,
+        metavar="K",
+        help="electronic temperature in kelvin for fractional occupations (default: that of the file, else none)",
+    )
+    parser.add_argument(
         "--engine",
         default="auto",
         metavar="NAME",

@@ -18,3 +18,6 @@ kilocalorie_per_mole = 1.0 / 627.5095
 
 debye = 1.0 / 2.541746
 """One debye in e bohr."""
+
+kelvin = 3.166811563e-6
+"""One kelvin in hartree: what an electron has of thermal energy."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
+from math import inf
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
 from ..integrals.method_names import check_name
+from ..integrals.solvents import dielectric_constant
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 
@@ -40,12 +42,18 @@ class Calculation:
         Electrons of spin alpha less those of spin beta, the multiplicity less one.
     cartesian : bool
         Cartesian d and f functions, with which sets as 6-31G* were made, in place of pure ones.
+    solvent : str
+        A solvent by its name, "water", or its dielectric constant, "78.4", around the molecule as a conductor-like
+        polarisable continuum (C-PCM); empty for vacuum.
+    smearing : float
+        Electronic temperature in kelvin for occupations by Fermi and Dirac, with as many electrons of each spin as
+        without; 0 for none.
 
     Raises
     ------
     OrbitileError
         When method or basis set have no name, the method has a part that is not computed, such as a dispersion
-        correction, or the number of unpaired electrons is negative.
+        correction, the number of unpaired electrons or the temperature is negative, or the solvent is not known.
     """
 
     method: str = "hf"
@@ -53,6 +61,8 @@ class Calculation:
     charge: int = 0
     unpaired: int = 0
     cartesian: bool = False
+    solvent: str = ""
+    smearing: float = 0.0
 
     def __post_init__(self) -> None:
         for what, name in (("method", self.method), ("basis set", self.basis)):
@@ -61,11 +71,17 @@ class Calculation:
         check_name(self.method)
         if self.unpaired < 0:
             raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
+        if not 0 <= self.smearing < inf:
+            raise OrbitileError(f"smearing: expected a temperature of 0 K or more, got {self.smearing:g}")
+        if self.solvent:
+            dielectric_constant(self.solvent)
 
     def __str__(self) -> str:
         return (
             f"{self.method.lower()}/{self.basis.lower()}, charge {self.charge}, unpaired electrons {self.unpaired}"
             f"{', Cartesian functions' if self.cartesian else ''}"
+            f"{f', solvent {self.solvent.lower()}' if self.solvent else ''}"
+            f"{f', smearing {self.smearing:g} K' if self.smearing else ''}"
         )
 
 
@@ -119,17 +135,21 @@ class Solution:
     wavefunction : Wavefunction
         Its orbitals, occupied from the lowest.
     energy : float
-        Total energy in hartree, the repulsion of the nuclei among it.
+        Total energy in hartree, the repulsion of the nuclei and all parts among it.
     n_iterations : int
         Fock matrices that it took.
     response : Response or None
         What was learnt, for the next geometry of the same atoms; None where the engine tells nothing.
+    parts : dict
+        Parts of the energy that have a name of their own, in hartree, as far as there are any: "dispersion";
+        "solvation", half of the energy of the molecule in the field of the solvent; "smearing", -TS of the electrons.
     """
 
     wavefunction: Wavefunction
     energy: float
     n_iterations: int
     response: Response | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 def method_of(calculation: Calculation, known: Callable[[str], str]) -> tuple[str, str] | None:

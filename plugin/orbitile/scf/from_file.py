@@ -67,7 +67,10 @@ _WHOLE = ("rpbe", "rpw86pbe")
 _NO_METHODS = ("", "r", "u", "ro", "dft", "ks", "rks", "uks", "roks", "scf", "canonical")
 """What programs write where they name no method."""
 
-_OURS = re.compile(r"(\S+)/(.+), charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?")
+_OURS = re.compile(
+    r"(\S+)/(.+), charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?"
+    r"(?:, solvent (?P<solvent>.+?))?(?:, smearing (?P<smearing>\S+) K)?"
+)
 """As `Calculation` writes itself."""
 
 
@@ -123,7 +126,9 @@ def calculation_for(
         if not _all_have(basis, geometry):
             basis = "def2-svp"
         remarks.append(f"its basis set has no known name: {basis} is used")
-    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian)
+    told = {name: value for name, value in (ours.groupdict() if ours else {}).items() if value} | given
+    solvent, smearing = str(told.get("solvent", otherwise.solvent)), float(told.get("smearing", otherwise.smearing))
+    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian, solvent, smearing)
     if "method" in given:
         return replace(start, method=str(given["method"])), tuple(remarks)
     kind = _kind(wavefunction) if same else ""

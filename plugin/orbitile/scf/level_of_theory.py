@@ -24,8 +24,10 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.imports import with_settings_of_the_user
 from ..base.packages import install_command
+from ..integrals.solvents import dielectric_constant
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
+from ..model.units import kelvin
 from ..model.wavefunction import Shell
 from .calculation import Calculation, check_electrons, check_room, method_of
 
@@ -178,9 +180,17 @@ def mean_field(molecule: Any, calculation: Calculation) -> Any:
     pyscf = library()
     kind, name = functional(calculation)
     if name == "hf":
-        return getattr(pyscf.scf, f"{kind.upper()}HF")(molecule)
-    field = getattr(pyscf.dft, f"{kind.upper()}KS")(molecule)
-    field.xc = name
+        field = getattr(pyscf.scf, f"{kind.upper()}HF")(molecule)
+    else:
+        field = getattr(pyscf.dft, f"{kind.upper()}KS")(molecule)
+        field.xc = name
+    if calculation.smearing:
+        if kind == "ro":
+            raise OrbitileError(f"{calculation}: PySCF has no smearing of restricted open shells; ask for u{name}")
+        field = pyscf.scf.addons.smearing(field, sigma=calculation.smearing * kelvin, method="fermi", fix_spin=True)
+    if calculation.solvent:
+        field = field.PCM()  # C-PCM by default, 302 points a sphere
+        field.with_solvent.eps = dielectric_constant(calculation.solvent)
     return field
 
 

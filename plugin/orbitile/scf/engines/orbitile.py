@@ -72,6 +72,8 @@ def _unserved(calculation: Calculation) -> str:
     found = method_of(calculation, _known)
     if found is None:
         return f"method {calculation.method!r} is no functional of the density and its gradient alone"
+    if calculation.solvent or calculation.smearing:
+        return f"it has no {'solvent' if calculation.solvent else 'smearing'}"
     return "it has no restricted open-shell orbitals" if found[0] == "ro" else ""
 
 

@@ -97,6 +97,8 @@ def solution(
         if field.converged:
             return field
         checkpoint()
+        if calculation.smearing:
+            return field
         second = field.newton()
         second.kernel(field.mo_coeff, field.mo_occ)
         return second
@@ -110,13 +112,20 @@ def solution(
         is_withdrawn.set()
         raise
     if not field.converged:
-        raise NotConverged(f"{calculation} did not converge, by DIIS nor to second order")
+        tried = "by DIIS" if calculation.smearing else "by DIIS nor to second order"
+        raise NotConverged(f"{calculation} did not converge, {tried}")
     coefficients, occupations, energies = (
         np.asarray(values.get() if hasattr(values, "get") else values)  # from a GPU
         for values in (field.mo_coeff, field.mo_occ, field.mo_energy)
     )
     found = wavefunction_of(molecule, coefficients, occupations, energies, method=str(calculation))
-    return Solution(found, float(field.e_tot), len(iterations))
+    energy, parts = float(field.e_tot), {}
+    if calculation.solvent:
+        parts["solvation"] = float(field.with_solvent.e)
+    if calculation.smearing:
+        parts["smearing"] = float(field.e_free) - energy
+        energy = float(field.e_free)
+    return Solution(found, energy, len(iterations), parts=parts)
 
 
 def gradient(
