@@ -159,7 +159,7 @@ def gradient_at_nuclei(
 def gradient_at_centres(
     moving: HermiteList, coefficients: Reals, gaussians: HermiteList, density: Reals, target: Target
 ) -> Reals:
-    """Derivatives of the repulsion of Gaussians of degree 0 and a density when these Gaussians alone move, shape (n, 3).
+    """Derivatives of the repulsion of Gaussians of degree 0 and a density when the Gaussians move, shape (n, 3).
 
     Parameters
     ----------

@@ -219,7 +219,7 @@ def _pruned(radii: Reals, period: int, degree: int) -> list[int]:
 
 @lru_cache(maxsize=32)
 def lebedev_directions(degree: int) -> tuple[Reals, Reals]:
-    """Rule of Lebedev: unit vectors and weights that add up to 4 pi, such that vectors that follow one another are close."""
+    """Lebedev's rule: unit vectors and weights that add up to 4 pi; vectors that follow one another are close."""
     from scipy.integrate import lebedev_rule
 
     directions, weights = lebedev_rule(degree)

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +56,9 @@ _SCALE = 1.2
 """Radii of the spheres in van der Waals radii: usual for this model."""
 
 _DEGREE, _XI = 29, 4.90498088169
-"""Rule of a sphere, of 302 points, and the width of their charges with which a sphere of them has the potential that it
-should have (D. M. York and M. Karplus, J. Phys. Chem. A 1999, 103, 11060; the value is of A. W. Lange and J. M. Herbert,
-J. Chem. Phys. 2010, 133, 244111)."""
+"""Rule of a sphere, of 302 points, and the width of their charges with which the sphere has the energy of Born (D. M.
+York and M. Karplus, J. Phys. Chem. A 1999, 103, 11060; B. A. Gregersen and D. M. York, J. Chem. Phys. 2005, 122,
+194110)."""
 
 _LEAST = 1e-16
 """Switching function times weight of a point that is left out."""
@@ -76,7 +77,7 @@ class Cavity:
     Attributes
     ----------
     dielectric : float
-        Relative permittivity of the solvent; infinite for a conductor.
+        Relative permittivity of the solvent.
     points : ndarray, shape (n_points, 3)
         In bohr; they move with their atoms.
     widths : ndarray, shape (n_points,)
@@ -86,7 +87,7 @@ class Cavity:
     areas : ndarray, shape (n_points,)
         In bohr^2, F among them.
     atom : ndarray of int32, shape (n_points,)
-    slopes : tuple of (ndarray of int32, ndarray of int32, ndarray)
+    slopes : tuple of (ndarray of int, ndarray of int, ndarray)
         Points, atoms in whose spheres they fade, and the derivatives of ln F when the point moves; shapes (n,), (n,),
         (n, 3), in bohr^-1. When the atom moves they are the opposite.
     """
@@ -97,7 +98,7 @@ class Cavity:
     switching: Reals
     areas: Reals
     atom: NDArray[np.int32]
-    slopes: tuple[NDArray[np.int32], NDArray[np.int32], Reals]
+    slopes: tuple[NDArray[np.intp], NDArray[np.intp], Reals]
 
     @cached_property
     def gaussians(self) -> HermiteList:
@@ -173,33 +174,30 @@ def cavity_of(atomic_numbers: NDArray[np.integer], positions: Reals, dielectric:
     Raises
     ------
     OrbitileError
-        For a dielectric constant of 1 or less, and where an element has no van der Waals radius.
+        Where an element has no van der Waals radius.
     """
-    if not dielectric > 1:
-        raise OrbitileError(f"solvent: expected a dielectric constant of more than 1, got {dielectric:g}")
     key = atomic_numbers.tobytes(), positions.tobytes(), dielectric
     return _CAVITIES.of(key, lambda: _cavity(atomic_numbers, positions, dielectric))
 
 
-def check_radii(atomic_numbers: NDArray[np.integer]) -> None:
-    """Refuse elements without a van der Waals radius."""
-    symbols = [SYMBOLS[number] for number in np.unique(atomic_numbers[atomic_numbers > 0])]
-    if missing := [symbol for symbol in symbols if symbol not in VAN_DER_WAALS_RADII]:
-        raise OrbitileError(
-            f"solvent: no van der Waals radius of {', '.join(missing)} is known, so the molecule has no cavity; compute "
-            "it in vacuum"
-        )
+def without_radius(atomic_numbers: NDArray[np.integer]) -> str:
+    """Why there is no cavity: elements without a van der Waals radius; empty where all have one."""
+    symbols = [SYMBOLS[number] for number in np.unique(atomic_numbers[atomic_numbers > 0]).tolist()]
+    missing = ", ".join(symbol for symbol in symbols if symbol not in VAN_DER_WAALS_RADII)
+    return f"no van der Waals radius of {missing} is known for the cavity in the solvent" if missing else ""
 
 
 def _cavity(atomic_numbers: NDArray[np.integer], positions: Reals, dielectric: float) -> Cavity:
-    check_radii(atomic_numbers)
+    if missing := without_radius(atomic_numbers):
+        raise OrbitileError(f"{missing}; compute the molecule in vacuum")
     atoms = np.flatnonzero(atomic_numbers > 0)
-    radii = np.array([_SCALE * angstrom * VAN_DER_WAALS_RADII[SYMBOLS[n]] for n in atomic_numbers[atoms]])
+    radii = np.array([_SCALE * angstrom * VAN_DER_WAALS_RADII[SYMBOLS[n]] for n in atomic_numbers[atoms].tolist()])
     rule, weights = lebedev_directions(_DEGREE)
     # R_sw and R_in of the source, in radii
     width = np.sqrt(14 / len(weights))
     inner = 1 - width * (0.5 + 1 / width - np.sqrt(1 / width**2 - 1 / 28))
-    parts = []
+    parts: list[tuple[NDArray[Any], ...]] = []
+    n_points = 0
     for own, (atom, radius) in enumerate(zip(atoms, radii, strict=True)):
         points = positions[atom] + radius * rule
         apart = points[:, None] - positions[atoms]
@@ -220,15 +218,14 @@ def _cavity(atomic_numbers: NDArray[np.integer], positions: Reals, dielectric: f
                 switching[kept],
                 weights[kept] * radius**2 * switching[kept],
                 np.full(len(kept), atom, np.int32),
-                point + sum(len(part[0]) for part in parts),
+                point + n_points,
                 atoms[other],
                 slope[:, None] * apart[fading],
             )
         )
-    points, widths, switching, areas, atom, point, other, slope = (np.concatenate(a) for a in zip(*parts, strict=True))
-    return Cavity(
-        dielectric, points, widths, switching, areas, atom, (point.astype(np.int32), other.astype(np.int32), slope)
-    )
+        n_points += len(kept)
+    points, widths, switching, areas, of_atom, *slopes = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return Cavity(dielectric, points, widths, switching, areas, of_atom, (slopes[0], slopes[1], slopes[2]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,9 +252,7 @@ class ReactionField:
         return 0.5 * float(self.charges @ self.potential)
 
     def __add__(self, other: ReactionField) -> ReactionField:
-        return ReactionField(
-            self.potential + other.potential, self.charges + other.charges, self.values + other.values
-        )
+        return ReactionField(self.potential + other.potential, self.charges + other.charges, self.values + other.values)
 
 
 def reaction_field(

@@ -39,6 +39,6 @@ Au Hg Tl Pb Bi Po At Rn Fr Ra U
         strict=True,
     )
 }
-"""Van der Waals radii in Angstrom of A. Bondi (J. Phys. Chem. 1964, 68, 441), and where he has none of M. Mantina et al.
-(J. Phys. Chem. A 2009, 113, 5806); that of hydrogen is of R. S. Rowland and R. Taylor (J. Phys. Chem. 1996, 100, 7384).
-Most metals have none."""
+"""Van der Waals radii in Angstrom of A. Bondi (J. Phys. Chem. 1964, 68, 441), and where he has none, of M. Mantina and
+others (J. Phys. Chem. A 2009, 113, 5806); that of hydrogen is of R. S. Rowland and R. Taylor (J. Phys. Chem. 1996, 100,
+7384). Most metals have none."""

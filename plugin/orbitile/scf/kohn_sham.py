@@ -585,9 +585,9 @@ class Hamiltonian:
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
         self._repulsion = nuclear_repulsion(charges, basis.positions)
         self._cavity = cavity_of(atomic_numbers, basis.positions, dielectric) if dielectric else None
-        if self._cavity is not None:
-            self._of_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self.solvation = 0.0
+        if self._cavity is not None:
+            self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._begin(self._finest if close else _COARSE)
 
@@ -638,7 +638,7 @@ class Hamiltonian:
         if self._cavity is None:
             return 0.0
         answer = reaction_field(self._cavity, self._pairs, self._pairs.list, hermite, target)
-        self._reaction = (self._of_nuclei if anew else self._reaction) + answer
+        self._reaction = (self._to_nuclei if anew else self._reaction) + answer
         self.solvation = self._reaction.energy
         return self._reaction.values
 
