@@ -9,7 +9,7 @@ import numpy as np
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
-from ..base.errors import FieldError
+from ..base.errors import FieldError, OrbitileError
 from ..base.watch import Cancel, Progress, stage, watched
 from ..evaluation.devices import device_session
 from ..fields.density import occupied, unavailable
@@ -111,6 +111,9 @@ def energies(
         When `cancelled` said so.
     """
     chosen = functional_of(functional)
+    if chosen.is_hybrid or chosen.needs_tau:
+        what = "has exact exchange" if chosen.is_hybrid else "depends on tau"
+        raise OrbitileError(f"functional {functional}: {what}, which is not computed here; use another, such as pbe")
     with watched(progress, cancelled), device_session(device, precision) as target:
         return _energies(wavefunction, chosen, level, target)
 

@@ -15,7 +15,7 @@ from ..model.geometry import Geometry
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from .calculation import HISTORY, Calculation, require_ase, sound
-from .engines import AUTO, Engine, engine_of
+from .engines import AUTO, Solver, engine_of
 
 require_ase()
 
@@ -70,7 +70,7 @@ class AseCalculator(Calculator):
         super().__init__()  # type: ignore[no-untyped-call]  # ASE has no types
         self.calculation = calculation
         self._engine, self._device, self._precision = engine, device, precision
-        self._solver: Engine | None = None
+        self._solver: Solver | None = None
         self._recent: deque[Wavefunction] = deque(maxlen=HISTORY)
 
     @property

@@ -552,6 +552,10 @@ class Hamiltonian:
         Whether the first densities are close to the last: the operator is exact from the beginning then.
     rough : bool
         Whether it is not to be exact at all: on a coarse grid energies are right to some 1e-4 hartree.
+    core_charges : ndarray, shape (n_atoms,), optional
+        Charges that the electrons see, where they are not the atomic numbers.
+    core_potential : ndarray, shape (n_basis, n_basis), optional
+        Matrix of the effective core potentials, where there are any.
     dielectric : float
         Dielectric constant of a solvent about the molecule; 0 for vacuum.
 
@@ -570,12 +574,14 @@ class Hamiltonian:
         target: Target,
         close: bool,
         rough: bool = False,
+        core_charges: Reals | None = None,
+        core_potential: Reals | None = None,
         dielectric: float = 0.0,
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
         self.overlap = overlap(self._pairs, target)
-        charges = atomic_numbers.astype(np.float64)
+        charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
         self._exact = Target(target.device, "double") if probe(target.device).double else target
         independent = np.linalg.eigvalsh(self.overlap)
         if independent[independent > DEPENDENT].min(initial=1.0) < _NEARLY_DEPENDENT:
@@ -583,6 +589,8 @@ class Hamiltonian:
         nuclei = point_charges(-charges, basis.positions)
         attraction = self._coulomb_values(*nuclei, self._exact)
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
+        if core_potential is not None:
+            self._core += core_potential
         self._repulsion = nuclear_repulsion(charges, basis.positions)
         self._cavity = cavity_of(atomic_numbers, basis.positions, dielectric) if dielectric else None
         self.solvation = 0.0

@@ -18,6 +18,7 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from ..base.arrays import Reals
@@ -25,6 +26,7 @@ from ..base.errors import OrbitileError
 from ..base.imports import with_settings_of_the_user
 from ..base.packages import install_command
 from ..integrals.solvents import dielectric_constant
+from ..model.conventions import functions_of
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.units import kelvin
@@ -192,6 +194,12 @@ def mean_field(molecule: Any, calculation: Calculation) -> Any:
         field = field.PCM()  # C-PCM by default, 302 points a sphere
         field.with_solvent.eps = dielectric_constant(calculation.solvent)
     return field
+
+
+def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], Reals]:
+    """Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by."""
+    shells = [(int(molecule.bas_angular(n)), int(molecule.bas_nctr(n))) for n in range(molecule.nbas)]
+    return functions_of(shells, bool(molecule.cart))
 
 
 Contraction = tuple[int, Reals, Reals]

@@ -17,7 +17,7 @@ atoms, Phys. Rev. B 1972, 5, 2466): as good a beginning as any functional of the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import gamma, pi
@@ -32,6 +32,7 @@ from ..base.caches import Derived
 from ..gaussians.overlap import dense, own_overlap
 from ..model.conventions import pure_from_cartesian
 from ..model.wavefunction import Shell, Wavefunction
+from .core_potentials import CorePotential
 
 _LEAST = 1e-10
 """Eigenvalue of the overlap below which functions count as linearly dependent."""
@@ -121,7 +122,9 @@ _CONVERGED = 1e-4
 """Change of the number of electrons in a shell below which an atom is good enough to begin with."""
 
 
-def superposed_densities(atomic_numbers: NDArray[np.int64], shells: Sequence[Shell]) -> Reals:
+def superposed_densities(
+    atomic_numbers: NDArray[np.int64], shells: Sequence[Shell], core_potentials: Mapping[int, CorePotential] = {}
+) -> Reals:
     """Density matrix of atoms that do not feel each other, shape (n_basis, n_basis), both spins together.
 
     Parameters
@@ -130,6 +133,8 @@ def superposed_densities(atomic_numbers: NDArray[np.int64], shells: Sequence[She
         Of the atoms that the shells are on.
     shells
         The basis set.
+    core_potentials
+        By atomic number; the electrons that they stand for are left out.
     """
     n_basis = sum(shell.n_functions for shell in shells)
     matrix = np.zeros((n_basis, n_basis))
@@ -142,7 +147,9 @@ def superposed_densities(atomic_numbers: NDArray[np.int64], shells: Sequence[She
     for (atom, l), own in members.items():
         radial[atom][l] = tuple((tuple(s.exponents.tolist()), tuple(s.coefficients.tolist())) for _, s in own)
     for (atom, l), own in members.items():
-        of_shells = _atom(int(atomic_numbers[atom]), tuple(sorted(radial[atom].items())))[l] / (2 * l + 1)
+        number = int(atomic_numbers[atom])
+        of_atom = _atom(number, tuple(sorted(radial[atom].items())), core_potentials.get(number, _ALL_ELECTRONS))
+        of_shells = of_atom[l] / (2 * l + 1)
         for i, (row, left) in enumerate(own):
             for j, (column, right) in enumerate(own):
                 block = _spherical(l, left.pure).T @ _spherical(l, right.pure)
@@ -159,18 +166,23 @@ def _spherical(l: int, pure: bool) -> Reals:
     return pure_from_cartesian(l) if l > 1 and not pure else np.eye(2 * l + 1)
 
 
+_ALL_ELECTRONS = CorePotential(0, ())
+
+
 @lru_cache(maxsize=128)
-def _atom(number: int, basis: tuple[tuple[int, tuple[_Contraction, ...]], ...]) -> dict[int, Reals]:
+def _atom(
+    number: int, basis: tuple[tuple[int, tuple[_Contraction, ...]], ...], core: CorePotential
+) -> dict[int, Reals]:
     """Electrons of an atom for each angular momentum, over its contractions: their matrix has the trace P S."""
     functions = {l: _on_mesh(l, contractions) for l, contractions in basis}
     volume = _MESH**3 * _STEP  # r^2 dr
     overlaps = {l: (f * volume) @ f.T for l, (f, _) in functions.items()}
     fixed = {
         l: 0.5 * ((slope * volume) @ slope.T + (f * volume * (l * (l + 1) / _MESH**2)) @ f.T)
-        - number * (f * volume / _MESH) @ f.T
+        + (f * volume * (core.at(_MESH, l) - (number - core.electrons) / _MESH)) @ f.T
         for l, (f, slope) in functions.items()
     }
-    electrons = _electrons(number)
+    electrons = _electrons(number, core.electrons)
     density = np.zeros_like(_MESH)
     matrices: dict[int, Reals] = {}
     for iteration in range(_ITERATIONS):
@@ -201,15 +213,21 @@ def _on_mesh(l: int, contractions: Sequence[_Contraction]) -> tuple[Reals, Reals
     return np.array(values), np.array(slopes)
 
 
-def _electrons(number: int) -> dict[int, int]:
-    """Electrons of each angular momentum in an atom: shells filled by n + l, then by n (Madelung's rule)."""
-    result: dict[int, int] = defaultdict(int)
+def _electrons(number: int, n_core: int) -> dict[int, int]:
+    """Electrons of each angular momentum in an atom: shells filled by n + l, then by n (Madelung's rule).
+
+    The core is what has the lowest n, then the lowest l.
+    """
     order = sorted(((n, l) for n in range(1, 9) for l in range(min(n, 4))), key=lambda shell: (sum(shell), shell[0]))
-    left = number
-    for _, l in order:
-        filled = min(left, 2 * (2 * l + 1))
-        result[l] += filled
-        left -= filled
+    filled = {}
+    for n, l in order:
+        filled[n, l] = min(number, 2 * (2 * l + 1))
+        number -= filled[n, l]
+    result: dict[int, int] = defaultdict(int)
+    for (_, l), electrons in sorted(filled.items()):
+        in_core = min(n_core, electrons)
+        result[l] += electrons - in_core
+        n_core -= in_core
     return result
 
 

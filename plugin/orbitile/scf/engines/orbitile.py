@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ... import __version__
 from ...base.arrays import Reals
 from ...base.errors import OrbitileError
 from ...base.memory import require_memory
+from ...base.packages import install_command
 from ...evaluation.devices import device_session
 from ...gaussians.orthonormality import checked
 from ...integrals.forces import kohn_sham_gradient
@@ -26,6 +28,7 @@ from ...integrals.solvents import dielectric_constant
 from ...model.geometry import Geometry
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
+from ..core_potentials import CorePotential, core_potential_gradient, core_potential_matrix, core_potentials
 from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
 from ..starting_densities import extrapolated_densities, superposed_densities
@@ -69,8 +72,11 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     """Why this engine cannot compute it, empty where it can; errors of basis sets are those of `shells_of`."""
     if reason := _unserved(calculation):
         return reason
-    if core_electrons(geometry, calculation):
-        return f"basis set {calculation.basis!r} has effective core potentials for these atoms"
+    if core_electrons(geometry, calculation) and not find_spec("pyscf"):
+        return (
+            f"basis set {calculation.basis!r} has effective core potentials for these atoms, whose integrals need the "
+            f"package pyscf: {install_command('pyscf')}"
+        )
     if calculation.solvent and (missing := without_radius(geometry.atomic_numbers)):
         return missing
     highest = max((shell.angular_momentum for shell in shells_of(geometry, calculation)), default=0)
@@ -88,7 +94,8 @@ def _unserved(calculation: Calculation) -> str:
 
 def _known(name: str) -> str:
     try:
-        return functional(name).name
+        found = functional(name)
+        return "" if found.is_hybrid or found.needs_tau else found.name
     except OrbitileError:
         return ""
 
@@ -113,8 +120,11 @@ def solve(
     """
     check(calculation)
     kind, name = method_of(calculation, _known) or ("", "")
-    electrons = int(geometry.atomic_numbers.sum()) - calculation.charge
-    check_electrons(electrons, 0, calculation)
+    potentials = core_potentials(geometry, calculation)
+    core = np.array([potentials[n].electrons if n in potentials else 0 for n in geometry.atomic_numbers.tolist()])
+    charges = (geometry.atomic_numbers - core).astype(np.float64)
+    electrons = int(charges.sum()) - calculation.charge
+    check_electrons(electrons, int(core.sum()), calculation)
     basis = Basis(shells_of(geometry, calculation), geometry.positions)
     beta = (electrons - calculation.unpaired) // 2
     check_room(beta + calculation.unpaired, basis.n_basis, calculation)
@@ -122,20 +132,29 @@ def solve(
     _require_memory(basis, len(occupied), calculation)
     dielectric = dielectric_constant(calculation.solvent) if calculation.solvent else 0.0
     with device_session(device, precision) as target:
+        of_cores = core_potential_matrix(geometry, calculation) if potentials else None
         hamiltonian = Hamiltonian(
-            geometry.atomic_numbers, basis, functional(name), target, bool(before), rough, dielectric
+            geometry.atomic_numbers,
+            basis,
+            functional(name),
+            target,
+            bool(before),
+            rough,
+            charges,
+            of_cores,
+            dielectric,
         )
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
-            start = _of_atoms(geometry, basis, len(occupied), symmetric=bool(calculation.unpaired))
+            start = _of_atoms(geometry, basis, potentials, len(occupied), symmetric=bool(calculation.unpaired))
         criteria = _CRITERIA[precision]
         if rough:
             criteria = _ROUGH
         elif dielectric:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
         field = self_consistent_field(hamiltonian, occupied, start, criteria, str(calculation), response)
-    found = _wavefunction(geometry, basis, calculation, field, occupied)
+    found = _wavefunction(geometry, charges, basis, calculation, field, occupied)
     parts = {"solvation": hamiltonian.solvation} if dielectric else {}
     return Solution(found, field.energy, field.n_iterations, field.response, parts)
 
@@ -170,7 +189,10 @@ def gradient(
             numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
             cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
             result += solvation_gradient(cavity, pairs, np.sum(densities, axis=0), charges, positions, target)
-        return result
+    if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
+        geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+        result += core_potential_gradient(geometry, calculation, np.sum(densities, axis=0))
+    return result
 
 
 def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:
@@ -179,12 +201,14 @@ def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> Non
     require_memory(matrices + grid, f"{calculation} of {basis.n_basis} functions", "choose a smaller basis set")
 
 
-def _of_atoms(geometry: Geometry, basis: Basis, n_spins: int, *, symmetric: bool) -> Reals:
+def _of_atoms(
+    geometry: Geometry, basis: Basis, potentials: Mapping[int, CorePotential], n_spins: int, *, symmetric: bool
+) -> Reals:
     """Density matrices of superposed atoms; not `symmetric`, spins alternate from atom to atom.
 
     Orbitals that are to be unrestricted though no electron is unpaired would stay restricted otherwise.
     """
-    density = superposed_densities(geometry.atomic_numbers, basis.shells)
+    density = superposed_densities(geometry.atomic_numbers, basis.shells, potentials)
     if n_spins == 1:
         return density[None]
     atoms = np.repeat([shell.atom for shell in basis.shells], [shell.n_functions for shell in basis.shells])
@@ -193,7 +217,12 @@ def _of_atoms(geometry: Geometry, basis: Basis, n_spins: int, *, symmetric: bool
 
 
 def _wavefunction(
-    geometry: Geometry, basis: Basis, calculation: Calculation, field: Field, occupied: tuple[int, ...]
+    geometry: Geometry,
+    charges: Reals,
+    basis: Basis,
+    calculation: Calculation,
+    field: Field,
+    occupied: tuple[int, ...],
 ) -> Wavefunction:
     sets = [
         Orbitals(coefficients, np.where(np.arange(len(energies)) < n, 2.0 / len(occupied), 0.0), energies)
@@ -203,6 +232,7 @@ def _wavefunction(
         Wavefunction(
             atomic_numbers=geometry.atomic_numbers,
             positions=geometry.positions,
+            core_charges=charges,
             shells=basis.shells,
             alpha=sets[0],
             beta=sets[1] if len(sets) > 1 else None,

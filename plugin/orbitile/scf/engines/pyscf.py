@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base.arrays import Reals
 from ...base.errors import Cancelled, OrbitileError
@@ -16,12 +15,11 @@ from ...base.packages import install_command
 from ...base.watch import checkpoint, patiently
 from ...gaussians.orthonormality import checked
 from ...integrals.solvent import without_radius
-from ...model.conventions import functions_of
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ..calculation import Calculation, NotConverged, Response, Solution
-from ..level_of_theory import functional, library, mean_field, molecule_of
+from ..level_of_theory import functional, functions_of_pyscf, library, mean_field, molecule_of
 from ..starting_densities import extrapolated_densities
 
 PROGRAM = "PySCF"
@@ -221,9 +219,3 @@ def wavefunction_of(
             method=method,
         )
     )
-
-
-def functions_of_pyscf(molecule: Any) -> tuple[NDArray[np.intp], Reals]:
-    """Row of PySCF for each of our basis functions, and what a coefficient of PySCF is multiplied by."""
-    shells = [(int(molecule.bas_angular(n)), int(molecule.bas_nctr(n))) for n in range(molecule.nbas)]
-    return functions_of(shells, bool(molecule.cart))
