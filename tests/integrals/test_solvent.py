@@ -131,6 +131,7 @@ def geometry(atoms: str) -> Geometry:
                 (FORMATE, replace(CALCULATION, basis="6-31+g*", charge=-1)),
                 (AMMONIUM, replace(CALCULATION, charge=1)),
                 (ZINC_CHLORIDE, CALCULATION),
+                (IODOMETHANE, replace(CALCULATION, basis="def2-svp")),
             )
         ),
     ],
