@@ -181,7 +181,7 @@ def _solvation(wavefunction: Wavefunction, dielectric: float, target: Target) ->
     """Energy of solvation of the density, in a cavity around the atoms."""
     pairs, positions = pairs_of(wavefunction), wavefunction.positions
     cavity = cavity_of(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), positions, dielectric)
-    electrons = to_hermite(pairs, sum(_density_matrices(wavefunction)), target)
+    electrons = to_hermite(pairs, density_matrix(wavefunction), target)
     potential = potential_at(cavity, pairs.list, electrons, target)
     potential += potential_at(cavity, *point_charges(-wavefunction.core_charges, positions), target)
     return 0.5 * float(potential @ cavity.charges(potential))

@@ -21,7 +21,7 @@ _PARTS = (
     ("coulomb", "repulsion of the electrons, self-repulsion included"),
     ("exchange_correlation", "exchange, correlation and the correction for self-repulsion, by the functional"),
     ("nuclear_repulsion", "nuclei repelled by each other"),
-    ("dispersion", "correction that goes with the functional"),
+    ("dispersion", "{dispersion}, the correction that goes with the functional"),
     ("solvation", "electrons and nuclei with the charges of the solvent, for this density"),
     ("total", "sum of these"),
 )
@@ -71,10 +71,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _table(found: Energies, functional: str, electrons: float) -> str:
-    values = found.as_dictionary()
+    from ..scf.calculation import Calculation
+    from ..scf.dispersion import KINDS, correction_of
+
+    values, correction = found.as_dictionary(), correction_of(Calculation(functional))
+    kind = KINDS[correction.kind] if correction else ""
     lost = found.electrons - electrons
     rows = [
-        *((name, what) for name, what in _PARTS if name in values),
+        *((name, what.format(dispersion=kind)) for name, what in _PARTS if name in values),
         ("virial_ratio", "minus potential over kinetic energy; 2 for an exact wavefunction at an equilibrium geometry"),
         ("electrons", f"by quadrature, off by {lost:.1e}; if that is above 1e-3, choose a higher --level"),
     ]
