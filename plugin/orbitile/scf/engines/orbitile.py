@@ -23,11 +23,13 @@ from ...integrals.grids import grid_of
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
 from ...model.geometry import Geometry
+from ...model.units import kelvin
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
 from ..core_potentials import CorePotential, core_potential_gradient, core_potential_matrix, core_potentials
 from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
+from ..occupation import Occupation
 from ..starting_densities import extrapolated_densities, superposed_densities
 
 PRIORITY = 20
@@ -78,9 +80,9 @@ def _unserved(calculation: Calculation) -> str:
     found = method_of(calculation, _known)
     if found is None:
         return f"method {calculation.method!r} is no functional of the density and its gradient alone"
-    if calculation.solvent or calculation.smearing:
-        return f"it has no {'solvent' if calculation.solvent else 'smearing'}"
-    return "it has no restricted open-shell orbitals" if found[0] == "ro" else ""
+    if calculation.solvent:
+        return "it has no solvent"
+    return "restricted open shells have no smearing" if found[0] == "ro" and calculation.smearing else ""
 
 
 def _known(name: str) -> str:
@@ -109,7 +111,7 @@ def solve(
         When charge and unpaired electrons do not go together, there is no such basis set, or not enough memory.
     """
     check(calculation)
-    kind, name = method_of(calculation, _known) or ("", "")
+    kind, _ = method_of(calculation, _known) or ("", "")
     potentials = core_potentials(geometry, calculation)
     core = np.array([potentials[n].electrons if n in potentials else 0 for n in geometry.atomic_numbers.tolist()])
     charges = (geometry.atomic_numbers - core).astype(np.float64)
@@ -118,21 +120,24 @@ def solve(
     basis = Basis(shells_of(geometry, calculation), geometry.positions)
     beta = (electrons - calculation.unpaired) // 2
     check_room(beta + calculation.unpaired, basis.n_basis, calculation)
-    occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
-    _require_memory(basis, len(occupied), calculation)
+    occupation = Occupation(
+        (beta,) if kind == "r" else (beta + calculation.unpaired, beta), kind == "ro", calculation.smearing * kelvin
+    )
+    n_spins = len(occupation.occupied)
+    _require_memory(basis, n_spins, calculation)
     with device_session(device, precision) as target:
-        of_cores = core_potential_matrix(geometry, calculation) if potentials else None
-        hamiltonian = Hamiltonian(
-            geometry.atomic_numbers, basis, functional(name), target, bool(before), rough, charges, of_cores
-        )
+        hamiltonian = _hamiltonian(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
-            start = _of_atoms(geometry, basis, potentials, len(occupied), symmetric=bool(calculation.unpaired))
+            start = _of_atoms(
+                geometry, basis, potentials, n_spins, symmetric=bool(calculation.unpaired) or kind == "ro"
+            )
         criteria = _ROUGH if rough else _CRITERIA[precision]
-        field = self_consistent_field(hamiltonian, occupied, start, criteria, str(calculation), response)
-    found = _wavefunction(geometry, charges, basis, calculation, field, occupied)
-    return Solution(found, field.energy, field.n_iterations, field.response)
+        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), response)
+    found = _wavefunction(geometry, charges, basis, calculation, field)
+    parts = {"smearing": field.smearing} if calculation.smearing else {}
+    return Solution(found, field.energy, field.n_iterations, field.response, parts)
 
 
 def gradient(
@@ -147,13 +152,21 @@ def gradient(
     calculation, device, precision
         As for `solve`.
     """
-    _, name = method_of(calculation, _known) or ("", "")
-    occupied = [
-        (o.coefficients[:, o.occupations > 0], o.occupations[o.occupations > 0], o.energies) for o in wavefunction.sets
-    ]
-    densities = [(c * n) @ c.T for c, n, _ in occupied]
-    weighted = sum(((c * n * energies[: len(n)]) @ c.T for c, n, energies in occupied), np.zeros_like(densities[0]))
+    kind, name = method_of(calculation, _known) or ("", "")
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    sets = [(o.coefficients, o.occupations, o.energies) for o in wavefunction.sets]
+    if kind == "ro":
+        ((c, n, e),) = sets
+        sets = [(c, (n > least).astype(np.float64), e) for least in (0.5, 1.5)]
+    densities = [(c[:, n > 0] * n[n > 0]) @ c[:, n > 0].T for c, n, _ in sets]
     with device_session(device, precision) as target:
+        if kind == "ro":
+            basis = Basis(wavefunction.shells, wavefunction.positions)
+            hamiltonian = _hamiltonian(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
+            _, matrices = hamiltonian.fock(np.array(densities), exact=True)
+            weighted = sum(d @ fock @ d for d, fock in zip(densities, matrices, strict=True))
+        else:
+            weighted = sum((c[:, n > 0] * (n * e)[n > 0]) @ c[:, n > 0].T for c, n, e in sets)
         on_grid = target
         if wavefunction.atomic_numbers.max() > _LIGHT and probe(target.device).double:
             on_grid = Target(target.device, "double")
@@ -163,9 +176,24 @@ def gradient(
             wavefunction, wavefunction.core_charges, densities, weighted, quadrature, functional(name), target
         )
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
-        geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
         result += core_potential_gradient(geometry, calculation, np.sum(densities, axis=0))
     return result
+
+
+def _hamiltonian(
+    geometry: Geometry,
+    charges: Reals,
+    basis: Basis,
+    calculation: Calculation,
+    target: Target,
+    *,
+    close: bool,
+    rough: bool = False,
+) -> Hamiltonian:
+    """The operator of a calculation; charges are those that the electrons see."""
+    _, name = method_of(calculation, _known) or ("", "")
+    cores = core_potential_matrix(geometry, calculation) if np.any(charges != geometry.atomic_numbers) else None
+    return Hamiltonian(geometry.atomic_numbers, basis, functional(name), target, close, rough, charges, cores)
 
 
 def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:
@@ -195,12 +223,8 @@ def _wavefunction(
     basis: Basis,
     calculation: Calculation,
     field: Field,
-    occupied: tuple[int, ...],
 ) -> Wavefunction:
-    sets = [
-        Orbitals(coefficients, np.where(np.arange(len(energies)) < n, 2.0 / len(occupied), 0.0), energies)
-        for coefficients, energies, n in zip(field.coefficients, field.orbital_energies, occupied, strict=True)
-    ]
+    sets = [Orbitals(*each) for each in zip(field.coefficients, field.occupations, field.orbital_energies, strict=True)]
     return checked(
         Wavefunction(
             atomic_numbers=geometry.atomic_numbers,
