@@ -104,9 +104,9 @@ def _in_single(target: Target) -> dict[str, Callable[..., object]]:
     return {"log1p": log1p, "cbrt": cbrt}
 
 
-def uses_gradient(formula: Formula) -> bool:
-    """Whether a formula depends on the gradient."""
-    return any("sigma" in line.partition(" = ")[2] for line in _sources(formula, 2))
+def uses(formula: Formula, quantity: str) -> bool:
+    """Whether a formula depends on a quantity of each spin: `sigma` or `tau`."""
+    return any(quantity in line.partition(" = ")[2] for line in _sources(formula, 2))
 
 
 def functional_at_points(
@@ -118,15 +118,17 @@ def functional_at_points(
     target: Target,
     checkpoint: Checkpoint | None = None,
     noise: float = 0.0,
+    tau: tuple[Any, Any] | None = None,
 ) -> None:
     """Evaluate a functional at points.
 
     Parameters
     ----------
     formula
-        Takes densities, products of gradients and a limit to the energy per volume: lists of the density and the
-        square of its gradient, or those of both spins, and alpha alpha, alpha beta, beta beta; and the density up to
-        which a spin has no exchange. Its kernel is kept as long as there are not too many: give the same one again.
+        Takes densities, products of gradients, taus and a limit to the energy per volume: lists of the density, the
+        square of its gradient and tau, or those of both spins, products being alpha alpha, alpha beta, beta beta; and
+        the density up to which a spin has no exchange. Its kernel is kept as long as there are not too many: give the
+        same one again.
     density : array of float64, shape (n_spins, 1 or 4, n_points)
         Density in bohr^-3, and its gradient in bohr^-4; on the host or on the device. For one spin, of all electrons.
     weights : array of float64, shape (n_points,)
@@ -143,13 +145,17 @@ def functional_at_points(
     noise
         What densities and gradients of a spin may be off by, as a share of the whole density. Up to that they are not
         known, nor is their quotient, so the spin has no exchange there.
+    tau : pair of arrays of float64, shape (n_spins, 1, n_points)
+        Kinetic energy density in hartree bohr^-3, for a formula that takes it; and what takes the derivatives.
     """
     n_spins, n_columns, n = density.shape
-    kernel = _functional_kernel(formula, n_spins, n_columns == 4, Target(target.device, "double"))
+    kernel = _functional_kernel(formula, n_spins, n_columns == 4, tau is not None, Target(target.device, "double"))
+    kinetic = {} if tau is None else dict(zip(("kinetic", "kinetic_potential"), tau, strict=True))
 
     def piece(first: int, last: int) -> None:
         some = {"first": min(first * _RUN, n), "last": min(last * _RUN, n)}
-        launch(kernel, **some, noise=noise, density=density, weights=weights, energies=energy, potential=potential)
+        arrays = {"density": density, "weights": weights, "energies": energy, "potential": potential, **kinetic}
+        launch(kernel, **some, noise=noise, **arrays)
 
     pace_of(1 << 18, "functionals", target).run(np.full(-(-n // _RUN), float(_RUN)), piece, checkpoint)
 
@@ -160,29 +166,42 @@ _PRODUCTS = {1: ("",), 2: ("_aa", "_ab", "_bb")}
 
 @lru_cache(maxsize=64)
 def _sources(formula: Formula, n_spins: int) -> tuple[str, ...]:
-    """Assignments of energy and derivatives, from densities `rho` and products of gradients `sigma`."""
+    """Assignments of energy and derivatives, from densities `rho`, products of gradients `sigma`, and `tau`."""
     steps = Steps()
     densities = [steps.variable("rho" + spin) for spin in _SPINS[n_spins]]
     products = [steps.variable("sigma" + pair) for pair in _PRODUCTS[n_spins]]
-    energy = formula(densities, products, steps.variable("limit"))
-    slopes = derivatives(energy, [*densities, *products])
-    names = [f"v_rho{spin}" for spin in _SPINS[n_spins]] + [f"v_sigma{pair}" for pair in _PRODUCTS[n_spins]]
+    taus = [steps.variable("tau" + spin) for spin in _SPINS[n_spins]]
+    energy = formula(densities, products, taus, steps.variable("limit"))
+    slopes = derivatives(energy, [*densities, *products, *taus])
+    names = _slopes(n_spins)
     return tuple(written_out({"energy": energy, **dict(zip(names, slopes, strict=True))}))
 
 
+def _slopes(n_spins: int) -> list[str]:
+    """Names of the derivatives by density, products of gradients and tau."""
+    spins, products = _SPINS[n_spins], _PRODUCTS[n_spins]
+    return [
+        *("v_rho" + spin for spin in spins),
+        *("v_sigma" + pair for pair in products),
+        *("v_tau" + s for s in spins),
+    ]
+
+
 @lru_cache(maxsize=64)
-def _functional_kernel(formula: Formula, n_spins: int, has_gradient: bool, target: Target) -> Callable[..., None]:
-    source = _functional_source(formula, n_spins, has_gradient)
+def _functional_kernel(
+    formula: Formula, n_spins: int, has_gradient: bool, has_tau: bool, target: Target
+) -> Callable[..., None]:
+    source = _functional_source(formula, n_spins, has_gradient, has_tau)
     real, ndarray = ti.f64, ti.types.ndarray
     names = {"real": real, "F1": ndarray(real, 1), "F3": ndarray(real, 3), **vars(elementary(target))}
     names["BLOCK"] = 64 if target.on_host else 128
     return quick(lightly_optimised(kernel_from(source, f"functional, {target.device}", names)))
 
 
-def _functional_source(formula: Formula, n_spins: int, has_gradient: bool) -> str:
+def _functional_source(formula: Formula, n_spins: int, has_gradient: bool, has_tau: bool) -> str:
     spins = _SPINS[n_spins]
     loads = [f"rho{spin} = ti.max(density[{s}, 0, i], real({EMPTY}))" for s, spin in enumerate(spins)]
-    zeros = [f"v_rho{spin} = real(0.0)" for spin in spins] + [f"v_sigma{p} = real(0.0)" for p in _PRODUCTS[n_spins]]
+    zeros = [f"{slope} = real(0.0)" for slope in _slopes(n_spins)]
     stores = [f"potential[{s}, 0, i] = weight * v_rho{spin}" for s, spin in enumerate(spins)]
     if has_gradient:
         loads += [f"{axis}{spin} = density[{s}, {c}, i]" for s, spin in enumerate(spins) for c, axis in _AXES]
@@ -197,12 +216,20 @@ def _functional_source(formula: Formula, n_spins: int, has_gradient: bool) -> st
                 stores.append(f"potential[{s}, {c}, i] = weight * ({slope})")
     else:
         loads += [f"sigma{pair} = real(0.0)" for pair in _PRODUCTS[n_spins]]
+    kinetic = ""
+    if has_tau:
+        kinetic = ", kinetic: F3, kinetic_potential: F3"
+        loads += [f"tau{spin} = kinetic[{s}, 0, i]" for s, spin in enumerate(spins)]
+        stores += [f"kinetic_potential[{s}, 0, i] = weight * v_tau{spin}" for s, spin in enumerate(spins)]
+    else:
+        loads += [f"tau{spin} = real(0.0)" for spin in spins]
     total = " + ".join(f"density[{s}, 0, i]" for s in range(n_spins))
     loads += [f"total = {total}", f"limit = ti.max(noise * total, real({EMPTY}))"]
     return (
         "@ti.kernel\n"
         "def kernel(\n"
-        "    first: ti.i32, last: ti.i32, noise: real, density: F3, weights: F1, energies: F1, potential: F3\n"
+        "    first: ti.i32, last: ti.i32, noise: real, density: F3, weights: F1, energies: F1, potential: F3"
+        f"{kinetic}\n"
         "):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         "    for i in range(first, last):\n"

@@ -5,8 +5,7 @@ import pytest
 
 from orbitile.base.errors import OrbitileError
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals.functionals import Functional, _by_libxc, at_points, functional
-from taichi_kernels.target import Target
+from orbitile.integrals.functionals import ExactExchange, Functional, _by_libxc, at_points, functional
 
 pytestmark = pytest.mark.slow_on("vulkan")
 
@@ -27,6 +26,9 @@ OTHERS = [
     "svwn",
     "spw92",
     "lda,vwn5",
+    ",vwn_rpa",
+    "b3lyp",
+    "pbe0",
 ]
 
 
@@ -34,8 +36,11 @@ def slow(names: list[str]) -> list:
     return [pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-def random_points(n_spins: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
-    """Densities from 1e-8 to 1e3, unequally shared by spins, and gradients of any direction, reduced ones up to 4."""
+def random_points(n_spins: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Densities from 1e-8 to 1e3, unequally shared by spins, and gradients of any direction, reduced ones up to 4.
+
+    And tau, from that of one electron upwards.
+    """
     rng = np.random.default_rng(n_spins)
     density = 10 ** rng.uniform(-8, 3, (1, n))
     if n_spins == 2:
@@ -44,37 +49,41 @@ def random_points(n_spins: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
     direction = rng.normal(size=(n_spins, 3, n))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     length = 2 * (3 * np.pi**2 * n_spins * density) ** (1 / 3) * density * rng.uniform(0, 4, (n_spins, n))
-    return density, direction * length[:, None]
+    tau = length**2 / (8 * density) + density ** (5 / 3) * n_spins ** (2 / 3) * 10 ** rng.uniform(-1, 1.3, (n_spins, n))
+    return density, direction * length[:, None], tau
 
 
-def evaluate(functional: Functional, density: np.ndarray, gradient: np.ndarray, target: Target) -> tuple:
-    """Energy, and its derivatives by density and by gradient where it needs that."""
-    needed = functional.needs_gradient
-    columns = np.concatenate([density[:, None], gradient], axis=1) if needed else density[:, None]
-    energy, potential = at_points(functional, np.ascontiguousarray(columns), target)
-    return energy, potential[:, 0], potential[:, 1:] if needed else None
+def columns_for(kind: Functional, density: np.ndarray, gradient: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """What a functional needs of them."""
+    return np.ascontiguousarray(
+        np.concatenate([density[:, None], *[gradient] * kind.needs_gradient, *[tau[:, None]] * kind.needs_tau], axis=1)
+    )
 
 
-def at(name: str, density: np.ndarray, gradient: np.ndarray, device: str = "cpu") -> tuple:
+def parts_of(energy: np.ndarray, potential: np.ndarray) -> tuple:
+    """Energy, and its derivatives by density, gradient and tau, as far as there are any."""
+    n = potential.shape[1]
+    return energy, potential[:, 0], potential[:, 1:4] if n > 1 else None, potential[:, 4] if n > 4 else None
+
+
+def at(name: str, *points: np.ndarray, device: str = "cpu") -> tuple:
+    kind = functional(name)
     with device_session(device, "double") as target:
-        return evaluate(functional(name), density, gradient, target)
+        return parts_of(*at_points(kind, columns_for(kind, *points), target))
 
 
-def by_libxc(name: str, density: np.ndarray, gradient: np.ndarray) -> tuple:
-    needed = functional(name).needs_gradient
-    columns = np.concatenate([density[:, None], gradient], axis=1) if needed else density[:, None]
-    energy, potential = _by_libxc(name, columns)
-    return energy, potential[:, 0], potential[:, 1:] if needed else None
+def by_libxc(name: str, *points: np.ndarray) -> tuple:
+    return parts_of(*_by_libxc(name, columns_for(functional(name), *points)))
 
 
 @pytest.mark.parametrize("n_spins", [1, 2])
 @pytest.mark.parametrize("name", [*OFTEN, *slow(OTHERS)])
 def test_energy_and_derivatives_are_those_of_libxc(name: str, n_spins: int, device: str) -> None:
-    density, gradient = random_points(n_spins)
-    energy, by_density, by_gradient = at(name, density, gradient, device)
-    expected = by_libxc(name, density, gradient)
+    density, gradient, tau = points = random_points(n_spins)
+    energy, by_density, by_gradient, by_tau = at(name, *points, device=device)
+    expected = by_libxc(name, *points)
     # correlation of Lee, Yang and Parr alone is a small difference of large numbers, and of 0 where it changes its sign
-    scale = np.abs(by_libxc("slater", density, gradient)[0]) * (name == ",lyp") + np.abs(expected[0])
+    scale = np.abs(by_libxc("slater", *points)[0]) * (name == ",lyp") + np.abs(expected[0])
     limit = 5e-12 if name == ",pbe" else 1e-12
     assert np.abs((energy - expected[0]) / scale).max() < limit
     assert np.abs((by_density - expected[1]) * density / scale).max() < limit
@@ -83,6 +92,8 @@ def test_energy_and_derivatives_are_those_of_libxc(name: str, n_spins: int, devi
         return
     along = np.linalg.norm(by_gradient - expected[2], axis=1) * np.linalg.norm(gradient, axis=1)
     assert (along / scale).max() < limit
+    if by_tau is not None:
+        assert np.abs((by_tau - expected[3]) * tau / scale).max() < limit
 
 
 @pytest.mark.parametrize("n_spins", [1, 2])
@@ -93,7 +104,7 @@ def test_empty_and_extreme_densities_give_numbers(name: str, n_spins: int) -> No
     for length in (0, 1e-200, 1e-20, 1e-8, 1, 1e9):
         gradient = np.zeros((n_spins, 3, density.shape[1]))
         gradient[0, 0] = gradient[-1, 1] = length
-        results = [array for array in at(name, density, gradient) if array is not None]
+        results = [array for array in at(name, density, gradient, np.abs(gradient[:, 0])) if array is not None]
         assert all(np.all(np.isfinite(array)) for array in results)
         nothing = density.sum(axis=0) <= 1e-15
         assert nothing.any()
@@ -102,9 +113,9 @@ def test_empty_and_extreme_densities_give_numbers(name: str, n_spins: int) -> No
 
 @pytest.mark.parametrize("name", OFTEN)
 def test_equal_spins_are_a_closed_shell(name: str) -> None:
-    density, gradient = random_points(1)
-    closed = at(name, density, gradient)
-    open_ = at(name, np.repeat(density / 2, 2, axis=0), np.repeat(gradient / 2, 2, axis=0))
+    points = random_points(1)
+    closed = at(name, *points)
+    open_ = at(name, *(np.repeat(part / 2, 2, axis=0) for part in points))
     np.testing.assert_allclose(open_[0], closed[0], rtol=1e-12)
     for one, other in zip(open_[1:], closed[1:], strict=True):
         if other is not None:
@@ -124,14 +135,16 @@ def test_spins_with_little_or_no_density(name: str) -> None:
     clear = (total > 1e-11) & (share > 1e-15)
     gradient = np.zeros((2, 3, len(alpha)))
     gradient[0, 0], gradient[1, 0], gradient[1, 1] = alpha * along, -0.6 * beta * across, 0.8 * beta * across
-    density, gradient, limit = (
+    tau = (gradient**2).sum(axis=1) / (8 * np.maximum(density, 1e-300)) + 2 * density ** (5 / 3)
+    density, gradient, tau, limit = (
         density[:, clear],
         gradient[..., clear],
+        tau[:, clear],
         1e-9 + 1e-14 / share[clear] + 2 * least / total[clear],
     )
-    energy, by_density, by_gradient = at(name, density, gradient)
-    expected = by_libxc(name, density, gradient)
-    scale = np.abs(by_libxc("slater", density, gradient)[0])
+    energy, by_density, by_gradient, by_tau = at(name, density, gradient, tau)
+    expected = by_libxc(name, density, gradient, tau)
+    scale = np.abs(by_libxc("slater", density, gradient, tau)[0])
     assert np.all(np.abs(energy - expected[0]) < limit * (np.abs(expected[0]) + scale) + 1e-17)
     lost = 2e-16 * share[clear] ** (-4 / 3) if name in LEAST else 0.0  # of a potential that grows as phi's slope
     error = np.abs(by_density - expected[1])
@@ -140,9 +153,11 @@ def test_spins_with_little_or_no_density(name: str) -> None:
         known = density > 1e-14
         error = np.abs(by_gradient - expected[2]).max(axis=1)
         assert np.all((error < limit * (np.abs(expected[2]).max(axis=1) + 1e-2))[known])
+    if by_tau is not None:
+        assert np.all((np.abs(by_tau - expected[3]) < limit * (np.abs(expected[3]) + 1e-2))[density > 1e-14])
 
 
-LEAST = {"pbe": 1e-12, ",pbe": 1e-12, "revpbe": 1e-12, "rpbe": 1e-12, "pbesol": 1e-12, "bpbe": 1e-12}
+LEAST = dict.fromkeys(["pbe", ",pbe", "revpbe", "rpbe", "pbesol", "bpbe", "pbe0"], 1e-12)
 """Least density of a spin in libxc, where it is not 1e-15."""
 
 
@@ -151,7 +166,7 @@ def test_spins_without_density_where_libxc_has_no_digits_left() -> None:
     density = np.array([[1.01e-12, 3e-15], [1e-2, 1e2]])
     gradient = np.zeros((2, 3, 2))
     gradient[0, 0] = 1e-3, 1e3
-    energy, by_density, _ = at(",lyp", density, gradient)
+    energy, by_density, *_ = at(",lyp", density, gradient, density)
     np.testing.assert_allclose(energy, [1.6474124502471015e-06, 2.6536506838320544], rtol=1e-13)
     np.testing.assert_allclose(by_density[0], [-0.10339312325130692, -0.48946928909738324], rtol=1e-10)
     np.testing.assert_allclose(by_density[1], [-0.00017605225008785545, -0.0431262157726988], rtol=1e-9)
@@ -177,7 +192,7 @@ def test_spins_that_are_noise_have_no_exchange(name: str) -> None:
 
 def test_repeated_calls_give_the_same_bits(device: str) -> None:
     points = random_points(1)
-    np.testing.assert_array_equal(at("pbe", *points, device)[2], at("pbe", *points, device)[2])
+    np.testing.assert_array_equal(at("pbe", *points, device=device)[2], at("pbe", *points, device=device)[2])
 
 
 def test_names_are_those_of_pyscf() -> None:
@@ -195,7 +210,7 @@ def test_others_come_from_libxc() -> None:
     assert not pw91.by_kernel
     assert pw91.needs_gradient
     points = random_points(2, 100)
-    energy, by_density, by_gradient = at("pw91", *points)
+    energy, by_density, by_gradient, _ = at("pw91", *points)
     assert energy.shape == (100,)
     assert by_density.shape == (2, 100)
     assert by_gradient.shape == (2, 3, 100)
@@ -209,18 +224,45 @@ def test_device_without_double_precision_takes_libxc(monkeypatch: pytest.MonkeyP
     expected = at("pbe", *points)
     monkeypatch.setattr(devices, "probe", lambda name: devices.Probe(name, True, "", double=name == "cuda"))
     with device_session("cpu", "single") as target:
-        energy, *_ = evaluate(functional("pbe"), *points, target)
+        energy, _ = at_points(functional("pbe"), columns_for(functional("pbe"), *points), target)
     np.testing.assert_allclose(energy, expected[0], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["b3lyp", "hse06", "wb97m_v", "scan", "hf"])
-def test_what_takes_more_than_density_and_gradient_is_refused(name: str) -> None:
-    with pytest.raises(OrbitileError, match=rf"functional {name}: (has|depends on)"):
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("wb97m_v", "has nonlocal correlation"),
+        ("mgga_x_br89", "depends on the Laplacian of the density"),
+        ("pbe-d3", "a correction for dispersion"),
+    ],
+)
+def test_what_is_not_computed_is_refused(name: str, what: str) -> None:
+    with pytest.raises(OrbitileError, match=rf"functional '?{name}'?: {what}"):
         functional(name)
 
 
 def test_what_does_not_exist_is_said() -> None:
-    with pytest.raises(OrbitileError, match="functional 'pbee': expected one of PySCF's names, such as pbe"):
+    with pytest.raises(OrbitileError, match="functional 'pbee': expected one of PySCF's names; did you mean pbe or"):
         functional("pbee")
     with pytest.raises(OrbitileError, match="functional '': expected"):
         functional("")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pbe", "b3lyp", "b3lypg", "b3lyp5", "pbe0", "bhandhlyp", "hf", "hse06", "lc_blyp", "0.3*hf+0.7*b88,lyp", "hf,lyp"],
+)
+def test_exact_exchange_is_that_of_pyscf(name: str) -> None:
+    from pyscf.dft.numint import NumInt
+
+    omega, far, near = NumInt().rsh_and_hybrid_coeff(name)
+    exact = functional(name).exact
+    assert (exact.full, exact.omega) == pytest.approx((near, omega))
+    assert exact.full + exact.long_range == pytest.approx(far if omega else near)
+
+
+def test_hartree_fock_has_no_energy_at_points() -> None:
+    hartree_fock = functional("HF")
+    assert hartree_fock.exact == ExactExchange(full=1.0)
+    assert hartree_fock.by_kernel
+    assert not at("hf", *random_points(2))[0].any()

@@ -1,17 +1,22 @@
 """Density functionals: exchange and correlation, found by the names that PySCF has for them.
 
 Each file offers formulas by name: `EXCHANGE`, energies per volume of the electrons of one spin; `CORRELATION`, those of
-a `SpinDensity`; `COMPOUND`, names of both together. Derivatives follow from the formulas, see
+a `SpinDensity`; `COMPOUND`, sums of these and of exact exchange. Derivatives follow from the formulas, see
 `taichi_kernels.expressions`. What no file has is left to libxc (S. Lehtola et al., SoftwareX 2018, 7, 1), where PySCF
 is installed.
+
+Sums are written as in PySCF: `0.2*hf+0.08*slater+0.72*b88,0.81*lyp+0.19*vwn_rpa`, exchange before the comma. `hf` is
+exact exchange, `lr_hf(0.33)` that of erf(0.33 r)/r alone. Hyphens and underscores do not count.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +36,9 @@ from ._density import SpinDensity, of_equal_spins, of_spins
 _AT_ONCE = 1 << 16
 """Points of libxc, between which one may cancel."""
 
-Exchange = Callable[[Expression, Expression], Expression]
+Exchange = Callable[[Expression, Expression, Expression], Expression]
+"""Takes the density of a spin, the square of its gradient, and its kinetic energy density tau."""
+
 Correlation = Callable[[SpinDensity], Expression]
 
 
@@ -44,44 +51,71 @@ class Formulas(Protocol):
 
 
 @dataclass(frozen=True)
+class ExactExchange:
+    """Exact exchange of a hybrid functional: the shares of 1/r, and of erf(omega r)/r in addition.
+
+    Attributes
+    ----------
+    full, long_range : float
+        Far away exact exchange has the sum of both.
+    omega : float
+        In bohr^-1.
+    """
+
+    full: float = 0.0
+    long_range: float = 0.0
+    omega: float = 0.0
+
+
+@dataclass(frozen=True)
 class Functional:
-    """A density functional.
+    r"""A density functional.
 
     Attributes
     ----------
     name : str
         As PySCF has it, in lower case.
-    needs_gradient : bool
-        Whether it depends on the gradient of the density.
-    exchange, correlation : callable, optional
-        Its formulas; a functional without either is left to libxc.
+    exchange, correlation : tuple of (float, callable)
+        Its formulas with their weights.
+    by_kernel : bool
+        Whether they are all of it but exact exchange; otherwise it is left to libxc.
+    needs_gradient, needs_tau : bool
+        Whether it depends on the gradient of the density, which goes with tau too; and on the kinetic energy density
+        :math:`\tau = \frac12 \sum_i n_i |\nabla\psi_i|^2`.
+    exact : ExactExchange
+        Not among the energies of points.
     """
 
     name: str
-    needs_gradient: bool
-    exchange: Exchange | None = None
-    correlation: Correlation | None = None
+    exchange: tuple[tuple[float, Exchange], ...] = ()
+    correlation: tuple[tuple[float, Correlation], ...] = ()
+    by_kernel: bool = True
+    needs_gradient: bool = False
+    needs_tau: bool = False
+    exact: ExactExchange = ExactExchange()
 
     @property
-    def by_kernel(self) -> bool:
-        """Whether there is a kernel of it."""
-        return self.exchange is not None or self.correlation is not None
+    def is_hybrid(self) -> bool:
+        """Whether it has exact exchange."""
+        return self.exact != ExactExchange()
 
-    def __call__(self, densities: list[Expression], products: list[Expression], limit: Expression) -> Expression:
+    def __call__(
+        self, densities: list[Expression], products: list[Expression], taus: list[Expression], limit: Expression
+    ) -> Expression:
         """Energy per volume of densities by spin, or of all electrons; see `taichi_kernels.formulas.Formula`."""
         if len(densities) == 1:
-            spins = of_equal_spins(densities[0], products[0])
+            spins = of_equal_spins(densities[0], products[0], taus[0])
         else:
-            spins = of_spins(*densities, *products)
-        exchange = None
-        if self.exchange:
-            exchange = above(spins.alpha, limit) * self.exchange(spins.alpha, spins.sigma_alpha)
+            spins = of_spins(densities, products, taus)
+        energy = limit.on.constant(0.0)
+        for weight, exchange in self.exchange:
+            of_alpha = above(spins.alpha, limit) * exchange(spins.alpha, spins.sigma_alpha, spins.tau_alpha)
             if spins.polarised:
-                exchange += above(spins.beta, limit) * self.exchange(spins.beta, spins.sigma_beta)
+                of_beta = above(spins.beta, limit) * exchange(spins.beta, spins.sigma_beta, spins.tau_beta)
+                energy += weight * (of_alpha + of_beta)
             else:
-                exchange *= 2
-        parts = [exchange, self.correlation(spins) if self.correlation else None]
-        return sum((part for part in parts if part is not None), limit.on.constant(0.0))
+                energy += 2 * weight * of_alpha
+        return sum((weight * correlation(spins) for weight, correlation in self.correlation), energy)
 
 
 @lru_cache(maxsize=64)
@@ -91,15 +125,17 @@ def functional(name: str) -> Functional:
     Parameters
     ----------
     name
-        As PySCF has it: `pbe`, `lda,vwn`, `slater`, `,pw`, `blyp`, ... Names are compared without regard to case.
+        As PySCF has it: `pbe`, `lda,vwn`, `slater`, `,pw`, `b3lyp`, `hf`, ... Names are compared without regard to
+        case. `b3lyp` has the correlation of the uniform gas in the random-phase approximation of Vosko, Wilk and
+        Nusair, as in Gaussian and PySCF, `b3lyp5` their formula V.
 
     Raises
     ------
     OrbitileError
-        When there is no such functional, it takes PySCF which is not installed, or more than density and gradient, as
-        a dispersion correction does.
+        When there is no such functional, it takes PySCF which is not installed, or more than density, gradient, tau
+        and exact exchange, as a dispersion correction does.
     """
-    from taichi_kernels.formulas import uses_gradient
+    from taichi_kernels.formulas import uses
 
     check_name(name, "functional")
     key = name.lower().replace(" ", "")
@@ -109,13 +145,49 @@ def functional(name: str) -> Functional:
     exchanges = {known: formula for module in modules for known, formula in module.EXCHANGE.items()}
     correlations = {known: formula for module in modules for known, formula in module.CORRELATION.items()}
     compounds = {known: parts for module in modules for known, parts in module.COMPOUND.items()}
-    parts = compounds.get(key, key)
-    first, comma, second = parts.partition(",")
-    if (first in exchanges or (not first and comma)) and (second in correlations or not second) and first + second:
-        found = Functional(key, False, exchanges.get(first), correlations.get(second))
-        return Functional(key, uses_gradient(found), found.exchange, found.correlation)
-    known = sorted({*compounds, *exchanges, *("," + one for one in correlations)})
-    return Functional(key, _needs_gradient_in_libxc(key, known))
+    sums = {_short(one): parts for one, parts in compounds.items()}.get(_short(key), key)
+    first, _, second = sums.partition(",")
+    exact, semilocal = _without_exact(_terms(first))
+    exchange, correlation = _found(semilocal, exchanges), _found(_terms(second), correlations)
+    if exchange is not None and correlation is not None and exact is not None:
+        found = Functional(key, exchange, correlation, exact=exact)
+        tau = uses(found, "tau")
+        return replace(found, needs_gradient=tau or uses(found, "sigma"), needs_tau=tau)
+    return _of_libxc(key, sorted({*compounds, *exchanges, *("," + one for one in correlations), "hf"}))
+
+
+Formula = TypeVar("Formula", Exchange, Correlation)
+
+_TERM = re.compile(r"(?:(?P<weight>\d*\.?\d+)\*)?(?P<name>.+)")
+_LONG_RANGE = re.compile(r"lrhf\((\d*\.?\d+)\)")
+
+
+def _short(name: str) -> str:
+    return name.replace("-", "").replace("_", "")
+
+
+def _terms(text: str) -> list[tuple[float, str]]:
+    """A sum as weights and short names."""
+    found = [_TERM.fullmatch(term) for term in text.split("+") if text]
+    return [(float(term["weight"] or 1), _short(term["name"])) if term else (1.0, "") for term in found]
+
+
+def _without_exact(terms: list[tuple[float, str]]) -> tuple[ExactExchange, list[tuple[float, str]]]:
+    """Exact exchange of a sum, and the rest of it."""
+    full = sum(weight for weight, name in terms if name == "hf")
+    attenuated = [(weight, float(found[1])) for weight, name in terms if (found := _LONG_RANGE.fullmatch(name))]
+    rest = [(weight, name) for weight, name in terms if name != "hf" and not _LONG_RANGE.fullmatch(name)]
+    if len(attenuated) > 1:  # which libxc has not either
+        return ExactExchange(), terms
+    return ExactExchange(full, *(attenuated[0] if attenuated else ())), rest
+
+
+def _found(terms: list[tuple[float, str]], known: Mapping[str, Formula]) -> tuple[tuple[float, Formula], ...] | None:
+    """Formulas of a sum; None where one is not known."""
+    short = {_short(name): formula for name, formula in known.items()}
+    if not all(name in short for _, name in terms):
+        return None
+    return tuple((weight, short[name]) for weight, name in terms)
 
 
 def at_points(functional: Functional, columns: Reals, target: Target, noise: float = 0.0) -> tuple[Reals, Reals]:
@@ -125,9 +197,9 @@ def at_points(functional: Functional, columns: Reals, target: Target, noise: flo
     ----------
     functional : Functional
         From `functional`.
-    columns : ndarray of float64, shape (n_spins, 1 or 4, n_points)
+    columns : ndarray of float64, shape (n_spins, 1, 4 or 5, n_points)
         Density of all electrons, or of alpha and of beta electrons, in bohr^-3, and for a functional that needs it the
-        gradient in bohr^-4: as `Quadrature` has them. Where the density is below 1e-15, there is no energy.
+        gradient in bohr^-4, and tau in hartree bohr^-3. Where the density is below 1e-15, there is no energy.
     target : Target
         The device of the current session. All is in double precision; where the device has none, by libxc.
     noise : float
@@ -138,17 +210,20 @@ def at_points(functional: Functional, columns: Reals, target: Target, noise: flo
     energy : ndarray, shape (n_points,)
         Per volume, in hartree bohr^-3.
     potential : ndarray, shape of the columns
-        Its derivatives with respect to density and gradient, in hartree and hartree bohr.
+        Its derivatives with respect to density, gradient and tau, in hartree, hartree bohr and of no unit.
     """
     from taichi_kernels.devices import probe
     from taichi_kernels.formulas import functional_at_points
 
     if not functional.by_kernel or not probe(target.device).double:
         return _by_libxc(functional.name, _without_noise(columns, noise))
-    energy, potential = np.empty(columns.shape[-1]), np.empty_like(columns)
-    ones = np.ones(columns.shape[-1])
-    functional_at_points(functional, columns, ones, energy, potential, target, watcher(), noise)
-    return energy, potential
+    energy, ones = np.empty(columns.shape[-1]), np.ones(columns.shape[-1])
+    n = 4 if functional.needs_gradient else 1
+    density, kinetic = (np.ascontiguousarray(part) for part in (columns[:, :n], columns[:, n:]))
+    potential, by_tau = np.empty_like(density), np.empty_like(kinetic)
+    tau = (kinetic, by_tau) if functional.needs_tau else None
+    functional_at_points(functional, density, ones, energy, potential, target, watcher(), noise, tau)
+    return energy, np.concatenate([potential, by_tau], axis=1)
 
 
 def _without_noise(columns: Reals, noise: float) -> Reals:
@@ -157,8 +232,8 @@ def _without_noise(columns: Reals, noise: float) -> Reals:
     return np.where(known[:, None], columns, 0.0) if noise else columns
 
 
-def _needs_gradient_in_libxc(name: str, known: list[str]) -> bool:
-    """Whether a functional of libxc depends on the gradient of the density.
+def _of_libxc(name: str, known: list[str]) -> Functional:
+    """A functional of libxc.
 
     Parameters
     ----------
@@ -170,7 +245,8 @@ def _needs_gradient_in_libxc(name: str, known: list[str]) -> bool:
     Raises
     ------
     OrbitileError
-        When there is no such functional, it takes PySCF which is not installed, or more than density and gradient.
+        When there is no such functional, it takes PySCF which is not installed, or more than density, gradient, tau
+        and exact exchange.
     """
     try:
         libxc = with_settings_of_the_user("pyscf", "dft.libxc")
@@ -181,21 +257,35 @@ def _needs_gradient_in_libxc(name: str, known: list[str]) -> bool:
             f"{', '.join(known)}"
         ) from error
     try:
-        kind, hybrid, nonlocal_ = libxc.xc_type(name), libxc.is_hybrid_xc(name), libxc.is_nlc(name)
+        kind, (omega, far, near) = libxc.xc_type(name), _exact_in_libxc(name, libxc)
     except (KeyError, ValueError, IndexError, NotImplementedError) as error:
-        raise OrbitileError(f"functional {name!r}: expected one of PySCF's names, such as pbe or lda,vwn") from error
-    if kind not in ("LDA", "GGA"):
+        codes = [code.lower() for code in (*libxc.XC_CODES, *libxc.XC_ALIAS)]
+        close = get_close_matches(name, [*known, *codes], 3)
+        hint = f"; did you mean {' or '.join(dict.fromkeys(close))}?" if close else ", such as pbe or lda,vwn"
+        raise OrbitileError(f"functional {name!r}: expected one of PySCF's names{hint}") from error
+    if libxc.is_nlc(name):
         raise OrbitileError(
-            f"functional {name}: depends on more than the density and its gradient; use one that does not, such as pbe"
+            f"functional {name}: has nonlocal correlation (VV10), which is not computed; use one without, such as pbe"
         )
-    if hybrid or nonlocal_:
-        what = "exact exchange" if hybrid else "nonlocal correlation"
-        raise OrbitileError(f"functional {name}: has {what}, which is not computed here; use another, such as pbe")
-    return bool(kind == "GGA")
+    if kind == "MGGA" and libxc.needs_laplacian(name):
+        raise OrbitileError(
+            f"functional {name}: depends on the Laplacian of the density, which is not computed; use one that does "
+            "not, such as r2scan"
+        )
+    exact = ExactExchange(near, far - near if omega else 0.0, omega)
+    return Functional(
+        name, by_kernel=False, needs_gradient=kind in ("GGA", "MGGA"), needs_tau=kind == "MGGA", exact=exact
+    )
+
+
+def _exact_in_libxc(name: str, libxc: Any) -> tuple[float, float, float]:
+    """Omega, and the shares of exact exchange far away and close by."""
+    omega, far, beyond = libxc.rsh_coeff(name)
+    return (omega, far, far + beyond) if omega else (0.0, 0.0, libxc.hybrid_coeff(name))
 
 
 def _by_libxc(name: str, columns: Reals) -> tuple[Reals, Reals]:
-    """Energy per volume, shape (n_points,), and derivatives by density and gradient, shape of these."""
+    """Energy per volume, shape (n_points,), and derivatives by density, gradient and tau, shape of these."""
     from pyscf.dft.numint import NumInt
 
     evaluate = NumInt().eval_xc_eff

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from taichi_kernels.expressions import Expression, at_least, cbrt, taken_at_least
 
@@ -25,6 +25,8 @@ class SpinDensity:
         1 + zeta and 1 - zeta, zeta being the density of alpha less that of beta over the total.
     sigma, sigma_alpha, sigma_beta : Expression
         :math:`|\nabla\rho|^2`, and that of each spin, in bohr^-8.
+    tau_alpha, tau_beta : Expression
+        Kinetic energy density of each spin, :math:`\frac12 \sum_i n_i |\nabla\psi_i|^2`, in hartree bohr^-3.
     polarised : bool
         Whether the spins differ.
     """
@@ -37,6 +39,8 @@ class SpinDensity:
     sigma: Expression
     sigma_alpha: Expression
     sigma_beta: Expression
+    tau_alpha: Expression
+    tau_beta: Expression
     polarised: bool
 
     def with_at_least(self, least: float) -> SpinDensity:
@@ -44,24 +48,36 @@ class SpinDensity:
         if not self.polarised:
             return self
         alpha, beta = (taken_at_least(density, least) for density in (self.alpha, self.beta))
-        return _polarised(alpha, beta, self.sigma, self.sigma_alpha, self.sigma_beta)
+        up, down = _shares(alpha, beta)
+        return replace(self, total=alpha + beta, alpha=alpha, beta=beta, up=up, down=down)
 
 
-def of_equal_spins(total: Expression, sigma: Expression) -> SpinDensity:
-    """That of a density and the square of its gradient."""
+def of_equal_spins(total: Expression, sigma: Expression, tau: Expression) -> SpinDensity:
+    """That of a density, the square of its gradient, and tau."""
     half, quarter, one = 0.5 * total, 0.25 * sigma, total.on.constant(1.0)
-    return SpinDensity(total, half, half, one, one, sigma, quarter, quarter, polarised=False)
+    return SpinDensity(total, half, half, one, one, sigma, quarter, quarter, 0.5 * tau, 0.5 * tau, polarised=False)
 
 
-def of_spins(alpha: Expression, beta: Expression, aa: Expression, ab: Expression, bb: Expression) -> SpinDensity:
-    """That of the densities of both spins and the products of their gradients."""
-    return _polarised(alpha, beta, aa + 2 * ab + bb, aa, bb)
+def of_spins(densities: list[Expression], products: list[Expression], taus: list[Expression]) -> SpinDensity:
+    """That of the densities of both spins, the products of their gradients, and tau of both."""
+    aa, ab, bb = products
+    (alpha, beta), (tau_alpha, tau_beta) = densities, taus
+    sigma, (up, down) = aa + 2 * ab + bb, _shares(alpha, beta)
+    return SpinDensity(alpha + beta, alpha, beta, up, down, sigma, aa, bb, tau_alpha, tau_beta, polarised=True)
 
 
-def _polarised(alpha: Expression, beta: Expression, sigma: Expression, aa: Expression, bb: Expression) -> SpinDensity:
+def _shares(alpha: Expression, beta: Expression) -> tuple[Expression, Expression]:
+    """1 + zeta and 1 - zeta."""
     total = alpha + beta
-    up, down = (at_least(2 * density / total, _LEAST) for density in (alpha, beta))
-    return SpinDensity(total, alpha, beta, up, down, sigma, aa, bb, polarised=True)
+    return at_least(2 * alpha / total, _LEAST), at_least(2 * beta / total, _LEAST)
+
+
+def between_spins(density: SpinDensity) -> Expression:
+    """f(zeta): 0 for equal spins, 1 for parallel ones."""
+    if not density.polarised:
+        return density.total.on.constant(0.0)
+    up, down = density.up, density.down
+    return (up * cbrt(up) + down * cbrt(down) - 2) / (2 * 2 ** (1 / 3) - 2)
 
 
 def interpolated(
@@ -86,7 +102,6 @@ def interpolated(
     equal = part(0)
     if not density.polarised:
         return equal
-    up, down = density.up, density.down
-    f = (up * cbrt(up) + down * cbrt(down) - 2) / (2 * 2 ** (1 / 3) - 2)
+    f = between_spins(density)
     zeta4 = ((density.alpha - density.beta) / density.total) ** 4  # 1 + zeta and 1 - zeta have bounds
     return equal + (stiffness / curvature) * part(2) * f * (1 - zeta4) + (part(1) - equal) * f * zeta4

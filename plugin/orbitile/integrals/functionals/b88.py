@@ -16,13 +16,13 @@ _SMALLEST = 1e-30
 """Square of x below which the denominator is 1."""
 
 
-def exchange(density: Expression, sigma: Expression) -> Expression:
+def exchange(density: Expression, sigma: Expression, tau: Expression) -> Expression:
     """Energy per volume of the electrons of one spin."""
     power = density * cbrt(density)
     square = sigma / (power * power)
     x = sqrt(at_least(square, _SMALLEST))
     inverse_sinh = log1p(x + x * x / (1 + sqrt(1 + x * x)))
-    return slater.exchange(density, sigma) - power * (_BETA * square) / (1 + 6 * _BETA * x * inverse_sinh)
+    return slater.exchange(density, sigma, tau) - power * (_BETA * square) / (1 + 6 * _BETA * x * inverse_sinh)
 
 
 EXCHANGE = {"b88": exchange}

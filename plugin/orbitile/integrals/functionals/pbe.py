@@ -35,14 +35,16 @@ _GAMMA = (1 - log(2)) / pi**2
 _MU = _BETA * pi**2 / 3
 
 
-def _enhanced(kappa: float, mu: float, exponential: bool, density: Expression, sigma: Expression) -> Expression:
+def _enhanced(
+    kappa: float, mu: float, exponential: bool, density: Expression, sigma: Expression, tau: Expression
+) -> Expression:
     """Exchange energy per volume of the electrons of one spin."""
     # s^2 of twice the density and twice the gradient
     square = sigma / (4 * (6 * pi**2) ** (2 / 3) * (density * cbrt(density)) ** 2)
     step = mu / kappa * square
     if exponential:
         step = expm1(at_most(step, 500.0))
-    return slater.exchange(density, sigma) * (1 + kappa * saturated(step))
+    return slater.exchange(density, sigma, tau) * (1 + kappa * saturated(step))
 
 
 _LEAST = 1e-12
@@ -67,7 +69,7 @@ def _correlation(beta: float, density: SpinDensity) -> Expression:
     return is_enough * total * (uniform + scale * log1p(e * saturated(y + y * y)))
 
 
-EXCHANGE: dict[str, Callable[[Expression, Expression], Expression]] = {
+EXCHANGE: dict[str, Callable[[Expression, Expression, Expression], Expression]] = {
     "pbe": partial(_enhanced, _KAPPA, _MU, False),
     "pbe_r": partial(_enhanced, 1.245, _MU, False),
     "pbe_sol": partial(_enhanced, _KAPPA, 10 / 81, False),

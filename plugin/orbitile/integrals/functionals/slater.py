@@ -12,7 +12,7 @@ from taichi_kernels.expressions import Expression, cbrt
 _FACTOR: float = 1.5 * (3 / (4 * pi)) ** (1 / 3)
 
 
-def exchange(density: Expression, sigma: Expression) -> Expression:
+def exchange(density: Expression, sigma: Expression, tau: Expression) -> Expression:
     """Energy per volume of the electrons of one spin."""
     return -_FACTOR * density * cbrt(density)
 

@@ -14,31 +14,45 @@ from math import sqrt as root_of
 
 from taichi_kernels.expressions import Expression, atan, cbrt, log1p, sqrt
 
-from ._density import SpinDensity, interpolated
+from ._density import SpinDensity, between_spins, interpolated
 
 _A = (0.0310907, 0.01554535, -1 / (6 * pi**2))
 _X0 = (-0.10498, -0.32500, -0.0047584)
 _B = (3.72744, 7.06042, 1.13107)
 _C = (12.9352, 18.0578, 13.0045)
+_RPA_X0 = (-0.409286, -0.743294)
+_RPA_B = (13.0720, 20.1231)
+_RPA_C = (42.7198, 101.578)
+"""What the authors fitted to the random-phase approximation: equal and parallel spins."""
+
 _CURVATURE = 4 / (9 * (2 ** (1 / 3) - 1))
 
 
 def correlation(density: SpinDensity) -> Expression:
     """Energy per volume."""
     x = sqrt(cbrt(3 / (4 * pi) / density.total))
-
-    def part(n: int) -> Expression:
-        a, x0, b, c = _A[n], _X0[n], _B[n], _C[n]
-        q = root_of(4 * c - b * b)
-        angle = atan(q / (2 * x + b))
-        # logarithms of quotients that come close to 1 where the density is low
-        first = -log1p((b * x + c) / x**2)
-        second = -log1p(((b + 2 * x0) * x + (c - x0 * x0)) / (x - x0) ** 2)
-        beside = -b * x0 / (x0 * x0 + b * x0 + c)
-        return a * (first + (2 * b / q) * angle + beside * (second + (2 * (b + 2 * x0) / q) * angle))
-
-    return density.total * interpolated(density, part, _CURVATURE, stiffness=1.0)
+    return density.total * interpolated(
+        density, lambda n: _part(x, _A[n], _X0[n], _B[n], _C[n]), _CURVATURE, stiffness=1.0
+    )
 
 
-CORRELATION = {"vwn": correlation, "vwn5": correlation}
+def in_random_phase_approximation(density: SpinDensity) -> Expression:
+    """The same without the spin stiffness and with other constants."""
+    x = sqrt(cbrt(3 / (4 * pi) / density.total))
+    equal, parallel = (_part(x, *constants) for constants in zip(_A, _RPA_X0, _RPA_B, _RPA_C, strict=False))
+    return density.total * (equal + (parallel - equal) * between_spins(density))
+
+
+def _part(x: Expression, a: float, x0: float, b: float, c: float) -> Expression:
+    """Energy of an electron by formula V."""
+    q = root_of(4 * c - b * b)
+    angle = atan(q / (2 * x + b))
+    # logarithms of quotients that come close to 1 where the density is low
+    first = -log1p((b * x + c) / x**2)
+    second = -log1p(((b + 2 * x0) * x + (c - x0 * x0)) / (x - x0) ** 2)
+    beside = -b * x0 / (x0 * x0 + b * x0 + c)
+    return a * (first + (2 * b / q) * angle + beside * (second + (2 * (b + 2 * x0) / q) * angle))
+
+
+CORRELATION = {"vwn": correlation, "vwn5": correlation, "vwn_rpa": in_random_phase_approximation}
 COMPOUND = {"svwn": "slater,vwn"}
