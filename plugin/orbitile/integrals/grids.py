@@ -224,7 +224,7 @@ def _spheres(number: int, level: int | Quality) -> tuple[Reals, Reals]:
     radii, volumes = _radial_rule(n_radial, _SCALES[min(number, len(_SCALES) - 1)])
     borders = _BORDERS[min(period, 2)]
     degrees = [zones[zone] for zone in np.searchsorted(borders, radii / _radius(number))]
-    rules = [_directions(degree) for degree in degrees]
+    rules = [lebedev_directions(degree) for degree in degrees]
     points = np.concatenate([radius * directions for radius, (directions, _) in zip(radii, rules, strict=True)])
     weights = np.concatenate([volume * angular for volume, (_, angular) in zip(volumes, rules, strict=True)])
     for array in (points, weights):
@@ -251,8 +251,8 @@ def _zones(degree: int) -> tuple[int, int, int, int, int]:
 
 
 @lru_cache(maxsize=32)
-def _directions(degree: int) -> tuple[Reals, Reals]:
-    """Unit vectors and weights that add up to 4 pi, such that vectors that follow one another are close."""
+def lebedev_directions(degree: int) -> tuple[Reals, Reals]:
+    """Lebedev's rule: unit vectors and weights that add up to 4 pi; vectors that follow one another are close."""
     from scipy.integrate import lebedev_rule
 
     directions, weights = lebedev_rule(degree)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -24,12 +25,16 @@ from ...integrals.grids import exchange_grid_of, grid_of
 from ...integrals.one_electron import overlap
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
+from ...integrals.solvent import cavity_of, solvation_gradient, without_radius
+from ...integrals.solvents import dielectric_constant
 from ...model.geometry import Geometry
+from ...model.units import kelvin
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
 from ..core_potentials import CorePotential, core_potential_gradient, core_potential_matrix, core_potentials
 from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
+from ..occupation import Occupation
 from ..starting_densities import extrapolated_densities, superposed_densities
 
 PRIORITY = 20
@@ -40,6 +45,10 @@ _HIGHEST = 8
 
 _CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
+
+_WITH_SOLVENT = 3e-6
+"""Gradient where the energy of solvation is told: what is left of that part falls with the gradient, not with its
+square, and is some 3e-8 hartree then."""
 
 _ROUGH = Criteria(1e-5, 3e-4, settled=False)
 """Where the atoms are about to be elsewhere."""
@@ -72,6 +81,8 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
             f"basis set {calculation.basis!r} has effective core potentials for these atoms, whose integrals need the "
             f"package pyscf: {install_command('pyscf')}"
         )
+    if calculation.solvent and (missing := without_radius(geometry.atomic_numbers)):
+        return missing
     highest = max((shell.angular_momentum for shell in shells_of(geometry, calculation)), default=0)
     return f"its functions go up to l = {_HIGHEST}, got l = {highest}" if highest > _HIGHEST else ""
 
@@ -80,9 +91,7 @@ def _unserved(calculation: Calculation) -> str:
     found = method_of(calculation, _known)
     if found is None:
         return f"method {calculation.method!r} is no functional of the density and its gradient alone"
-    if calculation.solvent or calculation.smearing:
-        return f"it has no {'solvent' if calculation.solvent else 'smearing'}"
-    return "it has no restricted open-shell orbitals" if found[0] == "ro" else ""
+    return "restricted open shells have no smearing" if found[0] == "ro" and calculation.smearing else ""
 
 
 def _known(name: str) -> str:
@@ -112,7 +121,7 @@ def solve(
         When charge and unpaired electrons do not go together, there is no such basis set, or not enough memory.
     """
     check(calculation)
-    kind, name = method_of(calculation, _known) or ("", "")
+    kind, _ = method_of(calculation, _known) or ("", "")
     potentials = core_potentials(geometry, calculation)
     core = np.array([potentials[n].electrons if n in potentials else 0 for n in geometry.atomic_numbers.tolist()])
     charges = (geometry.atomic_numbers - core).astype(np.float64)
@@ -121,21 +130,30 @@ def solve(
     basis = Basis(shells_of(geometry, calculation), geometry.positions)
     beta = (electrons - calculation.unpaired) // 2
     check_room(beta + calculation.unpaired, basis.n_basis, calculation)
-    occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
-    _require_memory(basis, len(occupied), calculation)
+    occupation = Occupation(
+        (beta,) if kind == "r" else (beta + calculation.unpaired, beta), kind == "ro", calculation.smearing * kelvin
+    )
+    n_spins = len(occupation.occupied)
+    _require_memory(basis, n_spins, calculation)
     with device_session(device, precision) as target:
-        of_cores = core_potential_matrix(geometry, calculation) if potentials else None
-        hamiltonian = Hamiltonian(
-            geometry.atomic_numbers, basis, functional(name), target, bool(before), rough, charges, of_cores
-        )
+        hamiltonian = _hamiltonian(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
-            start = _of_atoms(geometry, basis, potentials, len(occupied), symmetric=bool(calculation.unpaired))
-        criteria = _ROUGH if rough else _CRITERIA[precision]
-        field = self_consistent_field(hamiltonian, occupied, start, criteria, str(calculation), response)
-    found = _wavefunction(geometry, charges, basis, calculation, field, occupied)
-    return Solution(found, field.energy, field.n_iterations, field.response)
+            start = _of_atoms(
+                geometry, basis, potentials, n_spins, symmetric=bool(calculation.unpaired) or kind == "ro"
+            )
+        criteria = _CRITERIA[precision]
+        if rough:
+            criteria = _ROUGH
+        elif calculation.solvent:
+            criteria = replace(criteria, gradient=_WITH_SOLVENT)
+        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), response)
+    found = _wavefunction(geometry, charges, basis, calculation, field)
+    parts = {"solvation": hamiltonian.solvation} if calculation.solvent else {}
+    if calculation.smearing:
+        parts["smearing"] = field.smearing
+    return Solution(found, field.energy, field.n_iterations, field.response, parts)
 
 
 def gradient(
@@ -150,29 +168,59 @@ def gradient(
     calculation, device, precision
         As for `solve`.
     """
-    _, name = method_of(calculation, _known) or ("", "")
-    occupied = [
-        (o.coefficients[:, o.occupations > 0], o.occupations[o.occupations > 0], o.energies) for o in wavefunction.sets
-    ]
-    densities = [(c * n) @ c.T for c, n, _ in occupied]
-    weighted = sum(((c * n * energies[: len(n)]) @ c.T for c, n, energies in occupied), np.zeros_like(densities[0]))
+    kind, name = method_of(calculation, _known) or ("", "")
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    sets = [(o.coefficients, o.occupations, o.energies) for o in wavefunction.sets]
+    if kind == "ro":
+        ((c, n, e),) = sets
+        sets = [(c, (n > least).astype(np.float64), e) for least in (0.5, 1.5)]
+    densities = [(c[:, n > 0] * n[n > 0]) @ c[:, n > 0].T for c, n, _ in sets]
     with device_session(device, precision) as target:
+        if kind == "ro":
+            basis = Basis(wavefunction.shells, wavefunction.positions)
+            hamiltonian = _hamiltonian(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
+            _, matrices = hamiltonian.fock(np.array(densities), exact=True)
+            weighted = sum(d @ fock @ d for d, fock in zip(densities, matrices, strict=True))
+        else:
+            weighted = sum((c[:, n > 0] * (n * e)[n > 0]) @ c[:, n > 0].T for c, n, e in sets)
         on_grid = target
         if wavefunction.atomic_numbers.max() > _LIGHT and probe(target.device).double:
             on_grid = Target(target.device, "double")
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, LEVEL)
-        quadrature = quadrature_of(pairs_of(wavefunction), grid, on_grid)
-        exchange = None
+        pairs, charges = pairs_of(wavefunction), wavefunction.core_charges
+        numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+        quadrature, exchange = quadrature_of(pairs, grid, on_grid), None
         if functional(name).is_hybrid:
-            points = exchange_grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, "fine")
-            exchange = exchange_of(wavefunction, points, overlap(pairs_of(wavefunction), target), on_grid)
+            points = exchange_grid_of(numbers, positions, target, "fine")
+            exchange = exchange_of(wavefunction, points, overlap(pairs, target), on_grid)
         result = kohn_sham_gradient(
-            wavefunction, wavefunction.core_charges, densities, weighted, quadrature, functional(name), target, exchange
+            wavefunction, charges, densities, weighted, quadrature, functional(name), target, exchange
         )
+        if calculation.solvent:
+            cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
+            result += solvation_gradient(cavity, pairs, np.sum(densities, axis=0), charges, positions, target)
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
-        geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
         result += core_potential_gradient(geometry, calculation, np.sum(densities, axis=0))
     return result
+
+
+def _hamiltonian(
+    geometry: Geometry,
+    charges: Reals,
+    basis: Basis,
+    calculation: Calculation,
+    target: Target,
+    *,
+    close: bool,
+    rough: bool = False,
+) -> Hamiltonian:
+    """The operator of a calculation; charges are those that the electrons see."""
+    _, name = method_of(calculation, _known) or ("", "")
+    cores = core_potential_matrix(geometry, calculation) if np.any(charges != geometry.atomic_numbers) else None
+    dielectric = dielectric_constant(calculation.solvent) if calculation.solvent else 0.0
+    return Hamiltonian(
+        geometry.atomic_numbers, basis, functional(name), target, close, rough, charges, cores, dielectric
+    )
 
 
 def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:
@@ -202,12 +250,8 @@ def _wavefunction(
     basis: Basis,
     calculation: Calculation,
     field: Field,
-    occupied: tuple[int, ...],
 ) -> Wavefunction:
-    sets = [
-        Orbitals(coefficients, np.where(np.arange(len(energies)) < n, 2.0 / len(occupied), 0.0), energies)
-        for coefficients, energies, n in zip(field.coefficients, field.orbital_energies, occupied, strict=True)
-    ]
+    sets = [Orbitals(*each) for each in zip(field.coefficients, field.occupations, field.orbital_energies, strict=True)]
     return checked(
         Wavefunction(
             atomic_numbers=geometry.atomic_numbers,
