@@ -118,8 +118,12 @@ def _density_source(degree: int, gradient: bool, on_host: bool, turns: int) -> s
         for n, axis in enumerate("xyz"):
             inner.append(f"part{n + 1}{at} += " + (f"{slopes[n]} * e - " if slopes[n] else "-") + f"{axis} * p")
     sums = range(4 if gradient else 1)
-    added = [f"total{k}{at} += ti.cast(part{k}{at}, WIDE)" for k in sums]
-    stored = [f"out[spin, {k}, at + s] += total{k}{at}" for k in sums]
+    total = [f"total[{k} * POINTS + s]" if on_host else f"total[{k}]" for k in sums]
+    added = [f"{total[k]} += ti.cast(part{k}{at}, WIDE)" for k in sums]
+    if on_host:  # one loop, since LLVM writes out many turns of it
+        stored = [f"for k in range({len(sums)} * POINTS):", "    out[spin, k // POINTS, at + k % POINTS] += total[k]"]
+    else:
+        stored = [f"out[spin, {k}, at + s] += total[{k}]" for k in sums]
     each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
     return (
         "@ti.kernel\n"
@@ -131,8 +135,8 @@ def _density_source(degree: int, gradient: bool, on_host: bool, turns: int) -> s
         + "        cell = begin + task // THREADS\n"
         "        at = cell * POINTS\n"
         + ("" if on_host else "        s = task % THREADS\n")
-        + indented([f"total{k} = W(0.0)" for k in sums], 2)
-        + "        for entry in range(starts[cell * n_degrees + which], starts[cell * n_degrees + which + 1]):\n"
+        + "        total = W(0.0)\n"
+        "        for entry in range(starts[cell * n_degrees + which], starts[cell * n_degrees + which + 1]):\n"
         "            last = listed[entry]\n"
         + indented([f"part{k} = L(0.0)" for k in sums], 3)
         + "            for q in range(last // GROUP * GROUP, last + 1):\n"
@@ -140,8 +144,7 @@ def _density_source(degree: int, gradient: bool, on_host: bool, turns: int) -> s
         + indented(inner, 4 + more)
         + indented(each, 3)
         + indented(added, 3 + more)
-        + indented(each, 2)
-        + indented(stored, 2 + more)
+        + indented(stored, 2)
     )
 
 
@@ -217,17 +220,19 @@ def _raised(degree: int, gradient: bool, at: str) -> list[str]:
 def density_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int, gradient: bool) -> object:
     """Kernel that adds the Gaussians of one degree, up to `WRITTEN_OUT`, to the density, or it and its gradient."""
     source = _density_source(degree, gradient, target.on_host, turns_of(target))
-    return _compiled(source, f"density of degree {degree}, {gradient}", target, sums)
+    return _compiled(source, "density", degree, gradient, target, sums)
 
 
 @lru_cache
 def moments_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int, gradient: bool) -> object:
     """Kernel for the moments of one degree, up to `WRITTEN_OUT`, of values at points, or of these and vectors."""
     source = _moments_source(degree, gradient, target.on_host, turns_of(target))
-    return _compiled(source, f"moments of degree {degree}, {gradient}", target, sums)
+    return _compiled(source, "moments", degree, gradient, target, sums)
 
 
-def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]") -> object:
+def _compiled(
+    text: str, name: str, degree: int, gradient: bool, target: Target, sums: "np.dtype[np.floating]"
+) -> object:
     """A kernel from its source."""
     real, wide, ndarray = number(target.dtype), number(sums), ti.types.ndarray
 
@@ -236,7 +241,7 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
 
     names = {
         "L": of_points(real),
-        "W": of_points(wide),
+        "W": ti.types.vector((4 if gradient else 1) * (POINTS if target.on_host else 1), wide),
         "I1": ndarray(ti.i32, 1),
         "I2": ndarray(ti.i32, 2),
         "R1": ndarray(real, 1),
@@ -252,7 +257,8 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "power_of_two": power_of_two(target),
         "whole_cells": difference_of_cells(target),
     }
-    return quick(lightly_optimised(kernel_from(text, f"{name}, {target.precision}, {target.device}", names)))
+    title = f"{name} of degree {degree}, {gradient}, {target.precision}, {target.device}"
+    return quick(lightly_optimised(kernel_from(text, title, names)))
 
 
 @lru_cache
