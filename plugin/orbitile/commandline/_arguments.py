@@ -231,13 +231,24 @@ def add_level(group: Any) -> None:
     )
 
 
+def add_solvent(parser: Any, default: str) -> None:
+    """Add what surrounds the molecule; by default what that text says."""
+    parser.add_argument(
+        "--solvent",
+        metavar="NAME|EPS",
+        help="solvent around the molecule by its name, such as water or thf, or its dielectric constant, as a "
+        f"conductor-like polarisable continuum; vacuum for none (default: {default})",
+    )
+
+
 def add_calculation(parser: CommandParser, method: str) -> None:
     """Add a level of theory, with a method that is the default, and what computes it."""
     parser.add_argument(
         "--method",
         metavar="NAME",
-        help="hf, or a functional such as pbe or b3lyp; unrestricted if there are unpaired electrons, restricted "
-        f"open-shell with the prefix ro: rohf, rob3lyp (default: that of the file, else {method})",
+        help="hf, or a functional such as pbe or b3lyp, with a dispersion correction at its end if any: b3lyp-d3bj, "
+        "pbe0-d4; unrestricted if there are unpaired electrons, restricted open-shell with the prefix ro: rohf, "
+        f"rob3lyp (default: that of the file, else {method})",
     )
     parser.add_argument(
         "--basis",
@@ -259,12 +270,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         metavar="N",
         help="number of unpaired electrons: the multiplicity minus 1 (default: that of the file, else 0)",
     )
-    parser.add_argument(
-        "--solvent",
-        metavar="NAME|EPS",
-        help="solvent around the molecule by its name, such as water or thf, or its dielectric constant, as a "
-        "conductor-like polarisable continuum; '' for vacuum (default: that of the file, else vacuum)",
-    )
+    add_solvent(parser, "that of the file, else vacuum")
     parser.add_argument(
         "--smearing",
         type=number,

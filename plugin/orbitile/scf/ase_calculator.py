@@ -46,6 +46,9 @@ class AseCalculator(Calculator):
     ----------
     wavefunction : Wavefunction or None
         Of the last geometry.
+    parts : dict of str to float
+        Parts of its energy that have a name of their own, in eV: "dispersion", "solvation", "smearing". With smearing
+        the forces are derivatives of ASE's `free_energy`, and `energy` is extrapolated to 0 K.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class AseCalculator(Calculator):
         self._engine, self._device, self._precision = engine, device, precision
         self._solver: Solver | None = None
         self._recent: deque[Wavefunction] = deque(maxlen=HISTORY)
+        self.parts: dict[str, float] = {}
 
     @property
     def wavefunction(self) -> Wavefunction | None:
@@ -112,7 +116,8 @@ class AseCalculator(Calculator):
             solution = self._solver.solve(geometry, self.calculation, self._recent, self._device, self._precision)
             self._recent.append(solution.wavefunction)
             energy = solution.energy / electronvolt
-            self.results.update(energy=energy, free_energy=energy)
+            self.parts = {name: part / electronvolt for name, part in solution.parts.items()}
+            self.results.update(energy=energy - self.parts.get("smearing", 0.0) / 2, free_energy=energy)
         if "forces" in properties:
             self.results["forces"] = self._solver.gradient(self._recent[-1], *how) * (-angstrom / electronvolt)
 

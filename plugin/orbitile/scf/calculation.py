@@ -47,7 +47,7 @@ class Calculation:
         Cartesian d and f functions, with which sets as 6-31G* were made, in place of pure ones.
     solvent : str
         A solvent by its name, "water", or its dielectric constant, "78.4", around the molecule as a conductor-like
-        polarisable continuum (C-PCM); empty for vacuum.
+        polarisable continuum (C-PCM); empty, or "vacuum", for none.
     smearing : float
         Electronic temperature in kelvin for occupations by Fermi and Dirac, with as many electrons of each spin as
         without; 0 for none.
@@ -77,6 +77,8 @@ class Calculation:
             raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
         if not 0 <= self.smearing < inf:
             raise OrbitileError(f"smearing: expected a temperature of 0 K or more, got {self.smearing:g}")
+        if self.solvent.strip().lower() == "vacuum":
+            object.__setattr__(self, "solvent", "")
         if self.solvent:
             dielectric_constant(self.solvent)
 

@@ -51,6 +51,7 @@ from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import of_densities, quadrature_of
+from ..integrals.solvent import cavity_of, reaction_field
 from ..model.wavefunction import Basis
 from .calculation import NotConverged, Response
 
@@ -555,10 +556,14 @@ class Hamiltonian:
         Charges that the electrons see, where they are not the atomic numbers.
     core_potential : ndarray, shape (n_basis, n_basis), optional
         Matrix of the effective core potentials, where there are any.
+    dielectric : float
+        Dielectric constant of a solvent about the molecule; 0 for vacuum.
 
     Attributes
     ----------
     overlap : ndarray, shape (n_basis, n_basis)
+    solvation : float
+        Part of the last energy, in hartree: that of the apparent charges with the molecule and with each other.
     """
 
     def __init__(
@@ -571,6 +576,7 @@ class Hamiltonian:
         rough: bool = False,
         core_charges: Reals | None = None,
         core_potential: Reals | None = None,
+        dielectric: float = 0.0,
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
@@ -580,11 +586,16 @@ class Hamiltonian:
         independent = np.linalg.eigvalsh(self.overlap)
         if independent[independent > DEPENDENT].min(initial=1.0) < _NEARLY_DEPENDENT:
             self._target = target = self._exact
-        attraction = self._coulomb_values(*point_charges(-charges, basis.positions), self._exact)
+        nuclei = point_charges(-charges, basis.positions)
+        attraction = self._coulomb_values(*nuclei, self._exact)
         self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
         if core_potential is not None:
             self._core += core_potential
         self._repulsion = nuclear_repulsion(charges, basis.positions)
+        self._cavity = cavity_of(atomic_numbers, basis.positions, dielectric) if dielectric else None
+        self.solvation = 0.0
+        if self._cavity is not None:
+            self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._begin(self._finest if close else _COARSE)
 
@@ -614,17 +625,30 @@ class Hamiltonian:
         quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
         if exact or self._hermite is None:
             exact = exact or self._level == LEVEL
-            self._coulomb = self._coulomb_values(self._pairs.list, total, self._exact if exact else self._target)
+            target = self._exact if exact else self._target
+            self._coulomb = self._coulomb_values(self._pairs.list, total, target)
+            reaction = self._reaction_to(total, target, anew=True)
             density = quadrature.densities(list(hermite), gradient, exact=exact)
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
+            reaction = self._reaction_to(change.sum(axis=0), self._target)
             density = quadrature.densities(list(change), gradient, further=True)
         self._hermite = hermite
         of_grid = of_densities(quadrature, density, self._functional, exact=exact and self._exact.precision == "double")
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
-        matrices = [to_matrix(self._pairs, self._coulomb + values, self._target) for values in of_grid.values]
-        return float(energy) + of_grid.energy, np.array(matrices) + self._core
+        field = self._coulomb + reaction
+        matrices = [to_matrix(self._pairs, field + values, self._target) for values in of_grid.values]
+        return float(energy) + of_grid.energy + self.solvation, np.array(matrices) + self._core
+
+    def _reaction_to(self, hermite: Reals, target: Target, anew: bool = False) -> Reals | float:
+        """Potential of the solvent on the list; it answers to a density `anew`, or to a change of the last one."""
+        if self._cavity is None:
+            return 0.0
+        answer = reaction_field(self._cavity, self._pairs, self._pairs.list, hermite, target)
+        self._reaction = (self._to_nuclei if anew else self._reaction) + answer
+        self.solvation = self._reaction.energy
+        return self._reaction.values
 
     def _coulomb_values(self, kets: HermiteList, coefficients: Reals, target: Target) -> Reals:
         limit = min(_LEFT_OUT, TOLERANCE[target.precision])

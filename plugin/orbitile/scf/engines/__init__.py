@@ -141,7 +141,7 @@ def engine_of(name: str, geometry: Geometry, calculation: Calculation) -> Solver
 
 
 def chosen(name: str, geometry: Geometry, calculation: Calculation) -> tuple[str, str]:
-    """The engine that a name stands for, and in one line why it is that one: what keeps others from it, for `auto`.
+    """The engine that a name stands for, and in one line why `auto` stands for it: what those before it cannot.
 
     Raises
     ------
@@ -156,12 +156,23 @@ def chosen(name: str, geometry: Geometry, calculation: Calculation) -> tuple[str
         obstacles[candidate] = known[candidate].obstacle(geometry, plain)
         if not obstacles[candidate]:
             known[candidate].check(plain)
-            return candidate, _reasons(obstacles) or ("the first that serves" if name == AUTO else "as asked for")
-    raise OrbitileError(f"{calculation} cannot be computed here: {_reasons(obstacles)}")
+            short = {one: reason.partition(": ")[0] for one, reason in obstacles.items() if reason}
+            return candidate, _told(short) or "the first engine that serves"
+    raise OrbitileError(f"{calculation} cannot be computed here: {_told(obstacles)}")
 
 
-def _reasons(obstacles: Mapping[str, str]) -> str:
-    return "; ".join(f"engine {candidate}: {reason}" for candidate, reason in obstacles.items() if reason)
+def _told(obstacles: Mapping[str, str]) -> str:
+    return "; ".join(f"engine {candidate}: {reason}" for candidate, reason in obstacles.items())
+
+
+def told_engine(name: str, wavefunction: Wavefunction, calculation: Calculation) -> str:
+    """What computed a wavefunction, with its version, and where `auto` was asked for why, in one line."""
+    if name != AUTO:
+        return wavefunction.program
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    engine, why = chosen(AUTO, geometry, calculation)
+    is_that = engine == engine_of_program(wavefunction.program)
+    return f"{wavefunction.program} ({why if is_that else 'the engine that began it'})"
 
 
 def engine_of_program(program: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -22,6 +23,8 @@ from ...integrals.functionals import functional
 from ...integrals.grids import grid_of
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
+from ...integrals.solvent import cavity_of, solvation_gradient, without_radius
+from ...integrals.solvents import dielectric_constant
 from ...model.geometry import Geometry
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
@@ -38,6 +41,10 @@ _HIGHEST = 8
 
 _CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
+
+_WITH_SOLVENT = 3e-6
+"""Gradient where the energy of solvation is told: what is left of that part falls with the gradient, not with its
+square, and is some 3e-8 hartree then."""
 
 _ROUGH = Criteria(1e-5, 3e-4, settled=False)
 """Where the atoms are about to be elsewhere."""
@@ -70,6 +77,8 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
             f"basis set {calculation.basis!r} has effective core potentials for these atoms, whose integrals need the "
             f"package pyscf: {install_command('pyscf')}"
         )
+    if calculation.solvent and (missing := without_radius(geometry.atomic_numbers)):
+        return missing
     highest = max((shell.angular_momentum for shell in shells_of(geometry, calculation)), default=0)
     return f"its functions go up to l = {_HIGHEST}, got l = {highest}" if highest > _HIGHEST else ""
 
@@ -78,8 +87,8 @@ def _unserved(calculation: Calculation) -> str:
     found = method_of(calculation, _known)
     if found is None:
         return f"method {calculation.method!r} is no functional of the density and its gradient alone"
-    if calculation.solvent or calculation.smearing:
-        return f"it has no {'solvent' if calculation.solvent else 'smearing'}"
+    if calculation.smearing:
+        return "it has no smearing"
     return "it has no restricted open-shell orbitals" if found[0] == "ro" else ""
 
 
@@ -121,19 +130,33 @@ def solve(
     check_room(beta + calculation.unpaired, basis.n_basis, calculation)
     occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
     _require_memory(basis, len(occupied), calculation)
+    dielectric = dielectric_constant(calculation.solvent) if calculation.solvent else 0.0
     with device_session(device, precision) as target:
         of_cores = core_potential_matrix(geometry, calculation) if potentials else None
         hamiltonian = Hamiltonian(
-            geometry.atomic_numbers, basis, functional(name), target, bool(before), rough, charges, of_cores
+            geometry.atomic_numbers,
+            basis,
+            functional(name),
+            target,
+            bool(before),
+            rough,
+            charges,
+            of_cores,
+            dielectric,
         )
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
             start = _of_atoms(geometry, basis, potentials, len(occupied), symmetric=bool(calculation.unpaired))
-        criteria = _ROUGH if rough else _CRITERIA[precision]
+        criteria = _CRITERIA[precision]
+        if rough:
+            criteria = _ROUGH
+        elif dielectric:
+            criteria = replace(criteria, gradient=_WITH_SOLVENT)
         field = self_consistent_field(hamiltonian, occupied, start, criteria, str(calculation), response)
     found = _wavefunction(geometry, charges, basis, calculation, field, occupied)
-    return Solution(found, field.energy, field.n_iterations, field.response)
+    parts = {"solvation": hamiltonian.solvation} if dielectric else {}
+    return Solution(found, field.energy, field.n_iterations, field.response, parts)
 
 
 def gradient(
@@ -159,10 +182,13 @@ def gradient(
         if wavefunction.atomic_numbers.max() > _LIGHT and probe(target.device).double:
             on_grid = Target(target.device, "double")
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, LEVEL)
-        quadrature = quadrature_of(pairs_of(wavefunction), grid, on_grid)
-        result = kohn_sham_gradient(
-            wavefunction, wavefunction.core_charges, densities, weighted, quadrature, functional(name), target
-        )
+        pairs, charges = pairs_of(wavefunction), wavefunction.core_charges
+        quadrature = quadrature_of(pairs, grid, on_grid)
+        result = kohn_sham_gradient(wavefunction, charges, densities, weighted, quadrature, functional(name), target)
+        if calculation.solvent:
+            numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+            cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
+            result += solvation_gradient(cavity, pairs, np.sum(densities, axis=0), charges, positions, target)
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
         geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
         result += core_potential_gradient(geometry, calculation, np.sum(densities, axis=0))
