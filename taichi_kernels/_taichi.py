@@ -409,7 +409,7 @@ class Launch:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles: a front end makes so many objects that it would go through all of the process."""
+    """Without the collector of cycles, which would go through all of the process for what a front end makes."""
     if not gc.isenabled():
         yield
         return
