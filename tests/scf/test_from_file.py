@@ -74,7 +74,9 @@ def test_electrons_in_core_potentials_are_no_charge(tmp_path):
         ("PBE", "pbe", ""),
         ("M062X", "m06-2x", ""),
         ("wB97XD", "wb97x", "dispersion"),
-        ("B3LYP-D3BJ", "b3lyp", "dispersion"),
+        ("B3LYP-D3(BJ)", "b3lyp-d3bj", ""),
+        ("RPBE1PBE-D4", "pbe0-d4", ""),
+        ("PBE-D2", "pbe", "dispersion"),
         ("RMP2-FC", "hf", "stands on Hartree-Fock"),
         ("CCSD(T)", "hf", "stands on Hartree-Fock"),
         ("RHFS", "lda,", ""),
@@ -86,6 +88,9 @@ def test_electrons_in_core_potentials_are_no_charge(tmp_path):
 def test_a_method_is_had_by_its_name_or_it_is_said_what_is_used(tmp_path, method, expected, said):
     from dataclasses import replace
 
+    for package in ("dftd3", "dftd4"):
+        if package[-2:] in expected:
+            pytest.importorskip(package)
     wavefunction = molden(tmp_path / "a.molden", "H 0 0 0; F 0 0 0.92", "sto-3g", method="RHF")
     calculation, remarks = calculation_for(replace(wavefunction, method=method))
     assert calculation.method == expected

@@ -236,8 +236,9 @@ def add_calculation(parser: CommandParser, method: str) -> None:
     parser.add_argument(
         "--method",
         metavar="NAME",
-        help="hf, or a functional such as pbe or b3lyp; unrestricted if there are unpaired electrons, restricted "
-        f"open-shell with the prefix ro: rohf, rob3lyp (default: that of the file, else {method})",
+        help="hf, or a functional such as pbe or b3lyp, with a dispersion correction at its end if any: b3lyp-d3bj, "
+        "pbe0-d4; unrestricted if there are unpaired electrons, restricted open-shell with the prefix ro: rohf, "
+        f"rob3lyp (default: that of the file, else {method})",
     )
     parser.add_argument(
         "--basis",
@@ -263,7 +264,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         "--solvent",
         metavar="NAME|EPS",
         help="solvent around the molecule by its name, such as water or thf, or its dielectric constant, as a "
-        "conductor-like polarisable continuum; '' for vacuum (default: that of the file, else vacuum)",
+        "conductor-like polarisable continuum; vacuum for none (default: that of the file, else vacuum)",
     )
     parser.add_argument(
         "--smearing",

@@ -36,6 +36,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Take the steps that the series file lacks, and print how many it has."""
     from ..model.units import angstrom, electronvolt
+    from ..scf.engines import told_engine
     from ..scf.optimisation import optimise
 
     calculation = read_calculation(options, "pbe")
@@ -60,4 +61,5 @@ def run(options: argparse.Namespace) -> None:
         if Path(options.output).expanduser().exists():
             tell(f"{options.output} keeps the steps that were taken; the same command continues from there")
         raise
-    print(f"{options.output}: {len(trajectory)} steps to the minimum, {calculation}, by {trajectory[0].program}")
+    by = told_engine(options.engine, trajectory[0], calculation)
+    print(f"{options.output}: {len(trajectory)} steps to the minimum, {calculation}, by {by}")

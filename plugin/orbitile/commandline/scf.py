@@ -35,6 +35,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compute the frames that the series file lacks, and print how many it has."""
+    from ..scf.engines import told_engine
     from ..scf.series import compute_series, folder_of_parts
 
     calculation = read_calculation(options, "hf")
@@ -63,4 +64,5 @@ def run(options: argparse.Namespace) -> None:
         if output.exists() or folder_of_parts(output).exists():
             tell(f"{options.output} keeps the frames that are done; the same command continues from there")
         raise
-    print(f"{options.output}: {len(trajectory)} frames, {calculation}, by {trajectory[0].program}")
+    by = told_engine(options.engine, trajectory[0], calculation)
+    print(f"{options.output}: {len(trajectory)} frames, {calculation}, by {by}")

@@ -1,4 +1,4 @@
-"""Names of methods that ask for more than orbitals and a functional: refused wherever a method is named."""
+"""Names of methods: what they ask for beside a functional, which is a dispersion correction, or is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ _DISPERSION = re.compile(
     rf"(?P<name>.+?)(?P<correction>[-_+ ]\(?(?:g?d|g?d[2-4]|dftd[2-4]){_DAMPING}\)?|g?d[2-4]{_DAMPING}"
     r"|[-_+](?:ts|mbd|mbd@\w+|xdm|many-body|nl|disp\w*))"
 )
-_NAMED_AFTER = re.compile(r"(?:ro|u|r)?(?:(?:w?b97\w*-?d.*)|apf-?d|wb97xd)")
+_CORRECTIONS = {"d3": "d3", "d3bj": "d3bj", "gd3bj": "d3bj", "d3zero": "d3zero", "d30": "d3zero", "gd3": "d3zero"}
+_CORRECTIONS |= {"dftd3": "d3", "dftd3bj": "d3bj", "dftd4": "d4", "d4": "d4"}
+"""Corrections that are computed, by their names without signs between; Gaussian's GD3 is zero damping."""
+
+_NAMED_AFTER = re.compile(r"(?:ro|u|r)?(?:(?:w?b97\w*-?d.*)|w?b97[mx]?-[vr].*-d.+|apf-?d|wb97xd)")
 """Functionals whose parameters were made to go with their correction, so that no other name is the same without it."""
 
 _COMPOSITE = re.compile(r".+-?3c")
@@ -34,39 +38,66 @@ def without_correction(name: str) -> str:
     return "" if found is None else found["name"]
 
 
-def check_name(name: str, what: str = "method") -> None:
-    """Refuse a name that asks for a part of the energy or the surroundings that is not computed.
+def split_name(name: str, what: str = "method") -> tuple[str, str]:
+    """A method without its dispersion correction, and that correction.
 
     Parameters
     ----------
     name
-        A functional, or a method.
+        A method: "b3lyp-d3bj", "B3LYP-D3(BJ)", "pbe0-d4", or one without a correction.
     what
         What is named so, for the message.
+
+    Returns
+    -------
+    tuple
+        The method, as it is written; and "d3bj" (damped as by Becke and Johnson), "d3zero" (damped to zero), "d3"
+        (the former where the functional has parameters for it, otherwise the latter), "d4", or nothing.
 
     Raises
     ------
     OrbitileError
-        For a dispersion correction, a composite method (3c), a double hybrid, a solvent, or a basis set in the name.
+        For a name that asks for a part of the energy or the surroundings that is not computed: another dispersion
+        correction, a composite method (3c), a double hybrid, a solvent, or a basis set in the name.
     """
     short = name.strip().lower()
     if _LIBXC.fullmatch(short):
-        return
+        return name, ""
     corrected = _DISPERSION.fullmatch(short)
     if _COMPOSITE.fullmatch(short):
         reason = "the corrections of a composite method (3c) are not computed; choose a functional such as pbe"
     elif _DOUBLE_HYBRID.fullmatch(short):
         reason = "the perturbation theory of a double hybrid is not computed; choose a functional such as b3lyp"
-    elif corrected or _NAMED_AFTER.fullmatch(short):
-        plain = "pbe or wb97x-v" if not corrected or _NAMED_AFTER.fullmatch(short) else corrected["name"]
+    elif _NAMED_AFTER.fullmatch(short):
         reason = (
-            "a correction for dispersion is not computed, so energies and forces would lack it (orbitals do not depend "
-            f"on it); choose a functional without, such as {plain}"
+            "its functional was made together with its correction for dispersion, or is known by this name in several "
+            "forms, so it is not computed; choose a functional such as wb97x-v, or b3lyp-d3bj"
         )
+    elif corrected:
+        correction = _CORRECTIONS.get(re.sub("[^a-z0-9]", "", corrected["correction"]))
+        if correction:
+            return name.strip()[: len(corrected["name"])], correction
+        plain = corrected["name"]
+        choice = ", ".join(f"{plain}-{correction}" for correction in ("d3bj", "d3zero", "d4"))
+        reason = f"this correction for dispersion is not computed; choose {choice}, or {plain} without"
     elif _SOLVENT.fullmatch(short):
-        reason = "a solvent is not computed; expected the name of a method alone, for a molecule in vacuum"
+        reason = "expected the name of a method alone; a solvent is stated by itself (--solvent, solvent=)"
     elif "/" in short and short[-2:] != "/g":
         reason = "expected the name of a method alone; the basis set is stated by itself"
     else:
-        return
+        return name, ""
     raise OrbitileError(f"{what} {name!r}: {reason}")
+
+
+def check_name(name: str, what: str = "functional") -> None:
+    """Refuse a name that is more than that of a functional: as `split_name`, and a dispersion correction.
+
+    Raises
+    ------
+    OrbitileError
+    """
+    plain, correction = split_name(name, what)
+    if correction:
+        raise OrbitileError(
+            f"{what} {name!r}: a correction for dispersion is no part of a functional of the density; expected {plain}"
+        )

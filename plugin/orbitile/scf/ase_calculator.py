@@ -15,7 +15,7 @@ from ..model.geometry import Geometry
 from ..model.units import angstrom, electronvolt
 from ..model.wavefunction import Wavefunction
 from .calculation import HISTORY, Calculation, require_ase, sound
-from .engines import AUTO, Engine, engine_of
+from .engines import AUTO, Solver, engine_of
 
 require_ase()
 
@@ -46,6 +46,9 @@ class AseCalculator(Calculator):
     ----------
     wavefunction : Wavefunction or None
         Of the last geometry.
+    parts : dict of str to float
+        Parts of its energy that have a name of their own, in eV: "dispersion", "solvation", "smearing". With smearing
+        the forces are derivatives of ASE's `free_energy`, and `energy` is extrapolated to 0 K.
 
     Raises
     ------
@@ -70,8 +73,9 @@ class AseCalculator(Calculator):
         super().__init__()  # type: ignore[no-untyped-call]  # ASE has no types
         self.calculation = calculation
         self._engine, self._device, self._precision = engine, device, precision
-        self._solver: Engine | None = None
+        self._solver: Solver | None = None
         self._recent: deque[Wavefunction] = deque(maxlen=HISTORY)
+        self.parts: dict[str, float] = {}
 
     @property
     def wavefunction(self) -> Wavefunction | None:
@@ -112,7 +116,8 @@ class AseCalculator(Calculator):
             solution = self._solver.solve(geometry, self.calculation, self._recent, self._device, self._precision)
             self._recent.append(solution.wavefunction)
             energy = solution.energy / electronvolt
-            self.results.update(energy=energy, free_energy=energy)
+            self.parts = {name: part / electronvolt for name, part in solution.parts.items()}
+            self.results.update(energy=energy - self.parts.get("smearing", 0.0) / 2, free_energy=energy)
         if "forces" in properties:
             self.results["forces"] = self._solver.gradient(self._recent[-1], *how) * (-angstrom / electronvolt)
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
-from ..integrals.method_names import check_name
+from ..integrals.method_names import split_name
 from ..integrals.solvents import dielectric_constant
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
@@ -34,6 +34,9 @@ class Calculation:
         "hf", or a density functional by its name in libxc: "pbe", "b3lyp", "wb97x-v" ... Orbitals are restricted where
         no electron is unpaired, and unrestricted otherwise; "u" or "ro" in front of the name make them unrestricted or
         restricted open-shell ("uhf", "rohf", "rob3lyp"). A name that is known as a whole is that functional: "rpbe".
+        With a dispersion correction at the end, by the packages dftd3 and dftd4: "b3lyp-d3bj" or "b3lyp-d3(bj)" with
+        damping as by Becke and Johnson, "m06-2x-d3zero" to zero, "-d3" with the former where the functional has
+        parameters for it, otherwise the latter; "pbe0-d4".
     basis : str
         A basis set by its name, "def2-svp" or "6-31g*", with its effective core potentials.
     charge : int
@@ -44,7 +47,7 @@ class Calculation:
         Cartesian d and f functions, with which sets as 6-31G* were made, in place of pure ones.
     solvent : str
         A solvent by its name, "water", or its dielectric constant, "78.4", around the molecule as a conductor-like
-        polarisable continuum (C-PCM); empty for vacuum.
+        polarisable continuum (C-PCM); empty, or "vacuum", for none.
     smearing : float
         Electronic temperature in kelvin for occupations by Fermi and Dirac, with as many electrons of each spin as
         without; 0 for none.
@@ -52,8 +55,9 @@ class Calculation:
     Raises
     ------
     OrbitileError
-        When method or basis set have no name, the method has a part that is not computed, such as a dispersion
-        correction, the number of unpaired electrons or the temperature is negative, or the solvent is not known.
+        When method or basis set have no name, the method has a part that is not computed, such as the perturbation
+        theory of a double hybrid, the number of unpaired electrons or the temperature is negative, or the solvent is
+        not known.
     """
 
     method: str = "hf"
@@ -68,11 +72,13 @@ class Calculation:
         for what, name in (("method", self.method), ("basis set", self.basis)):
             if not name.strip():
                 raise OrbitileError(f"{what}: expected a name, got none")
-        check_name(self.method)
+        split_name(self.method)
         if self.unpaired < 0:
             raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
         if not 0 <= self.smearing < inf:
             raise OrbitileError(f"smearing: expected a temperature of 0 K or more, got {self.smearing:g}")
+        if self.solvent.strip().lower() == "vacuum":
+            object.__setattr__(self, "solvent", "")
         if self.solvent:
             dielectric_constant(self.solvent)
 

@@ -196,14 +196,15 @@ def _methods(named: str, kind: str) -> Iterator[tuple[str, str]]:
     for prefix in ("",) if spelled in _WHOLE else ("ro", "u", "r", ""):
         name = spelled.removeprefix(prefix) if spelled.startswith(prefix) else ""
         name = _SPELLINGS.get(name, name)
+        plain = without_correction(name) or name
+        correction, plain = name[len(plain) :], _SPELLINGS.get(plain, plain)
         if not name:
             continue
-        if _CORRELATED.match(name):
+        if _CORRELATED.match(plain):
             yield f"{kind}hf", f"{named} stands on Hartree-Fock: that is used"
             continue
-        yield f"{kind}{name}", ""
-        if plain := without_correction(name):
-            plain = _SPELLINGS.get(plain, plain)
+        yield f"{kind}{plain}{correction}", ""
+        if correction:
             yield f"{kind}{plain}", f"the dispersion correction of {named} is not computed: {plain} is used"
 
 

@@ -187,8 +187,6 @@ def mean_field(molecule: Any, calculation: Calculation) -> Any:
         field = getattr(pyscf.dft, f"{kind.upper()}KS")(molecule)
         field.xc = name
     if calculation.smearing:
-        if kind == "ro":
-            raise OrbitileError(f"{calculation}: PySCF has no smearing of restricted open shells; ask for u{name}")
         field = pyscf.scf.addons.smearing(field, sigma=calculation.smearing * kelvin, method="fermi", fix_spin=True)
     if calculation.solvent:
         field = field.PCM()  # C-PCM by default, 302 points a sphere

@@ -181,8 +181,9 @@ def _run(
         if step >= len(done):
             writer.append(atoms.calc.wavefunction, step)
             if report is not None:
-                energy = atoms.get_potential_energy() * electronvolt
-                report(f"step {step + 1}: {energy:.6f} hartree, largest force {force_in_ev(largest)}")
+                energy = atoms.get_potential_energy(force_consistent=True) * electronvolt
+                parts = "".join(f", {name} {part * electronvolt:.6f}" for name, part in atoms.calc.parts.items())
+                report(f"step {step + 1}: {energy:.6f} hartree{parts}, largest force {force_in_ev(largest)}")
         first = first or largest
         tell(1.0 if largest <= largest_force else log(first / largest) / log(first / largest_force))
         if largest <= largest_force and step >= len(done) - 1:

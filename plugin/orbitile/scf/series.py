@@ -389,7 +389,7 @@ def solve_stretch(
 
 def chosen_engine(name: str, geometry: Geometry, calculation: Calculation) -> str:
     """The engine that a name stands for where this runs: all rows have the same."""
-    return engine_of_program(engine_of(name, geometry, calculation).PROGRAM) or name
+    return engine_of_program(engine_of(name, geometry, calculation).engine.PROGRAM) or name
 
 
 # ---- sharing out

@@ -19,12 +19,13 @@ from .widgets import faded, mark_colour, narrow_box, row, row_widget, shortened_
 
 Qt = QtCore.Qt
 
-_METHODS = ("pbe", "blyp", "b3lyp", "pbe0", "hf")
+_METHODS = ("pbe", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
 _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
+_SOLVENTS = ("vacuum", "water", "acetonitrile", "methanol", "dmso", "thf", "toluene")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
 _UNITS = {"degrees": "°", "Angstrom": "Å"}
 _AS_IN_FILE = "as in file"
-"""Text that stands for the method and the basis set of the file that a molecule came from."""
+"""Text that stands for the method, the basis set and the solvent of the file that a molecule came from."""
 
 _PATIENCE = 6000
 """Time in milliseconds for which the bar says why something cannot be done with the live molecule."""
@@ -48,13 +49,13 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     Parameters
     ----------
     level
-        What was kept of an earlier run: method and basis set, by these words; anything else is passed over.
+        What was kept of an earlier run: method, basis set and solvent, by these words; anything else is passed over.
 
     Attributes
     ----------
-    begun : signal of str, str, str, int or None, int or None
+    begun : signal of str, str, str, int or None, int or None, str
         A molecule is to be live: its name, empty for the one that is listed; basis set, method, charge, unpaired
-        electrons, empty or None for those of its file.
+        electrons, solvent, empty or None for those of its file.
     ended : signal
         It is to be so no longer.
     relaxed : signal of float or None
@@ -63,7 +64,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         The atoms are to be at this geometry of the scan, from 0.
     """
 
-    begun = QtCore.Signal(str, str, str, object, object)
+    begun = QtCore.Signal(str, str, str, object, object, str)
     ended = QtCore.Signal()
     relaxed = QtCore.Signal(object)
     scanned = QtCore.Signal(int)
@@ -108,13 +109,16 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     def _make_settings(self, level: dict[str, Any]) -> Any:
         self.method_box = _words(_METHODS, level.get("method"), "Functional, or hf")
         self.basis_box = _words(_BASES, level.get("basis"), "Basis set")
+        self.solvent_box = _words(_SOLVENTS, level.get("solvent"), "Solvent, or its dielectric constant")
         self.charge_box = QtWidgets.QSpinBox(minimum=-20, maximum=20, toolTip="Charge of the molecule")
         self.unpaired_box = QtWidgets.QSpinBox(maximum=20, toolTip="Number of unpaired electrons")
         for box in (self.charge_box, self.unpaired_box):
             box.valueChanged.connect(self._set_electrons)
-        self._words = self.method_box.currentText(), self.basis_box.currentText()
+        self._word_boxes = self.basis_box, self.method_box, self.solvent_box
+        self._words = [box.currentText() for box in self._word_boxes]
         charge, unpaired = QtWidgets.QLabel("charge"), QtWidgets.QLabel("unpaired")
-        boxes = (self.method_box, self.basis_box, charge, self.charge_box, unpaired, self.unpaired_box)
+        words = (self.method_box, self.basis_box, self.solvent_box)
+        boxes = (*words, charge, self.charge_box, unpaired, self.unpaired_box)
         settings = row_widget(*boxes, stretch=0)
         settings.layout().setStretch(1, 1)
         return settings
@@ -165,10 +169,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             with QtCore.QSignalBlocker(box):
                 box.setValue(value)
         self._has_set_electrons = False
-        words = self.method_box.currentText(), self.basis_box.currentText()
+        words = [box.currentText() for box in self._word_boxes]
         if _AS_IN_FILE not in words:
             self._words = words
-        for box, word in zip((self.method_box, self.basis_box), self._words, strict=True):
+        for box, word in zip(self._word_boxes, self._words, strict=True):
             box.setCurrentText(_AS_IN_FILE if electrons else word)
         if self._status is None:
             self._show("", "")
@@ -236,10 +240,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             self.ended.emit()
             return
         self._show("", "")
-        words = (box.currentText().strip() for box in (self.basis_box, self.method_box))
-        basis, method = ("" if word == _AS_IN_FILE else word for word in words)
+        words = (box.currentText().strip() for box in self._word_boxes)
+        basis, method, solvent = ("" if word == _AS_IN_FILE else word for word in words)
         electrons = (self.charge_box.value(), self.unpaired_box.value()) if self._has_set_electrons else (None, None)
-        self.begun.emit(name, basis, method, *electrons)
+        self.begun.emit(name, basis, method, *electrons, solvent)
 
     def _relax(self) -> None:
         hardness = self.hardness_slider.value() / _HARDNESS

@@ -13,12 +13,14 @@ A module offers
 - `gradient(wavefunction, calculation, device, precision)`: derivatives of the energy with respect to the positions of
   the atoms, from what it solved.
 
-`auto` stands for the first one that has no obstacle, by `PRIORITY`.
+`auto` stands for the first one that has no obstacle, by `PRIORITY`. Engines know nothing of dispersion: what
+`engine_of` gives adds it, whatever computes the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -26,9 +28,11 @@ from numpy.typing import NDArray
 
 from ...base.errors import OrbitileError
 from ...base.registry import modules_of
+from ...integrals.method_names import split_name
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
 from ..calculation import Calculation, Response, Solution
+from ..dispersion import Correction, correction_of
 
 AUTO = "auto"
 """The name that stands for the first engine that serves."""
@@ -79,25 +83,96 @@ def engine_names() -> tuple[str, ...]:
     return (AUTO, *engines())
 
 
-def engine_of(name: str, geometry: Geometry, calculation: Calculation) -> Engine:
-    """The engine of a name, or for `auto` the first one that serves.
+@dataclass(frozen=True)
+class Solver:
+    """An engine that computes a calculation, with its dispersion correction."""
+
+    engine: Engine
+    correction: Correction | None = None
+
+    def solve(
+        self,
+        geometry: Geometry,
+        calculation: Calculation,
+        before: Sequence[Wavefunction] = (),
+        device: str | None = None,
+        precision: str = "single",
+        response: Response | None = None,
+        rough: bool = False,
+    ) -> Solution:
+        """Self-consistent field of a geometry, as by the engine; the energy includes the dispersion."""
+        found = self.engine.solve(geometry, _plain(calculation), before, device, precision, response, rough)
+        if self.correction is None:
+            return found
+        energy, _ = self.correction.of(geometry, calculation.charge)
+        return replace(
+            found,
+            wavefunction=replace(found.wavefunction, method=str(calculation)),
+            energy=found.energy + energy,
+            parts={**found.parts, "dispersion": energy},
+        )
+
+    def gradient(
+        self, wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+    ) -> NDArray[np.float64]:
+        """Derivatives of this energy, shape (n_atoms, 3), in hartree/bohr."""
+        found = self.engine.gradient(wavefunction, _plain(calculation), device, precision)
+        if self.correction is None:
+            return found
+        geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+        return found + self.correction.of(geometry, calculation.charge)[1]
+
+
+def _plain(calculation: Calculation) -> Calculation:
+    """A calculation without its dispersion correction."""
+    return replace(calculation, method=split_name(calculation.method)[0])
+
+
+def engine_of(name: str, geometry: Geometry, calculation: Calculation) -> Solver:
+    """The engine of a name, or for `auto` the first one that serves, with the dispersion correction of the method.
 
     Raises
     ------
     OrbitileError
-        When there is no such engine, when it cannot compute this, or when none can.
+        When there is no such engine, when it cannot compute this, or when none can; when the package for the dispersion
+        correction is missing, or has no parameters for the functional.
     """
-    known = engines()
+    return Solver(engines()[chosen(name, geometry, calculation)[0]], correction_of(calculation))
+
+
+def chosen(name: str, geometry: Geometry, calculation: Calculation) -> tuple[str, str]:
+    """The engine that a name stands for, and in one line why `auto` stands for it: what those before it cannot.
+
+    Raises
+    ------
+    OrbitileError
+        As `engine_of`.
+    """
+    known, plain = engines(), _plain(calculation)
     if name != AUTO and name not in known:
         raise OrbitileError(f"engine: expected {', '.join(engine_names())}, got {name!r}")
     obstacles = {}
     for candidate in known if name == AUTO else (name,):
-        obstacles[candidate] = known[candidate].obstacle(geometry, calculation)
+        obstacles[candidate] = known[candidate].obstacle(geometry, plain)
         if not obstacles[candidate]:
-            known[candidate].check(calculation)
-            return known[candidate]
-    reasons = "; ".join(f"engine {candidate}: {reason}" for candidate, reason in obstacles.items())
-    raise OrbitileError(f"{calculation} cannot be computed here: {reasons}")
+            known[candidate].check(plain)
+            short = {one: reason.partition(": ")[0] for one, reason in obstacles.items() if reason}
+            return candidate, _told(short) or "the first engine that serves"
+    raise OrbitileError(f"{calculation} cannot be computed here: {_told(obstacles)}")
+
+
+def _told(obstacles: Mapping[str, str]) -> str:
+    return "; ".join(f"engine {candidate}: {reason}" for candidate, reason in obstacles.items())
+
+
+def told_engine(name: str, wavefunction: Wavefunction, calculation: Calculation) -> str:
+    """What computed a wavefunction, with its version, and where `auto` was asked for why, in one line."""
+    if name != AUTO:
+        return wavefunction.program
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    engine, why = chosen(AUTO, geometry, calculation)
+    is_that = engine == engine_of_program(wavefunction.program)
+    return f"{wavefunction.program} ({why if is_that else 'the engine that began it'})"
 
 
 def engine_of_program(program: str) -> str:

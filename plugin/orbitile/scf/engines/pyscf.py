@@ -28,8 +28,10 @@ _ROUGH_ENERGY, _ROUGH_GRID = 1e-5, 1
 
 
 def check(calculation: Calculation) -> None:
-    """Refuse a method that PySCF lacks, or that does not go with unpaired electrons."""
-    functional(calculation)
+    """Refuse a method that PySCF lacks, or that does not go with unpaired electrons, or with smearing."""
+    kind, name = functional(calculation)
+    if kind == "ro" and calculation.smearing:
+        raise OrbitileError(f"{calculation}: PySCF has no smearing of restricted open shells; ask for u{name}")
 
 
 def obstacle(geometry: Geometry, calculation: Calculation) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from ...base.arguments import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Argument, one_of
 from ...base.errors import OrbitileError
@@ -19,13 +20,28 @@ from ..session import Session
 
 TOPIC, PRIORITY = "calculations and live molecules", 30
 
+_CARTESIAN = Argument(
+    "cartesian",
+    FLAG,
+    "Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
+    None,
+    "as in the file, else 0",
+)
+_SOLVENT = Argument(
+    "solvent",
+    TEXT,
+    "a solvent such as water or thf, or its dielectric constant, as a polarisable continuum; vacuum for none",
+    None,
+    "that of the file, else vacuum",
+)
+
 
 @command(
     "Compute the orbitals of an object by HF or DFT, for all its states, in the background.",
     Argument("name", TEXT, "an object with all hydrogen atoms", required=True),
     Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp"),
     Argument(
-        "method", TEXT, "hf, rohf, or a functional such as pbe, b3lyp or rob3lyp", None, "that of the file, else hf"
+        "method", TEXT, "hf, rohf, or a functional such as pbe or rob3lyp-d3bj", None, "that of the file, else hf"
     ),
     Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
     Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
@@ -36,14 +52,9 @@ TOPIC, PRIORITY = "calculations and live molecules", 30
         None,
         "the name of the object, in the current folder",
     ),
-    Argument(
-        "cartesian",
-        FLAG,
-        "Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
-        None,
-        "as in the file, else 0",
-    ),
-    examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp"),
+    _CARTESIAN,
+    _SOLVENT,
+    examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp-d3bj, solvent=water"),
     related=("orb_load", "orb_mo", "orb_cancel"),
 )
 def orb_scf(
@@ -55,12 +66,12 @@ def orb_scf(
     spin: int | None,
     filename: Path | None,
     cartesian: bool | None,
+    solvent: str | None,
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
     numbers, geometries = trajectory_viewer(session.host).geometries(name)
-    parts = {"basis": basis, "method": method, "charge": charge, "unpaired": spin, "cartesian": cartesian}
-    given = {part: value for part, value in parts.items() if value is not None}
+    given = _given(basis=basis, method=method, charge=charge, unpaired=spin, cartesian=cartesian, solvent=solvent)
     level, remarks = session.live.level_of(name, given, Level(Calculation()))
     calculation = level.calculation
     target = (filename or Path(f"{name}.series.h5")).absolute()
@@ -79,14 +90,9 @@ def orb_scf(
     Argument("method", TEXT, "pbe, another functional such as b3lyp, or hf", None, "that of the file, else pbe"),
     Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
     Argument("unpaired", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
-    Argument(
-        "cartesian",
-        FLAG,
-        "Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
-        None,
-        "as in the file, else 0",
-    ),
+    _CARTESIAN,
     Argument("engine", one_of(*engine_names()), "program that computes", AUTO, "the first one suitable"),
+    _SOLVENT,
     examples=("fragment methane", "orb_live methane, 6-31g*", "translate [0.1,0,0], methane and index 1", "orb_live"),
     related=("orb_settle", "orb_relax", "orb_undo", "orb_path", "orb_scf", "orb_mo", "orb_field"),
 )
@@ -99,10 +105,10 @@ def orb_live(
     unpaired: int | None,
     cartesian: bool | None,
     engine: str,
+    solvent: str | None,
 ) -> Answer:
     live = session.live.now
-    parts = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired, "cartesian": cartesian}
-    given = {part: value for part, value in parts.items() if value is not None}
+    given = _given(basis=basis, method=method, charge=charge, unpaired=unpaired, cartesian=cartesian, solvent=solvent)
     if not name and live is None:
         raise OrbitileError("no molecule is live: orb_live NAME makes one live")
     if live is not None and (not name or (name == live.molecule and not given and engine in (AUTO, live.level.engine))):
@@ -114,6 +120,11 @@ def orb_live(
     session.live.begin(name, level)
     told = "".join(f"; {remark}" for remark in remarks)
     return Answer(name, f"{name} is live: {level.calculation}{told}; move its atoms")
+
+
+def _given(**parts: Any) -> dict[str, Any]:
+    """The parts of a calculation that are given."""
+    return {part: value for part, value in parts.items() if value is not None}
 
 
 def _ended(session: Session, live: Live) -> Answer:

@@ -140,7 +140,8 @@ def _taken(known: _Known, order: Order, after: Converged | None, solution: Solut
     wavefunction, first = _in_order(after, solved)
     source = str(_written(order, wavefunction))
     known.solved = source, solution.wavefunction
-    return Converged(order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds)
+    what = order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds
+    return Converged(*what, parts=solution.parts)
 
 
 def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxation) -> Converged:

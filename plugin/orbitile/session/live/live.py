@@ -101,7 +101,8 @@ def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, sc
     elif stage == "failed":
         text = f"{problem}; what is shown is the last converged geometry"
     else:
-        text = f"{energy_text(found.energy)}, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
+        energy = energy_text(found.energy, found.parts)
+        text = f"{energy}, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
         text = f"moved with the atoms, converging; before: {text}" if stage == "converging" else text
     return f"{text}; {scan.text}" if scan is not None and not all(scan.known) else text
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,10 @@ from ...scf.engines import AUTO
 Positions = NDArray[np.float64]
 
 
-def energy_text(energy: float) -> str:
-    """A total energy, in hartree, for people."""
-    return f"{energy:.7f} hartree"
+def energy_text(energy: float, parts: Mapping[str, float] | None = None) -> str:
+    """A total energy, in hartree, for people, with its parts that have a name of their own."""
+    named = ", ".join(f"{name} {part:.7f}" for name, part in (parts or {}).items())
+    return f"{energy:.7f} hartree" + (f" ({named})" if named else "")
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,8 @@ class Converged:
         Whether a field that begins from atoms is not lower.
     is_rough : bool
         Whether it was computed as a geometry that is passed, see `Order`: the energy is right to some 1e-4 hartree.
+    parts : dict of str to float
+        Parts of the energy, see `Solution`.
     """
 
     positions: Positions
@@ -152,3 +156,4 @@ class Converged:
     relaxed: Positions | OrbitileError | None = None
     is_compared: bool = False
     is_rough: bool = False
+    parts: Mapping[str, float] = field(default_factory=dict)

@@ -34,14 +34,16 @@ class LiveOrbitals(Activity):
 
     # ---- what the user does
 
-    def start(self, molecule: str, basis: str, method: str, charge: int | None, unpaired: int | None) -> str:
+    def start(
+        self, molecule: str, basis: str, method: str, charge: int | None, unpaired: int | None, solvent: str = ""
+    ) -> str:
         """Have the electrons of an object of the viewer follow its atoms; returns the reason why not, or "".
 
         What is empty, or None, is as in the file of the molecule.
         """
         if basis and method:
-            self.showing.remember(live={"basis": basis, "method": method})
-        given = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired}
+            self.showing.remember(live={"basis": basis, "method": method, "solvent": solvent})
+        given = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired, "solvent": solvent}
         return self._run(
             commands.orb_live, [molecule], {key: value for key, value in given.items() if value is not None}
         )

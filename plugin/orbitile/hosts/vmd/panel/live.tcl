@@ -3,6 +3,7 @@
 namespace eval ::orbitile::panel {
     variable method ""        ;# as in the file of the molecule, else pbe
     variable basis ""         ;# the same, else sto-3g
+    variable solvent ""       ;# the same, else vacuum
     variable relaxes 0
     variable hardness 0.5
     variable energies {}      ;# of the live molecule, in hartree, one after the other
@@ -17,12 +18,14 @@ proc ::orbitile::panel::build_live {f} {
     set first [ttk::frame $f.first]
     ttk::menubutton $first.molecules -text Live -menu $first.molecules.menu
     menu $first.molecules.menu -tearoff 0 -postcommand [list ${here}::fill_live_menu $first.molecules.menu]
-    ttk::combobox $first.method -textvariable ${here}::method -width 7 -values {{} pbe blyp b3lyp pbe0 hf}
+    ttk::combobox $first.method -textvariable ${here}::method -width 7 -values {{} pbe blyp b3lyp b3lyp-d3bj pbe0 hf}
     ttk::combobox $first.basis -textvariable ${here}::basis -width 8 -values {{} sto-3g 3-21g 6-31g* def2-svp}
+    ttk::combobox $first.solvent -textvariable ${here}::solvent -width 8 \
+        -values {{} vacuum water acetonitrile methanol dmso thf toluene}
     ttk::checkbutton $first.relax -text Relax -variable ${here}::relaxes -command ${here}::relax
     ttk::scale $first.hardness -from 0 -to 1 -length 60 -variable ${here}::hardness -command ${here}::hardness_slid
     ttk::button $first.undo -text Undo -width 6 -command [list ${here}::do orb_undo]
-    pack $first.molecules $first.method $first.basis -side left -padx {0 4}
+    pack $first.molecules $first.method $first.basis $first.solvent -side left -padx {0 4}
     pack $first.relax $first.hardness -side left -padx {0 4}
     pack $first.undo -side left
     ttk::label $f.status -justify left -anchor w
@@ -38,6 +41,7 @@ proc ::orbitile::panel::build_live {f} {
     tip $first.molecules "Recompute the orbitals while you move the atoms (Mouse > Move)"
     tip $first.method "Functional, or hf; if empty, that of the file, else pbe"
     tip $first.basis "Basis set; if empty, that of the file, else sto-3g"
+    tip $first.solvent "Solvent, or its dielectric constant; if empty, that of the file, else vacuum"
     tip $first.relax "Forces move the atoms; those that you move are held"
     tip $first.hardness "How hard"
     tip $first.undo "Put the atoms back where they rested before"
@@ -75,10 +79,11 @@ proc ::orbitile::panel::fill_live_menu {menu} {
 proc ::orbitile::panel::toggle_live {name} {
     variable method
     variable basis
+    variable solvent
     if {$name eq $::orbitile::live} {
         do orb_live
     } else {
-        do orb_live $name -method $method -basis $basis
+        do orb_live $name -method $method -basis $basis -solvent $solvent
     }
 }
 
