@@ -20,7 +20,7 @@ from ..integrals.grids import grid_of
 from ..integrals.hermite_list import point_charges
 from ..integrals.one_electron import kinetic
 from ..integrals.pairs import pairs_of, to_hermite
-from ..integrals.quadrature import quadrature_of
+from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
 from ..model.wavefunction import Wavefunction
 from ._quadrature import LEVEL, density_matrix
 
@@ -111,9 +111,10 @@ def energies(
         When `cancelled` said so.
     """
     chosen = functional_of(functional)
-    if chosen.is_hybrid or chosen.needs_tau:
-        what = "has exact exchange" if chosen.is_hybrid else "depends on tau"
-        raise OrbitileError(f"functional {functional}: {what}, which is not computed here; use another, such as pbe")
+    if chosen.is_hybrid:
+        raise OrbitileError(
+            f"functional {functional}: has exact exchange, which is not computed here; use another, such as pbe"
+        )
     with watched(progress, cancelled), device_session(device, precision) as target:
         return _energies(wavefunction, chosen, level, target)
 
@@ -162,6 +163,9 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
     with stage(0.6, 1.0):
         grid = quadrature_of(pairs, points, target)
         columns = np.array([grid.density(one, functional.needs_gradient) for one in hermite], np.float64)
+        if functional.needs_tau:
+            taus = KineticEnergyDensity.of(wavefunction, points, target).densities(matrices)
+            columns = np.concatenate([columns, grid.sums.to_numpy(taus)], axis=1)
         per_volume, _ = at_points(functional, columns, target)
     return Energies(
         electrons=float(columns[:, 0].sum(axis=0) @ grid.weights),

@@ -86,7 +86,7 @@ def _unserved(calculation: Calculation) -> str:
 def _known(name: str) -> str:
     try:
         found = functional(name)
-        return "" if found.is_hybrid or found.needs_tau else found.name
+        return "" if found.is_hybrid else found.name
     except OrbitileError:
         return ""
 
