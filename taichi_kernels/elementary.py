@@ -151,8 +151,8 @@ def elementary(target: Target) -> SimpleNamespace:
     Returns
     -------
     SimpleNamespace
-        exp takes numbers that are not positive, expm1 those from 0 to 600, log1p, atan and erf those that are not negative,
-        cbrt those from 1e-30 to 1e30. Relative errors are below 1e-14.
+        exp takes numbers that are not positive, expm1 those from 0 to 600, log1p, atan and erf those that are not
+        negative, cbrt those from 1e-30 to 1e30. Relative errors are below 1e-14.
     """
     real = ti.f64
     exp = exponential(target)

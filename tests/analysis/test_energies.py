@@ -70,8 +70,29 @@ def test_closed_shell(water, precision: str, limit: float) -> None:
     assert found["virial_ratio"] == pytest.approx(1 - found["total"] / found["kinetic"])
 
 
+def test_dispersion_and_solvation_are_parts_of_the_total(water, capsys) -> None:
+    correction = pytest.importorskip("dftd3.pyscf", reason="dftd3 is not installed (extra dispersion)")
+    method, path = water
+    density = method.make_rdm1()
+    solvated = method.PCM()
+    solvated.with_solvent.eps = 46.826
+    energy = float(solvated.with_solvent.kernel(density)[0])
+    dispersion = float(correction.DFTD3Dispersion(method.mol, xc="pbe").kernel()[0])
+    command = ["energy", str(path), "--functional", "PBE-D3(BJ)", "--solvent", "dmso", "--device", "cpu"]
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["dispersion"] == pytest.approx(dispersion, abs=1e-10)
+    assert found["solvation"] == pytest.approx(energy, abs=1e-7)
+    assert found["total"] == pytest.approx(method.e_tot + dispersion + energy, abs=2e-7)
+    assert main(command) == 0
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["solvation", f"{found['solvation']:.8f}"] in [words[:2] for words in printed]
+    with pytest.raises(ob.OrbitileError, match="no parameters"):
+        ob.energies(ob.load(path), "lda,vwn-d4")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("functional", ["lda,vwn", "pbe", "blyp", "pw91"])
+@pytest.mark.parametrize("functional", ["lda,vwn", "pbe", "blyp", "pw91", "r2scan"])
 def test_open_shell(tmp_path, functional: str) -> None:
     method, path = calculated(tmp_path, "O 0 0 0; O 0 0 2.28", "def2-svp", functional, spin=2)
     found = ob.energies(ob.load(path), functional, device="cpu").as_dictionary()

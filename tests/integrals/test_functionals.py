@@ -83,8 +83,8 @@ def test_energy_and_derivatives_are_those_of_libxc(name: str, n_spins: int, devi
     density, gradient, tau = points = random_points(n_spins)
     energy, by_density, by_gradient, by_tau = at(name, *points, device=device)
     expected = by_libxc(name, *points)
-    # correlation of Lee, Yang and Parr alone is a small difference of large numbers, and of 0 where it changes its sign;
-    # so are the series of others
+    # correlation of Lee, Yang and Parr alone is a small difference of large numbers, and of 0 where it changes its
+    # sign, and so are the series of others
     in_series = name in ("wb97x", "m06l", "m06", "m06-2x")
     scale = np.abs(by_libxc("slater", *points)[0]) * (name == ",lyp" or in_series) + np.abs(expected[0])
     limit = {",pbe": 5e-12, "r2scan": 4e-12}.get(name, 2e-12 if in_series else 1e-12)
@@ -205,6 +205,16 @@ def test_one_electron_has_no_correlation(name: str) -> None:
     density[0] = np.maximum(density[0], 1e-4)
     energy = at(name, density, gradient, (gradient**2).sum(axis=1) / np.maximum(8 * density, 1e-20))[0]
     assert np.all(np.abs(energy) < 1e-7 * density.sum(axis=0) ** (4 / 3))
+
+
+@pytest.mark.parametrize("name", ["tpss", "r2scan", *slow(["m06l"])])
+def test_potentials_of_one_orbital_do_not_depend_on_how_tau_is_rounded(name: str) -> None:
+    density, gradient, _ = random_points(1, 500)
+    tau = (gradient**2).sum(axis=1) / (8 * density)
+    expected, *others = (at(name, density, gradient, tau * factor) for factor in (1, 1 - 1e-13, 1 + 1e-13))
+    for found in others:
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9 * np.abs(other).max())
 
 
 @pytest.mark.parametrize("name", [*OFTEN, "pw91"])

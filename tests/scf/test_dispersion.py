@@ -13,6 +13,7 @@ from orbitile.scf.dispersion import correction_of
 from orbitile.scf.engines import engine_of
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF is not installed")
+dft = pytest.importorskip("pyscf.dft", reason="PySCF is not installed")
 d3 = pytest.importorskip("dftd3.pyscf", reason="dftd3 is not installed (extra dispersion)")
 d4 = pytest.importorskip("dftd4.pyscf", reason="dftd4 is not installed (extra dispersion)")
 
@@ -53,6 +54,9 @@ def by_their_driver(geometry, kind, functional, charge):
         ("rpbe-d4", "d4", "rpbe"),
         ("lc_wpbe-d3(bj)", "d3bj", "lcwpbe"),
         ("r2scan-d4", "d4", "r2scan"),
+        ("wb97x-d3", "d3zero", "wb97x"),
+        ("wb97m-d4", "d4", "wb97m"),
+        ("rob97-d3(bj)", "d3bj", "b97d"),
     ],
 )
 @pytest.mark.parametrize(("geometry", "charge"), [(WATERS, 0), (CHLORIDE, -1)])
@@ -77,6 +81,15 @@ def test_every_engine_adds_it_to_energies_and_forces(engine, method):
     assert found.wavefunction.method.startswith(f"{method}/sto-3g")
     difference = corrected.gradient(found.wavefunction, anion) - plain.gradient(without.wavefunction, bare)
     np.testing.assert_allclose(difference, slope, atol=1e-7)
+
+
+def test_the_correction_takes_the_place_of_nonlocal_correlation():
+    """In omega-B97M-D3(BJ), whose functional is that of omega-B97M-V without it."""
+    hydrogen, calculation = Geometry(np.array([1, 1]), np.diag([0, 0, 1.4])[1:]), Calculation("wb97m-d3bj", "sto-3g")
+    found = engine_of("pyscf", hydrogen, calculation).solve(hydrogen, calculation)
+    field = dft.RKS(gto.M(atom=[("H", row) for row in hydrogen.positions], unit="bohr", basis="sto-3g", verbose=0))
+    field.xc, field.nlc = "wb97m_v", False
+    assert found.energy - found.parts["dispersion"] == pytest.approx(field.kernel(), abs=1e-8)
 
 
 @pytest.mark.parametrize("method", ["pbe-d3bj", "pbe-d3zero", "pbe-d4"])

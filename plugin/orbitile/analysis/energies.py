@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -18,10 +18,17 @@ from ..integrals.functionals import Functional, at_points
 from ..integrals.functionals import functional as functional_of
 from ..integrals.grids import grid_of
 from ..integrals.hermite_list import point_charges
+from ..integrals.method_names import split_name
 from ..integrals.one_electron import kinetic
 from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
+from ..integrals.solvent import cavity_of, potential_at
+from ..integrals.solvents import dielectric_constant
+from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
+from ..scf.calculation import Calculation
+from ..scf.dispersion import correction_of
+from ..scf.from_file import electrons_of
 from ._quadrature import LEVEL, density_matrix
 
 
@@ -43,6 +50,11 @@ class Energies:
     exchange_correlation : float
         Of the functional.
     nuclear_repulsion : float
+    dispersion : float or None
+        Of the correction that goes with the functional, where it was asked for.
+    solvation : float or None
+        Of the density in the solvent that was asked for: of the molecule with the charges that answer it, and of these
+        with each other. The density itself is not changed by them.
     """
 
     electrons: float
@@ -51,12 +63,20 @@ class Energies:
     coulomb: float
     exchange_correlation: float
     nuclear_repulsion: float
+    dispersion: float | None = None
+    solvation: float | None = None
 
     @property
     def total(self) -> float:
         """Sum of all of them."""
         return (
-            self.kinetic + self.nuclear_attraction + self.coulomb + self.exchange_correlation + self.nuclear_repulsion
+            self.kinetic
+            + self.nuclear_attraction
+            + self.coulomb
+            + self.exchange_correlation
+            + self.nuclear_repulsion
+            + (self.dispersion or 0.0)
+            + (self.solvation or 0.0)
         )
 
     @property
@@ -65,8 +85,9 @@ class Energies:
         return (self.kinetic - self.total) / self.kinetic
 
     def as_dictionary(self) -> dict[str, float]:
-        """All of them by name."""
-        parts = {part.name: float(getattr(self, part.name)) for part in fields(self)}
+        """All of them that there are, by name."""
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        parts = {name: float(part) for name, part in parts.items() if part is not None}
         return {**parts, "total": self.total, "virial_ratio": self.virial_ratio}
 
 
@@ -74,6 +95,7 @@ def energies(
     wavefunction: Wavefunction,
     functional: str = "pbe",
     *,
+    solvent: str = "",
     level: int = LEVEL,
     device: str | None = None,
     precision: str = "double",
@@ -91,7 +113,10 @@ def energies(
     wavefunction
         Its alpha and beta densities count separately where it tells them apart, see `remarks_on`.
     functional
-        By its name in PySCF, such as `pbe` or `lda,vwn`.
+        By its name in PySCF, such as `pbe` or `lda,vwn`; with a dispersion correction, `pbe-d3bj`, as for a
+        `Calculation`.
+    solvent
+        By its name, `water`, or its dielectric constant; empty for vacuum.
     level
         Of the quadrature, 0 to 9.
     device
@@ -106,17 +131,24 @@ def energies(
     Raises
     ------
     OrbitileError
-        When there is no such functional, level or device, or there are no occupied orbitals.
+        When there is no such functional, solvent, level or device, or there are no occupied orbitals; when the package
+        for the dispersion correction is missing, or has no parameters for the functional.
     Cancelled
         When `cancelled` said so.
     """
-    chosen = functional_of(functional)
+    chosen = functional_of(split_name(functional, "functional")[0])
+    asked = Calculation(functional, solvent=solvent)
+    correction = correction_of(asked)
     if chosen.is_hybrid:
         raise OrbitileError(
             f"functional {functional}: has exact exchange, which is not computed here; use another, such as pbe"
         )
     with watched(progress, cancelled), device_session(device, precision) as target:
-        return _energies(wavefunction, chosen, level, target)
+        found = _energies(wavefunction, chosen, level, target)
+        solvation = _solvation(wavefunction, dielectric_constant(asked.solvent), target) if asked.solvent else None
+    atoms = Geometry(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), wavefunction.positions)
+    dispersion = correction.of(atoms, electrons_of(wavefunction)[0])[0] if correction else None
+    return replace(found, dispersion=dispersion, solvation=solvation)
 
 
 def remarks_on(wavefunction: Wavefunction) -> tuple[str, ...]:
@@ -144,6 +176,16 @@ def _density_matrices(wavefunction: Wavefunction) -> list[Reals]:
         return [total]
     spin = density_matrix(wavefunction, "spin")
     return [0.5 * (total + spin), 0.5 * (total - spin)]
+
+
+def _solvation(wavefunction: Wavefunction, dielectric: float, target: Target) -> float:
+    """Energy of solvation of the density, in a cavity around the atoms."""
+    pairs, positions = pairs_of(wavefunction), wavefunction.positions
+    cavity = cavity_of(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), positions, dielectric)
+    electrons = to_hermite(pairs, density_matrix(wavefunction), target)
+    potential = potential_at(cavity, pairs.list, electrons, target)
+    potential += potential_at(cavity, *point_charges(-wavefunction.core_charges, positions), target)
+    return 0.5 * float(potential @ cavity.charges(potential))
 
 
 def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:

@@ -231,6 +231,16 @@ def add_level(group: Any) -> None:
     )
 
 
+def add_solvent(parser: Any, default: str) -> None:
+    """Add what surrounds the molecule; by default what that text says."""
+    parser.add_argument(
+        "--solvent",
+        metavar="NAME|EPS",
+        help="solvent around the molecule by its name, such as water or thf, or its dielectric constant, as a "
+        f"conductor-like polarisable continuum; vacuum for none (default: {default})",
+    )
+
+
 def add_calculation(parser: CommandParser, method: str) -> None:
     """Add a level of theory, with a method that is the default, and what computes it."""
     parser.add_argument(
@@ -260,12 +270,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         metavar="N",
         help="number of unpaired electrons: the multiplicity minus 1 (default: that of the file, else 0)",
     )
-    parser.add_argument(
-        "--solvent",
-        metavar="NAME|EPS",
-        help="solvent around the molecule by its name, such as water or thf, or its dielectric constant, as a "
-        "conductor-like polarisable continuum; vacuum for none (default: that of the file, else vacuum)",
-    )
+    add_solvent(parser, "that of the file, else vacuum")
     parser.add_argument(
         "--smearing",
         type=number,

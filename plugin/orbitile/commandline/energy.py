@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ._arguments import CommandParser, add_file, add_level, add_option
+from ._arguments import CommandParser, add_file, add_level, add_option, add_solvent
 from ._console import progress_bar, tell
 from ._files import wavefunction_of
 
@@ -21,7 +21,9 @@ _PARTS = (
     ("coulomb", "repulsion of the electrons, self-repulsion included"),
     ("exchange_correlation", "exchange, correlation and the correction for self-repulsion, by the functional"),
     ("nuclear_repulsion", "nuclei repelled by each other"),
-    ("total", "sum of the five"),
+    ("dispersion", "{dispersion}, the correction that goes with the functional"),
+    ("solvation", "electrons and nuclei with the charges of the solvent, for this density"),
+    ("total", "sum of these"),
 )
 
 
@@ -32,9 +34,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--functional",
         default="pbe",
         metavar="NAME",
-        help="exchange-correlation functional, named as in PySCF: pbe, lda,vwn, blyp, revpbe, ... (default: pbe). The "
+        help="exchange-correlation functional, named as in PySCF: pbe, lda,vwn, blyp, revpbe, ... (default: pbe); "
+        "with a dispersion correction: pbe-d3bj, pbe-d4. The "
         "density is that of FILE, whichever functional it was computed with",
     )
+    add_solvent(parser, "vacuum")
     add_level(parser)
     parser.add_argument("--json", action="store_true", help="for programs: one object, energies in hartree")
     add_option(parser, "device")
@@ -52,6 +56,7 @@ def run(options: argparse.Namespace) -> None:
         found = energies(
             wavefunction,
             options.functional,
+            solvent=options.solvent or "",
             level=options.level,
             device=options.device,
             precision=options.precision,
@@ -66,10 +71,14 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _table(found: Energies, functional: str, electrons: float) -> str:
-    values = found.as_dictionary()
+    from ..scf.calculation import Calculation
+    from ..scf.dispersion import KINDS, correction_of
+
+    values, correction = found.as_dictionary(), correction_of(Calculation(functional))
+    kind = KINDS[correction.kind] if correction else ""
     lost = found.electrons - electrons
     rows = [
-        *((name, what) for name, what in _PARTS),
+        *((name, what.format(dispersion=kind)) for name, what in _PARTS if name in values),
         ("virial_ratio", "minus potential over kinetic energy; 2 for an exact wavefunction at an equilibrium geometry"),
         ("electrons", f"by quadrature, off by {lost:.1e}; if that is above 1e-3, choose a higher --level"),
     ]

@@ -119,13 +119,13 @@ def electrostatic_field(
         In hartree; exact enough for the derivatives of the energy of these densities.
     """
     raised = gaussians.raised
-    bound = _norms_of_derivatives(gaussians, np.sum(np.abs(hermite), axis=0))
+    bound = norms_of_derivatives(gaussians, np.sum(np.abs(hermite), axis=0))
     nuclei, coefficients = point_charges(charges, positions)
     electrons = coulomb_values(raised, gaussians, np.sum(hermite, axis=0), target, bra_bound=bound)
     return electrons - coulomb_values(raised, nuclei, coefficients, target, bra_bound=bound)
 
 
-def _norms_of_derivatives(gaussians: HermiteList, coefficients: Reals) -> Reals:
+def norms_of_derivatives(gaussians: HermiteList, coefficients: Reals) -> Reals:
     r"""What the derivatives of a density, one Gaussian after the other, have as Coulomb norms; hartree^(1/2)/bohr.
 
     When P moves by itself, by the triangle inequality over the orders. What moves within a pair, with factors up to
@@ -158,12 +158,28 @@ def gradient_at_nuclei(
     target
         The device of the current session.
     """
-    nuclei, coefficients = point_charges(charges, positions)
-    raised, bound = nuclei.raised, _norms_of_derivatives(nuclei, coefficients)
+    return -gradient_at_centres(*point_charges(charges, positions), gaussians, density, target)
+
+
+def gradient_at_centres(
+    moving: HermiteList, coefficients: Reals, gaussians: HermiteList, density: Reals, target: Target
+) -> Reals:
+    """Derivatives of the repulsion of Gaussians of degree 0 and a density when the Gaussians move, shape (n, 3).
+
+    Parameters
+    ----------
+    moving, coefficients
+        The Gaussians, and their coefficients.
+    gaussians, density
+        The density, and its coefficients.
+    target
+        The device of the current session.
+    """
+    raised, bound = moving.raised, norms_of_derivatives(moving, coefficients)
     values = raised.blocks[0].of(coulomb_values(raised, gaussians, density, target, bra_bound=bound))
     orders = raised.blocks[0].orders
     along = [orders.index(order) for order in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
-    return -coefficients[:, None] * values[:, along]
+    return coefficients[:, None] * values[:, along]
 
 
 def repulsion_gradient(charges: Reals, positions: Reals) -> Reals:

@@ -189,7 +189,7 @@ def _spheres(number: int, level: int) -> tuple[Reals, Reals]:
     period = int(np.searchsorted(_PERIODS, number))
     radii, volumes = _radial_rule(_RADIAL[level][period], _SCALES[min(number, len(_SCALES) - 1)])
     degrees = _pruned(radii / _radius(number), min(period, 2), _DEGREE[level][period])
-    rules = [_directions(degree) for degree in degrees]
+    rules = [lebedev_directions(degree) for degree in degrees]
     points = np.concatenate([radius * directions for radius, (directions, _) in zip(radii, rules, strict=True)])
     weights = np.concatenate([volume * angular for volume, (_, angular) in zip(volumes, rules, strict=True)])
     for array in (points, weights):
@@ -218,8 +218,8 @@ def _pruned(radii: Reals, period: int, degree: int) -> list[int]:
 
 
 @lru_cache(maxsize=32)
-def _directions(degree: int) -> tuple[Reals, Reals]:
-    """Unit vectors and weights that add up to 4 pi, such that vectors that follow one another are close."""
+def lebedev_directions(degree: int) -> tuple[Reals, Reals]:
+    """Lebedev's rule: unit vectors and weights that add up to 4 pi; vectors that follow one another are close."""
     from scipy.integrate import lebedev_rule
 
     directions, weights = lebedev_rule(degree)

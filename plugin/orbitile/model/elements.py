@@ -23,3 +23,22 @@ ATOMIC_RADII = tuple(
 )
 """Atomic radii of J. C. Slater (J. Chem. Phys. 1964, 41, 3199) in Angstrom by atomic number, with the 0.35 of
 A. D. Becke for hydrogen and usual values for rare gases and francium; for elements beyond uranium, the last one."""
+
+VAN_DER_WAALS_RADII = {
+    symbol: float(radius)
+    for symbol, radius in zip(
+        """
+H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Pd Ag Cd In Sn Sb Te I Xe Cs Ba Pt
+Au Hg Tl Pb Bi Po At Rn Fr Ra U
+""".split(),
+        """
+1.10 1.40 1.82 1.53 1.92 1.70 1.55 1.52 1.47 1.54 2.27 1.73 1.84 2.10 1.80 1.80 1.75 1.88 2.75 2.31 1.63 1.40 1.39 1.87
+2.11 1.85 1.90 1.85 2.02 3.03 2.49 1.63 1.72 1.58 1.93 2.17 2.06 2.06 1.98 2.16 3.43 2.68 1.75 1.66 1.55 1.96 2.02 2.07
+1.97 2.02 2.20 3.48 2.83 1.86
+""".split(),
+        strict=True,
+    )
+}
+"""Van der Waals radii in Angstrom of A. Bondi (J. Phys. Chem. 1964, 68, 441), and where he has none, of M. Mantina and
+others (J. Phys. Chem. A 2009, 113, 5806); that of hydrogen is of R. S. Rowland and R. Taylor (J. Phys. Chem. 1996, 100,
+7384). Most metals have none."""

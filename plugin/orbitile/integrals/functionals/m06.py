@@ -1,8 +1,8 @@
 r"""M06-L, M06 and M06-2X.
 
 Y. Zhao and D. G. Truhlar, J. Chem. Phys. 2006, 125, 194101 and Theor. Chem. Acc. 2008, 120, 215. Exchange is that of
-PBE times a power series in :math:`w = (\tau_u - \tau_\sigma) / (\tau_u + \tau_\sigma)`, :math:`\tau_u` being that of the
-uniform gas, and that of the uniform gas times
+PBE times a power series in :math:`w = (\tau_u - \tau_\sigma) / (\tau_u + \tau_\sigma)`, :math:`\tau_u` being that of
+the uniform gas, and that of the uniform gas times
 
 .. math::  h = \frac{d_0}{\gamma} + \frac{d_1 x^2 + d_2 z}{\gamma^2} + \frac{d_3 x^4 + d_4 x^2 z}{\gamma^3}, \qquad
     \gamma = 1 + \alpha (x^2 + z), \quad z = 2 (\tau_\sigma - \tau_u) / \rho_\sigma^{5/3}

@@ -2,7 +2,8 @@ r"""r2SCAN (J. W. Furness, A. D. Kaplan, J. Ning, J. P. Perdew and J. Sun, J. Ph
 
 Both parts pass from that of a single orbital (0) to that of the slowly varying gas (1) by a function of :math:`\alpha =
 (\tau - \tau_W) / (\tau_u + \eta \tau_W)`: :math:`f_1 + f(\alpha) (f_0 - f_1)`. Equation numbers are those of its
-supporting information. The hybrids: M. Bursch, H. Neugebauer, S. Ehlert and S. Grimme, J. Chem. Phys. 2022, 156, 134105.
+supporting information. The hybrids: M. Bursch, H. Neugebauer, S. Ehlert and S. Grimme, J. Chem. Phys. 2022, 156,
+134105.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from ...base.errors import Cancelled, OrbitileError
 from ...base.packages import install_command
 from ...base.watch import checkpoint, patiently
 from ...gaussians.orthonormality import checked
+from ...integrals.solvent import without_radius
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
@@ -36,7 +37,9 @@ def check(calculation: Calculation) -> None:
 
 def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     """Why PySCF cannot compute this, empty where it can."""
-    return "" if find_spec("pyscf") else f"the package pyscf is missing: {install_command('pyscf')}"
+    if not find_spec("pyscf"):
+        return f"the package pyscf is missing: {install_command('pyscf')}"
+    return without_radius(geometry.atomic_numbers) if calculation.solvent else ""
 
 
 def solve(
