@@ -101,10 +101,10 @@ class Solver:
         rough: bool = False,
     ) -> Solution:
         """Self-consistent field of a geometry, as by the engine; the energy includes the dispersion."""
+        energy = None if self.correction is None else self.correction.energy(geometry, calculation.charge)
         found = self.engine.solve(geometry, _plain(calculation), before, device, precision, response, rough)
-        if self.correction is None:
+        if energy is None:
             return found
-        energy, _ = self.correction.of(geometry, calculation.charge)
         return replace(
             found,
             wavefunction=replace(found.wavefunction, method=str(calculation)),
@@ -120,7 +120,7 @@ class Solver:
         if self.correction is None:
             return found
         geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
-        return found + self.correction.of(geometry, calculation.charge)[1]
+        return found + self.correction.gradient(geometry, calculation.charge)
 
 
 def _plain(calculation: Calculation) -> Calculation:
