@@ -10,7 +10,7 @@ found by E. R. Davidson's method (J. Comput. Phys. 1975, 17, 87).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.watch import Cancel, Progress, checkpoint, watched
 from ..evaluation.devices import device_session
+from ..integrals.method_names import split_name
 from ..model.geometry import Geometry
 from ..model.wavefunction import Basis, Shell, Wavefunction
 from .calculation import Calculation, NotConverged
@@ -105,6 +106,7 @@ def stability(
     from .engines.orbitile import check, hamiltonian_of  # engines come after what they share
 
     wavefunction.require_real()
+    calculation = replace(calculation, method=split_name(calculation.method)[0])  # dispersion knows no orbitals
     check(calculation)
     geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
     basis, charges = Basis(wavefunction.shells, wavefunction.positions), wavefunction.core_charges
