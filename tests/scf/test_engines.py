@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from orbitile.base.errors import FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation, NotConverged
-from orbitile.scf.engines import engine_of, engines, orbitile, pyscf
+from orbitile.scf.engines import chosen, engine_of, engines, orbitile, pyscf
 from orbitile.scf.series import compute_series
 from tests.scf.test_scf import write_water
 from tests.trajectories.test_series import assert_same
@@ -166,6 +167,13 @@ def test_auto_chooses_what_serves(geometry, calculation, expected):
 def test_engines_that_do_not_serve(name, geometry, calculation, message):
     with pytest.raises(OrbitileError, match=message):
         engine_of(name, geometry, calculation)
+
+
+def test_auto_says_why_it_is_that_engine():
+    assert chosen("auto", WATER, LDA) == ("orbitile", "the first engine that serves")
+    name, why = chosen("auto", WATER, Calculation("wb97x-v", "sto-3g"))
+    assert name == "pyscf"
+    assert re.match(r"engine orbitile: method 'wb97x-v' .*; engine gpu4pyscf: (the package|there is)", why)
 
 
 def test_without_pyscf_what_is_ours_goes_on(monkeypatch):

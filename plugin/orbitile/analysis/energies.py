@@ -146,7 +146,7 @@ def energies(
         found = _energies(wavefunction, chosen, level, target)
         solvation = _solvation(wavefunction, dielectric_constant(asked.solvent), target) if asked.solvent else None
     atoms = Geometry(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), wavefunction.positions)
-    dispersion = correction.of(atoms, electrons_of(wavefunction)[0])[0] if correction else None
+    dispersion = correction.energy(atoms, electrons_of(wavefunction)[0]) if correction else None
     return replace(found, dispersion=dispersion, solvation=solvation)
 
 
