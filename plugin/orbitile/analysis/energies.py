@@ -22,7 +22,7 @@ from ..integrals.method_names import split_name
 from ..integrals.one_electron import kinetic
 from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
-from ..integrals.solvent import cavity_of, potential_at
+from ..integrals.solvent import apparent_charges, cavity_of
 from ..integrals.solvents import dielectric_constant
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
@@ -183,9 +183,7 @@ def _solvation(wavefunction: Wavefunction, dielectric: float, target: Target) ->
     pairs, positions = pairs_of(wavefunction), wavefunction.positions
     cavity = cavity_of(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), positions, dielectric)
     electrons = to_hermite(pairs, density_matrix(wavefunction), target)
-    potential = potential_at(cavity, pairs.list, electrons, target)
-    potential += potential_at(cavity, *point_charges(-wavefunction.core_charges, positions), target)
-    return 0.5 * float(potential @ cavity.charges(potential))
+    return apparent_charges(cavity, pairs.list, electrons, wavefunction.core_charges, positions, target)[1]
 
 
 def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:

@@ -137,7 +137,7 @@ def solve(
     n_spins = len(occupation.occupied)
     _require_memory(basis, n_spins, calculation)
     with device_session(device, precision) as target:
-        hamiltonian = _hamiltonian(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
+        hamiltonian = hamiltonian_of(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
@@ -179,7 +179,7 @@ def gradient(
     with device_session(device, precision) as target:
         if kind == "ro":
             basis = Basis(wavefunction.shells, wavefunction.positions)
-            hamiltonian = _hamiltonian(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
+            hamiltonian = hamiltonian_of(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
             _, matrices = hamiltonian.fock(np.array(densities), exact=True)
             weighted = sum(d @ fock @ d for d, fock in zip(densities, matrices, strict=True))
         else:
@@ -200,7 +200,7 @@ def gradient(
     return result
 
 
-def _hamiltonian(
+def hamiltonian_of(
     geometry: Geometry,
     charges: Reals,
     basis: Basis,
