@@ -9,7 +9,7 @@ from orbitile.integrals.method_names import check_name, split_name
 
 REFUSED = {
     "dispersion": "pbe-ts pbe-mbd pbe-xdm b3lyp-nl b3lyp-d b3lyp-gd2 pbe-d2 pbe-d3m(bj) pbe-d3(bj)-abc pbe-d3op b97-d "
-    "b97d wb97x-d wb97xd uwb97xd wb97x-d3 wb97m-d4 wb97x-v-d3bj apfd ub97-d b97-d3(bj)",
+    "b97d wb97x-d wb97xd uwb97xd wb97x-v-d3bj hyb_gga_xc_wb97x_d3-d3bj apfd ub97-d b97-d4",
     "composite": "b97-3c r2scan-3c hf-3c PBEh-3c",
     "double hybrid": "b2plyp b2-plyp dsd-pbep86 revdsd-pbep86-d4 xyg3 pbe0-dh wb97x-2 mpw2plyp pwpb95 b2plyp-d3",
     "solvent": "b3lyp-cpcm pbe(water) hf/pcm b3lyp_smd pbe,cosmo",
@@ -27,10 +27,14 @@ CORRECTED = {
     "m06-2x-d3zero": ("m06-2x", "d3zero"),
     "m06-2x-d3(0)": ("m06-2x", "d3zero"),
     "cam-b3lyp-d4": ("cam-b3lyp", "d4"),
+    "wB97X-D3": ("hyb_gga_xc_wb97x_d3", "d3zero"),
+    "uwb97m-d3(bj)": ("uwb97m_v without vv10", "d3bj"),
+    "b97-d3(bj)": ("gga_xc_b97_d", "d3bj"),
 }
 TAKEN = """
     hf uhf rohf pbe b3lyp b3lyp/g wb97x-v wb97m-v lda,vwn ,pw b97-1 b97-3 m06-2x m11-l cam-b3lyp hse06 rpbe revpbe scan
     r2scan sogga11-x mn15-l vv10 gga_xc_b97_d HYB_GGA_XC_WB97X_D .2*hf+.8*b88,lyp bp86 edf1 pbe0 rob3lyp lc_wpbe n12-sx
+    ugga_xc_b97_d
 """
 
 

@@ -82,7 +82,7 @@ def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
     ],
 )
 def test_energies_and_forces_are_those_of_pyscf(atoms, calculation):
-    assert engine_of("auto", atoms, calculation) is orbitile
+    assert engine_of("auto", atoms, calculation).engine is orbitile
     found, expected = orbitile.solve(atoms, calculation, device="cpu"), pyscf.solve(atoms, calculation)
     assert found.energy == pytest.approx(expected.energy, abs=2e-7)
     assert found.n_iterations <= expected.n_iterations + 2

@@ -13,6 +13,7 @@ from orbitile.scf.dispersion import correction_of
 from orbitile.scf.engines import engine_of
 
 gto = pytest.importorskip("pyscf.gto", reason="PySCF is not installed")
+dft = pytest.importorskip("pyscf.dft", reason="PySCF is not installed")
 d3 = pytest.importorskip("dftd3.pyscf", reason="dftd3 is not installed (extra dispersion)")
 d4 = pytest.importorskip("dftd4.pyscf", reason="dftd4 is not installed (extra dispersion)")
 
@@ -53,11 +54,15 @@ def by_their_driver(geometry, kind, functional, charge):
         ("rpbe-d4", "d4", "rpbe"),
         ("lc_wpbe-d3(bj)", "d3bj", "lcwpbe"),
         ("r2scan-d4", "d4", "r2scan"),
+        ("wb97x-d3", "d3zero", "wb97x"),
+        ("wb97m-d4", "d4", "wb97m"),
+        ("rob97-d3(bj)", "d3bj", "b97d"),
     ],
 )
 @pytest.mark.parametrize(("geometry", "charge"), [(WATERS, 0), (CHLORIDE, -1)])
 def test_energies_and_gradients_are_those_of_the_packages(geometry, charge, method, kind, functional):
-    energy, gradient = correction_of(Calculation(method)).of(geometry, charge)
+    correction = correction_of(Calculation(method))
+    energy, gradient = correction.energy(geometry, charge), correction.gradient(geometry, charge)
     expected, slope = by_their_driver(geometry, kind, functional, charge)
     assert energy == pytest.approx(expected, abs=1e-10)
     np.testing.assert_allclose(gradient[geometry.atomic_numbers > 0], slope, atol=1e-10)
@@ -79,16 +84,25 @@ def test_every_engine_adds_it_to_energies_and_forces(engine, method):
     np.testing.assert_allclose(difference, slope, atol=1e-7)
 
 
+def test_the_correction_takes_the_place_of_nonlocal_correlation():
+    """In omega-B97M-D3(BJ), whose functional is that of omega-B97M-V without it."""
+    hydrogen, calculation = Geometry(np.array([1, 1]), np.diag([0, 0, 1.4])[1:]), Calculation("wb97m-d3bj", "sto-3g")
+    found = engine_of("pyscf", hydrogen, calculation).solve(hydrogen, calculation)
+    field = dft.RKS(gto.M(atom=[("H", row) for row in hydrogen.positions], unit="bohr", basis="sto-3g", verbose=0))
+    field.xc, field.nlc = "wb97m_v", False
+    assert found.energy - found.parts["dispersion"] == pytest.approx(field.kernel(), abs=1e-8)
+
+
 @pytest.mark.parametrize("method", ["pbe-d3bj", "pbe-d3zero", "pbe-d4"])
 def test_gradients_are_derivatives_of_the_energy(method):
     correction, step = correction_of(Calculation(method)), 1e-3
-    _, gradient = correction.of(CHLORIDE, -1)
+    gradient = correction.gradient(CHLORIDE, -1)
     for atom, axis in ((0, 2), (2, 0), (3, 1)):
         energies = []
         for sign in (1, -1):
             positions = CHLORIDE.positions.copy()
             positions[atom, axis] += sign * step
-            energies.append(correction.of(Geometry(CHLORIDE.atomic_numbers, positions), -1)[0])
+            energies.append(correction.energy(Geometry(CHLORIDE.atomic_numbers, positions), -1))
         assert gradient[atom, axis] == pytest.approx((energies[0] - energies[1]) / (2 * step), abs=1e-8)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from orbitile.base.errors import FileError, OrbitileError
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 from orbitile.scf.calculation import Calculation, NotConverged
-from orbitile.scf.engines import engine_of, engines, orbitile, pyscf
+from orbitile.scf.engines import chosen, engine_of, engines, orbitile, pyscf
 from orbitile.scf.series import compute_series
 from tests.scf.test_scf import write_water
 from tests.trajectories.test_series import assert_same
@@ -49,6 +50,10 @@ def atom(number):
                 (HYDROXYL, Calculation("pbe", "cc-pvtz", 1, 2)),
                 (atom(7), Calculation("pbe", "cc-pvqz", 0, 3)),
                 (atom(30), Calculation("pbe", "6-31g*", cartesian=True)),
+                (WATER, Calculation("r2scan", "def2-svp")),
+                (HYDROXYL, Calculation("tpss", "6-31+g*", 0, 1)),
+                (atom(1), Calculation("r2scan", "def2-svp", 0, 1)),
+                (atom(7), Calculation("m06l", "6-31g*", 0, 3)),
             )
         ),
     ],
@@ -66,6 +71,53 @@ def test_energies_are_those_of_pyscf(geometry, calculation, precision, tolerance
             np.testing.assert_array_equal(ours.occupations, theirs.occupations)
             occupied = ours.occupations > 0
             np.testing.assert_allclose(ours.energies[occupied], theirs.energies[occupied], atol=1e-4)
+
+
+def torn(first: int, second: int, distance: float) -> Geometry:
+    return Geometry(np.array([first, second]), np.array([[0, 0, 0], [0, 0, distance * angstrom]]))
+
+
+OXYGEN = Geometry(np.array([8, 8]), np.array([[0, 0, 0], [0, 0.2, 2.3]]))
+CARBONYL = Geometry(
+    np.array([28, 6, 8, 6, 8]), np.array([[0, 0, 0], [0, 0, 4.2], [0, 0, 6.4], [0, 0.3, -4.2], [0, 0.3, -6.4]])
+)
+
+
+@pytest.mark.parametrize(
+    ("geometry", "calculation"),
+    [
+        pytest.param(OXYGEN, Calculation("rolda,vwn", "6-31g", 0, 2), id="open shells"),
+        pytest.param(OXYGEN, Calculation("lda,vwn", "6-31g", smearing=5000), id="restricted, smeared"),
+        *(
+            pytest.param(*case, id=f"{case[1]}", marks=pytest.mark.slow)
+            for case in (
+                (HYDROXYL, Calculation("roblyp", "def2-tzvp", 0, 1)),
+                (torn(7, 7, 1.2), Calculation("ropbe", "6-31g*", 1, 1, cartesian=True)),
+                (torn(7, 8, 1.5), Calculation("pbe", "def2-svp", 0, 1, smearing=4000)),
+                (atom(26), Calculation("pbe", "6-31g*", 0, 4, smearing=3000)),
+            )
+        ),
+    ],
+)
+def test_open_shells_and_temperatures_are_those_of_pyscf(geometry, calculation):
+    found, expected = orbitile.solve(geometry, calculation, device="cpu"), pyscf.solve(geometry, calculation)
+    assert found.energy == pytest.approx(expected.energy, abs=1e-7)
+    assert found.wavefunction.kind == expected.wavefunction.kind
+    assert found.parts.keys() == expected.parts.keys()
+    for name, value in expected.parts.items():
+        assert found.parts[name] == pytest.approx(value, abs=1e-6)
+    forces = orbitile.gradient(found.wavefunction, calculation, "cpu")
+    differences = forces - np.reshape(pyscf.gradient(expected.wavefunction, calculation), (-1, 3))
+    assert np.abs(differences).max() < 2e-5
+
+
+@pytest.mark.slow
+def test_what_extrapolation_does_not_converge_goes_down_in_free_energy():
+    """Nickel between carbon monoxide that it almost left; neither DIIS converges."""
+    calculation = Calculation("pbe", "lanl2dz", smearing=3000)
+    found = orbitile.solve(CARBONYL, calculation, device="cpu")
+    again = orbitile.solve(CARBONYL, calculation, [found.wavefunction], device="cpu")
+    assert again.energy == pytest.approx(found.energy, abs=1e-7)
 
 
 def test_unrestricted_orbitals_find_the_broken_symmetry():
@@ -97,7 +149,9 @@ def test_frames_begin_close(device):
         (HYDROXYL, Calculation("UPBE", "6-31g*", 0, 1), "orbitile"),
         (WATER, Calculation("hf", "sto-3g"), "pyscf"),
         (WATER, Calculation("b3lyp", "sto-3g"), "pyscf"),
-        (HYDROXYL, Calculation("ropbe", "6-31g*", 0, 1), "pyscf"),
+        (HYDROXYL, Calculation("ropbe", "6-31g*", 0, 1), "orbitile"),
+        (WATER, Calculation("pbe", "6-31g*", smearing=5000), "orbitile"),
+        (HYDROXYL, Calculation("rohf", "6-31g*", 0, 1), "pyscf"),
         (atom(53), Calculation("pbe", "def2-svp", 0, 1), "orbitile"),
     ],
 )
@@ -109,7 +163,7 @@ def test_auto_chooses_what_serves(geometry, calculation, expected):
     ("name", "geometry", "calculation", "message"),
     [
         ("orbitile", WATER, Calculation("b3lyp", "sto-3g"), "engine orbitile: method 'b3lyp' is no functional of"),
-        ("orbitile", HYDROXYL, Calculation("ropbe", "sto-3g", 0, 1), "no restricted open-shell orbitals"),
+        ("orbitile", HYDROXYL, Calculation("ropbe", "sto-3g", 0, 1, smearing=1000), "open shells have no smearing"),
         ("qchem", WATER, LDA, "engine: expected auto, orbitile, gpu4pyscf, pyscf, got 'qchem'"),
         ("gpu4pyscf", WATER, LDA, "engine gpu4pyscf: the package gpu4pyscf is missing|no NVIDIA GPU"),
     ],
@@ -117,6 +171,13 @@ def test_auto_chooses_what_serves(geometry, calculation, expected):
 def test_engines_that_do_not_serve(name, geometry, calculation, message):
     with pytest.raises(OrbitileError, match=message):
         engine_of(name, geometry, calculation)
+
+
+def test_auto_says_why_it_is_that_engine():
+    assert chosen("auto", WATER, LDA) == ("orbitile", "the first engine that serves")
+    name, why = chosen("auto", WATER, Calculation("wb97x-v", "sto-3g"))
+    assert name == "pyscf"
+    assert re.match(r"engine orbitile: method 'wb97x-v' .*; engine gpu4pyscf: (the package|there is)", why)
 
 
 def test_without_pyscf_what_is_ours_goes_on(monkeypatch):
@@ -191,10 +252,6 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path):
     assert len(expected) == len(found) == 12
     for a, b in zip(expected, found, strict=True):
         assert_same(a, b)
-
-
-def torn(first: int, second: int, distance: float) -> Geometry:
-    return Geometry(np.array([first, second]), np.array([[0, 0, 0], [0, 0, distance * angstrom]]))
 
 
 @pytest.mark.parametrize("precision", ["single", "double"])

@@ -10,6 +10,7 @@ from orbitile.model.wavefunction import Orbitals, Wavefunction
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.kohn_sham import Criteria, self_consistent_field
 from orbitile.scf.level_of_theory import molecule_of, shells_of
+from orbitile.scf.occupation import Occupation
 from orbitile.scf.starting_densities import extrapolated_densities, superposed_densities
 from tests.integrals.references import basis_of, molecule, ours, theirs
 from tests.molecules import scf
@@ -62,7 +63,7 @@ def test_energies_are_those_of_pyscf(atoms, basis, cartesian, charge, unpaired):
     start = atoms_of(mol, basis_of(mol), n_spins)
     operator = HartreeFock(mol, n_spins)
     assert np.sum(start * operator.overlap) == pytest.approx(mol.nelectron + charge, abs=1e-6)
-    field = self_consistent_field(operator, mol.nelec[:n_spins], start, CRITERIA, "it")
+    field = self_consistent_field(operator, Occupation(mol.nelec[:n_spins]), start, CRITERIA, "it")
     assert field.energy == pytest.approx(operator.field.kernel(), abs=1e-8)
     assert field.n_iterations == operator.evaluations <= 14
     lowest = np.atleast_2d(operator.field.mo_energy)
@@ -74,18 +75,45 @@ def test_a_refined_operator_takes_over_what_was_learnt():
     mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "6-31g*")
     start = atoms_of(mol, basis_of(mol))
     rough = HartreeFock(mol, refined=False)
-    field = self_consistent_field(rough, (5,), start, CRITERIA, "it")
+    field = self_consistent_field(rough, Occupation((5,)), start, CRITERIA, "it")
     assert rough.refined
     assert field.energy == pytest.approx(rough.field.kernel(), abs=1e-8)
-    alone = self_consistent_field(HartreeFock(mol), (5,), start, CRITERIA, "it")
+    alone = self_consistent_field(HartreeFock(mol), Occupation((5,)), start, CRITERIA, "it")
     assert field.n_iterations <= alone.n_iterations + 3
+
+
+OXYGEN = "O 0 0 0; O 0 0 1.3"
+
+
+@pytest.mark.parametrize("most", [(50, 0), (0, 250)], ids=["extrapolation", "minimisation"])
+@pytest.mark.parametrize(
+    ("n_spins", "shared", "temperature"),
+    [(1, False, 0.0), (2, False, 0.0), (2, True, 0.0), (1, False, 0.05), (2, False, 0.05)],
+)
+def test_each_occupation_converges_in_both_ways(monkeypatch, most, n_spins, shared, temperature):
+    """Closed, unrestricted and restricted open shells, and occupations by a temperature: energies are PySCF's."""
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", most)
+    mol = molecule(OXYGEN, "6-31g", unpaired=2 * (n_spins - 1))
+    operator = HartreeFock(mol, n_spins)
+    occupation = Occupation(mol.nelec[:n_spins], shared, temperature)
+    field = self_consistent_field(operator, occupation, atoms_of(mol, basis_of(mol), n_spins), CRITERIA, "it")
+    theirs = scf.ROHF(mol) if shared else operator.field
+    if temperature:
+        theirs = scf.addons.smearing(theirs, sigma=temperature, fix_spin=True)
+    theirs.conv_tol = 1e-10
+    energy = theirs.kernel()
+    assert field.energy == pytest.approx(theirs.e_free if temperature else energy, abs=1e-7)
+    assert field.smearing == pytest.approx(theirs.e_free - energy if temperature else 0.0, abs=1e-5)
+    occupations, energies = (np.reshape(part, (-1, mol.nao)) for part in (theirs.mo_occ, theirs.mo_energy))
+    for found, expected in ((field.occupations, occupations), (field.orbital_energies, energies)):
+        np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1e-4)
 
 
 def test_minimisation_converges_what_oscillates():
     """Occupied and virtual orbitals would change places from one iteration to the next."""
     mol = molecule("Fe 0 0 0; C 0 0 1.7; O 0 0 2.85", "sto-3g")
     operator = HartreeFock(mol)
-    field = self_consistent_field(operator, (20,), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
+    field = self_consistent_field(operator, Occupation((20,)), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
     density = 2 * field.coefficients[0][:, :20] @ field.coefficients[0][:, :20].T
     matrices = operator.fock(density[None])[1]
     error = matrices[0] @ density @ operator.overlap
@@ -96,16 +124,16 @@ def test_what_does_not_converge_says_by_how_much(monkeypatch):
     monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 4))
     mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
     with pytest.raises(NotConverged, match=r"water did not converge in 10 iterations.* changed by \d.*gradient was \d"):
-        self_consistent_field(HartreeFock(mol), (5,), atoms_of(mol, basis_of(mol)), CRITERIA, "water")
+        self_consistent_field(HartreeFock(mol), Occupation((5,)), atoms_of(mol, basis_of(mol)), CRITERIA, "water")
 
 
 def test_dependent_functions_are_left_out():
     mol = molecule("H 0 0 0; H 0 0 1e-5", "6-31g")
     operator = HartreeFock(mol)
-    field = self_consistent_field(operator, (1,), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
+    field = self_consistent_field(operator, Occupation((1,)), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
     assert field.coefficients[0].shape == (4, 2)
     with pytest.raises(NotConverged, match="3 occupied orbitals do not fit into 2 functions"):
-        self_consistent_field(operator, (3,), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
+        self_consistent_field(operator, Occupation((3,)), atoms_of(mol, basis_of(mol)), CRITERIA, "it")
 
 
 def frame(step: float):
@@ -116,7 +144,7 @@ def frame(step: float):
     calculation = Calculation("hf", "6-31g")
     mol = molecule_of(geometry, calculation)
     operator = HartreeFock(mol)
-    field = self_consistent_field(operator, (5,), atoms_of(mol, basis_of(mol)), Criteria(1e-10, 1e-6), "it")
+    field = self_consistent_field(operator, Occupation((5,)), atoms_of(mol, basis_of(mol)), Criteria(1e-10, 1e-6), "it")
     orbitals = Orbitals(field.coefficients[0], np.repeat([2.0, 0.0], [5, 8]), field.orbital_energies[0])
     found = Wavefunction(geometry.atomic_numbers, positions, shells_of(geometry, calculation), orbitals)
     return operator, found, 2 * field.coefficients[0][:, :5] @ field.coefficients[0][:, :5].T
@@ -142,8 +170,8 @@ def test_what_was_learnt_saves_iterations():
     for n in range(1, 7):
         operator, _, _ = frames[n]
         start = extrapolated_densities([one for _, one, _ in frames[max(0, n - 5) : n]], operator.overlap)
-        alone.append(self_consistent_field(operator, (5,), start, CRITERIA, "it"))
-        learnt.append(self_consistent_field(operator, (5,), start, CRITERIA, "it", response))
+        alone.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it"))
+        learnt.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it", response))
         response = learnt[-1].response
         assert learnt[-1].energy == pytest.approx(alone[-1].energy, abs=1e-8)
     assert response.fock.shape == response.densities.shape == (len(response.fock), 1, 13, 13)
@@ -154,6 +182,6 @@ def test_what_is_learnt_is_bounded(monkeypatch):
     monkeypatch.setattr("orbitile.scf.kohn_sham._LEARNT", 4)
     operator, _, density = frame(0.0)
     start = 1.01 * density[None]
-    fields = [self_consistent_field(operator, (5,), start, CRITERIA, "it")]
-    fields.append(self_consistent_field(operator, (5,), start, CRITERIA, "it", fields[0].response))
+    fields = [self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it")]
+    fields.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it", fields[0].response))
     assert [len(field.response.fock) for field in fields] == [min(4, fields[0].n_iterations - 1), 4]

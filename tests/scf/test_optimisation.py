@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -115,6 +116,21 @@ def test_forces_are_derivatives_of_the_energy_that_it_gives():
         atoms.positions[1, 2] += shift
         energies.append(atoms.get_potential_energy())
     assert forces[1, 2] == pytest.approx((energies[1] - energies[0]) / (2 * step), abs=1e-4)
+
+
+def test_parts_of_the_energy_are_told(tmp_path):
+    pytest.importorskip("dftd3", reason="dftd3 is not installed (extra dispersion)")
+    atoms = ase.Atoms("H2", [[0, 0, 0], [0, 0, 1.4]])
+    atoms.calc = ob.AseCalculator(ob.Calculation("hf-d3bj", "sto-3g", smearing=20_000, solvent="water"))
+    at_0_k, free = atoms.get_potential_energy(), atoms.get_potential_energy(force_consistent=True)
+    parts = atoms.calc.parts
+    assert sorted(parts) == ["dispersion", "smearing", "solvation"]
+    assert free - at_0_k == pytest.approx(parts["smearing"] / 2)
+    assert parts["smearing"] < -0.1
+    ase.io.write(tmp_path / "h2.xyz", atoms)
+    lines = []
+    ob.optimise(tmp_path / "h2.xyz", tmp_path / "h2.h5", ob.Calculation("hf-d3bj", "sto-3g"), report=lines.append)
+    assert all(re.search(r"hartree, dispersion -0\.00\d+, largest force", line) for line in lines)
 
 
 def test_orbitals_that_are_there_need_no_new_field(monkeypatch):

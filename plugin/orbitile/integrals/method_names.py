@@ -6,7 +6,7 @@ import re
 
 from ..base.errors import OrbitileError
 
-_LIBXC = re.compile(r"(?:hyb_)?(?:lda|gga|mgga)_(?:x|c|xc|k)_\w+", re.IGNORECASE)
+_LIBXC = re.compile(r"(?:ro|u|r)?(?:hyb_)?(?:lda|gga|mgga)_(?:x|c|xc|k)_\w+", re.IGNORECASE)
 """Names of libxc in full, which are functionals and nothing else."""
 
 _DAMPING = r"(?:[-_]?\(?(?:bj|zero|0|op|mbj|m|2b|atm|abc|s)\)?)*"
@@ -18,8 +18,29 @@ _CORRECTIONS = {"d3": "d3", "d3bj": "d3bj", "gd3bj": "d3bj", "d3zero": "d3zero",
 _CORRECTIONS |= {"dftd3": "d3", "dftd3bj": "d3bj", "dftd4": "d4", "d4": "d4"}
 """Corrections that are computed, by their names without signs between; Gaussian's GD3 is zero damping."""
 
-_NAMED_AFTER = re.compile(r"(?:ro|u|r)?(?:(?:w?b97\w*-?d.*)|w?b97[mx]?-[vr].*-d.+|apf-?d|wb97xd)")
-"""Functionals whose parameters were made to go with their correction, so that no other name is the same without it."""
+WITHOUT_VV10 = " without vv10"
+"""Ends the name of a functional whose nonlocal correlation is left out."""
+
+_FITTED = {
+    "b97-d3": ("gga_xc_b97_d", "d3"),
+    "b97-d3bj": ("gga_xc_b97_d", "d3bj"),
+    "b97m-d3bj": (f"b97m_v{WITHOUT_VV10}", "d3bj"),
+    "b97m-d4": (f"b97m_v{WITHOUT_VV10}", "d4"),
+    "wb97m-d3bj": (f"wb97m_v{WITHOUT_VV10}", "d3bj"),
+    "wb97m-d4": (f"wb97m_v{WITHOUT_VV10}", "d4"),
+    "wb97x-d3": ("hyb_gga_xc_wb97x_d3", "d3zero"),
+    "wb97x-d3bj": (f"wb97x_v{WITHOUT_VV10}", "d3bj"),
+    "wb97x-d4": (f"wb97x_v{WITHOUT_VV10}", "d4"),
+}
+"""Functionals that were fitted with their correction, or whose correction was fitted to take the place of another one:
+B97-D3 (S. Grimme, S. Ehrlich, L. Goerigk, J. Comput. Chem. 2011, 32, 1456), omega-B97X-D3 (Y.-S. Lin et al., J. Chem.
+Theory Comput. 2013, 9, 263), the others (A. Najibi, L. Goerigk, J. Chem. Theory Comput. 2018, 14, 5725; J. Comput.
+Chem. 2020, 41, 2562)."""
+
+_NAMED_AFTER = re.compile(
+    r"(?:ro|u|r)?(?:(?:w?b97\w*-?d.*)|w?b97[mx]?[-_][vr].*-g?d.+|(?:hyb_)?m?gga_xc?_.+|apf-?d|wb97xd)"
+)
+"""Names that are those of other functionals without the correction, or of none."""
 
 _COMPOSITE = re.compile(r".+-?3c")
 _DOUBLE_HYBRID = re.compile(
@@ -51,8 +72,9 @@ def split_name(name: str, what: str = "method") -> tuple[str, str]:
     Returns
     -------
     tuple
-        The method, as it is written; and "d3bj" (damped as by Becke and Johnson), "d3zero" (damped to zero), "d3"
-        (the former where the functional has parameters for it, otherwise the latter), "d4", or nothing.
+        The method as it is written, or the functional that it stands for; and "d3bj" (damped as by Becke and Johnson),
+        "d3zero" (damped to zero), "d3" (the former where the functional has parameters for it, otherwise the latter),
+        "d4", or nothing.
 
     Raises
     ------
@@ -64,14 +86,18 @@ def split_name(name: str, what: str = "method") -> tuple[str, str]:
     if _LIBXC.fullmatch(short):
         return name, ""
     corrected = _DISPERSION.fullmatch(short)
+    for kind in ("", "ro", "u", "r"):
+        fitted = _FITTED.get(re.sub("[()]", "", short).removeprefix(kind))
+        if fitted and short.startswith(kind):
+            return kind + fitted[0], fitted[1]
     if _COMPOSITE.fullmatch(short):
         reason = "the corrections of a composite method (3c) are not computed; choose a functional such as pbe"
     elif _DOUBLE_HYBRID.fullmatch(short):
         reason = "the perturbation theory of a double hybrid is not computed; choose a functional such as b3lyp"
     elif _NAMED_AFTER.fullmatch(short):
         reason = (
-            "its functional was made together with its correction for dispersion, or is known by this name in several "
-            "forms, so it is not computed; choose a functional such as wb97x-v, or b3lyp-d3bj"
+            "this functional was made together with another correction for dispersion, which is not computed; choose "
+            "one such as wb97x-d3bj or b3lyp-d3bj"
         )
     elif corrected:
         correction = _CORRECTIONS.get(re.sub("[^a-z0-9]", "", corrected["correction"]))

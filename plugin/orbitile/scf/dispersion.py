@@ -19,7 +19,7 @@ import numpy as np
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.packages import required
-from ..integrals.method_names import split_name
+from ..integrals.method_names import WITHOUT_VV10, split_name
 from ..model.geometry import Geometry
 from .calculation import Calculation, method_of
 
@@ -31,11 +31,13 @@ _FUNCTIONALS = (
     *("o3lyp", "b1lyp", "b1b95", "pbe0", "pbeh", "pbe1pbe", "revpbe0", "bhandhlyp", "tpssh", "tpss0", "revtpssh"),
     *("r2scanh", "r2scan0", "r2scan50", "cam-b3lyp", "lc-wpbe", "hse03", "hse06", "m05", "m05-2x", "m06", "m06-2x"),
     *("mn15", "mn12-sx", "n12-sx", "pw6b95", "pwb6k", "mpw1b95", "mpwb1k"),
+    *("gga_xc_b97_d", "hyb_gga_xc_wb97x_d3", *(f"{name}_v{WITHOUT_VV10}" for name in ("wb97x", "wb97m", "b97m"))),
 )
 """Functionals, as we name them, whose parameters are asked for: a name may be that of another functional there."""
 
 _THEIR_NAMES = {"bp86": "bp", "bhandhlyp": "bhlyp", "pbeh": "pbe0", "pbe1pbe": "pbe0", "b3lypg": "b3lyp"}
-_THEIR_NAMES |= {"b3lyp5": "b3lyp"}
+_THEIR_NAMES |= {"b3lyp5": "b3lyp", "gga_xc_b97_d": "b97d", "hyb_gga_xc_wb97x_d3": "wb97x"}
+_THEIR_NAMES |= {f"{name}_v{WITHOUT_VV10}": name for name in ("wb97x", "wb97m", "b97m")}
 
 
 @dataclass(frozen=True)
@@ -53,26 +55,32 @@ class Correction:
     kind: str
     functional: str
 
-    def of(self, geometry: Geometry, charge: int) -> tuple[float, Reals]:
-        """Energy in hartree, and its derivatives with respect to the positions, shape (n_atoms, 3), in hartree/bohr.
+    def energy(self, geometry: Geometry, charge: int) -> float:
+        """Energy in hartree.
 
         Raises
         ------
         OrbitileError
             When there are no parameters for an element.
         """
-        atoms = geometry.atomic_numbers > 0  # ghosts have no dispersion
-        of_d4 = {"charge": float(charge)} if self.kind == "d4" else {}
+        return float(self._computed(geometry, charge, grad=False)["energy"])
+
+    def gradient(self, geometry: Geometry, charge: int) -> Reals:
+        """Derivatives of the energy with respect to the positions, shape (n_atoms, 3), in hartree/bohr."""
         gradient = np.zeros_like(geometry.positions)
+        gradient[geometry.atomic_numbers > 0] = self._computed(geometry, charge, grad=True)["gradient"]
+        return gradient
+
+    def _computed(self, geometry: Geometry, charge: int, *, grad: bool) -> dict[str, Any]:
+        atoms = geometry.atomic_numbers > 0  # ghosts have no dispersion
+        what: dict[str, Any] = {"numbers": geometry.atomic_numbers[atoms], "positions": geometry.positions[atoms]}
+        if self.kind == "d4":
+            what["charge"] = float(charge)
         try:
-            model = _interface(self.kind).DispersionModel(
-                geometry.atomic_numbers[atoms], geometry.positions[atoms], **of_d4
-            )
-            found = model.get_dispersion(_damping(self.kind, self.functional), grad=True)
+            model = _interface(self.kind).DispersionModel(**what)
+            return model.get_dispersion(_damping(self.kind, self.functional), grad=grad)
         except RuntimeError as error:
             raise OrbitileError(f"{KINDS[self.kind]} cannot be computed for these atoms: {error}") from error
-        gradient[atoms] = found["gradient"]
-        return float(found["energy"]), gradient
 
 
 def correction_of(calculation: Calculation) -> Correction | None:
@@ -104,7 +112,7 @@ def correction_of(calculation: Calculation) -> Correction | None:
 def _known(name: str) -> str:
     """The functional of a name, however it is hyphenated; empty where it is none whose parameters are asked for."""
     short = re.sub("[-_]", "", name)
-    return next((one for one in _FUNCTIONALS if one.replace("-", "") == short), "")
+    return next((one for one in _FUNCTIONALS if re.sub("[-_]", "", one) == short), "")
 
 
 def _their_name(functional: str) -> str:

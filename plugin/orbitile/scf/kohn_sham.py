@@ -1,7 +1,7 @@
 r"""The self-consistent field of Kohn-Sham theory: densities consistent with their Fock matrices.
 
-Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised, which is slower and
-surer.
+Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised (`rotations`), which is
+slower and surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
 
@@ -15,12 +15,6 @@ with them, those of P.-O. Loewdin (J. Chem. Phys. 1950, 18, 365). So what was le
 the next: changes :math:`\Delta F, \Delta D` of the frames before are taken for changes here, with the errors
 :math:`\Delta e = \Delta F\, D + F\, \Delta D - \ldots` to first order.
 
-**Minimisation.** The energy is a function of rotations :math:`C \to C \exp \begin{pmatrix} 0 & -\kappa^T \\ \kappa & 0
-\end{pmatrix}` of occupied into virtual orbitals, with the derivatives :math:`\partial E / \partial \kappa_{ai} = 2 n
-F_{ai}`, n being the electrons of an orbital. It is minimised by L-BFGS with :math:`2 n (\varepsilon_a - \varepsilon_i)`
-for the Hessian to begin with, as in T. Van Voorhis and M. Head-Gordon, Mol. Phys. 2002, 100, 1713. What is known of the
-Hessian moves with the orbitals. A step never goes up, so that small gaps and orbitals that change places do no harm.
-
 **Energy and Fock matrices**, without exact exchange, are from one list of Gaussians. With :math:`H = T(D)` the density
 on the list of Hermite Gaussians, the potential of the electrons and that of exchange and correlation are numbers v on
 the same list; both become a matrix at once, :math:`F = h + T^*(v_J + v_{xc})`, and
@@ -30,13 +24,12 @@ the same list; both become a matrix at once, :math:`F = h + T^*(v_J + v_{xc})`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
 
 from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
@@ -50,10 +43,13 @@ from ..integrals.grids import grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
-from ..integrals.quadrature import of_densities, quadrature_of
+from ..integrals.quadrature import KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
 from ..model.wavefunction import Basis
 from .calculation import NotConverged, Response
+from .free_energy import FreeDescent
+from .occupation import Occupation, roothaan
+from .rotations import Descent
 
 _COMBINED = 8
 """Fock matrices of this geometry that are combined."""
@@ -77,10 +73,12 @@ class Diis:
         The orthonormal functions in terms of Loewdin's.
     response
         What was learnt at the geometries before.
+    error
+        How far Fock matrices and the density matrices that they are of are from a field.
     """
 
-    def __init__(self, symmetric: Reals, response: Response | None = None) -> None:
-        self._symmetric, self._response = symmetric, response
+    def __init__(self, symmetric: Reals, response: Response | None, error: Callable[[Reals, Reals], Reals]) -> None:
+        self._symmetric, self._response, self._error = symmetric, response, error
         self._matrices: list[Reals] = []
         self._densities: list[Reals] = []
         learnt = np.zeros((2, 0, 1, len(symmetric), len(symmetric)))
@@ -98,9 +96,9 @@ class Diis:
     def best(self) -> Reals:
         """The combination of what was taken."""
         last, densities = self._matrices[-1], self._densities[-1]
-        error = commutators(last, densities)
+        error = self._error(last, densities)
         changes = [last - other for other in self._matrices[:-1]]
-        errors = [error - commutators(*pair) for pair in zip(self._matrices[:-1], self._densities[:-1], strict=True)]
+        errors = [error - self._error(*pair) for pair in zip(self._matrices[:-1], self._densities[:-1], strict=True)]
         fock, density = self._learnt
         all_changes = np.array([*changes, *fock])
         if not len(all_changes):
@@ -138,134 +136,6 @@ def _least_squares(rows: Reals, wanted: Reals) -> Reals:
     length = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(float).tiny)
     rows = rows / length[:, None]
     return np.linalg.lstsq(rows @ rows.T, rows @ wanted, rcond=_NOISE**2)[0] / length
-
-
-# ---- minimisation
-
-Rotation = list[Reals]
-"""Of each spin, shape (n_virtual, n_occupied)."""
-
-_LONGEST = 0.4
-"""Largest angle of a step, in radians."""
-
-_STIFFEST, _SOFTEST = 1e3, 0.2
-"""Differences of orbital energies in hartree that count for the Hessian at most, and at least."""
-
-_KEPT = 12
-"""Steps of which changes of the gradient are remembered."""
-
-_SHORTENED, _TIMES = 0.3, 6
-"""Largest factor by which a step that goes up is shortened, and how often that is tried."""
-
-
-class Descent:
-    """Orbitals that go down in energy, over orthonormal functions.
-
-    Parameters
-    ----------
-    orbitals : list of ndarray, shape (n, n)
-        Of each spin, or of both together; the occupied ones first.
-    occupied
-        How many are occupied.
-    fock
-        Takes orbitals to their energy and Fock matrices, shape (n_spins, n, n).
-    noise
-        What energies may be off by, in hartree.
-    """
-
-    def __init__(
-        self,
-        orbitals: list[Reals],
-        occupied: tuple[int, ...],
-        fock: Callable[[list[Reals]], tuple[float, Reals]],
-        noise: float,
-    ) -> None:
-        self.orbitals, self._occupied, self._fock, self._noise = orbitals, occupied, fock, noise
-        self._factor = 4 / len(occupied)
-        self._steps: list[tuple[Rotation, Rotation]] = []
-        self.look()
-
-    def look(self) -> None:
-        """Compute energy and Fock matrices where the orbitals are."""
-        self.energy, self.matrices = self._fock(self.orbitals)
-        self._make_canonical()
-
-    def step(self) -> None:
-        """Go down a step."""
-        gradient = self._gradient
-        direction = self._direction()
-        slope = _dot(gradient, direction)
-        if slope >= 0:
-            self._steps.clear()
-            direction = self._direction()
-            slope = _dot(gradient, direction)
-        length = min(1.0, _LONGEST / max(float(np.abs(block).max(initial=1e-300)) for block in direction))
-        before, energy = self.orbitals, self.energy
-        for _ in range(_TIMES):
-            self.orbitals = [c @ _rotated(length * block) for c, block in zip(before, direction, strict=True)]
-            self.energy, self.matrices = self._fock(self.orbitals)
-            rise = self.energy - energy
-            if rise <= self._noise:
-                break
-            # where a parabola through both energies has its minimum
-            length *= float(np.clip(-slope * length / (2 * (rise - slope * length)), 0.05, _SHORTENED))
-        moved = [length * block for block in direction]
-        change = [new - old for new, old in zip(self._gradients(), gradient, strict=True)]
-        if _dot(moved, change) > 0:
-            self._steps = [*self._steps[-_KEPT + 1 :], (moved, change)]
-        self._make_canonical()
-
-    def _gradients(self) -> Rotation:
-        return [
-            self._factor * c[:, n:].T @ f @ c[:, :n]
-            for c, f, n in zip(self.orbitals, self.matrices, self._occupied, strict=True)
-        ]
-
-    def _make_canonical(self) -> None:
-        """Turn occupied orbitals, and virtual ones, among themselves, and what is remembered with them."""
-        self.energies, turns = [], []
-        for spin, n in enumerate(self._occupied):
-            c = self.orbitals[spin]
-            matrix = c.T @ self.matrices[spin] @ c
-            low, inner = np.linalg.eigh(matrix[:n, :n])
-            high, outer = np.linalg.eigh(matrix[n:, n:])
-            self.orbitals[spin] = np.hstack([c[:, :n] @ inner, c[:, n:] @ outer])
-            self.energies.append(np.concatenate([low, high]))
-            turns.append((outer, inner))
-
-        def turned(rotation: Rotation) -> Rotation:
-            return [outer.T @ block @ inner for block, (outer, inner) in zip(rotation, turns, strict=True)]
-
-        self._steps = [(turned(moved), turned(change)) for moved, change in self._steps]
-        self._gradient = self._gradients()
-        self._stiffness = [
-            self._factor * np.clip(e[n:, None] - e[:n], _SOFTEST, _STIFFEST)
-            for e, n in zip(self.energies, self._occupied, strict=True)
-        ]
-
-    def _direction(self) -> Rotation:
-        """Minus the inverse of the Hessian times the gradient, by two loops (J. Nocedal, Math. Comp. 1980, 35, 773)."""
-        left, factors = [block.copy() for block in self._gradient], []
-        for moved, change in reversed(self._steps):
-            factors.append(_dot(moved, left) / _dot(moved, change))
-            left = [one - factors[-1] * other for one, other in zip(left, change, strict=True)]
-        result = [block / stiffness for block, stiffness in zip(left, self._stiffness, strict=True)]
-        for (moved, change), factor in zip(self._steps, reversed(factors), strict=True):
-            more = factor - _dot(change, result) / _dot(moved, change)
-            result = [one + more * other for one, other in zip(result, moved, strict=True)]
-        return [-block for block in result]
-
-
-def _dot(one: Rotation, other: Rotation) -> float:
-    return float(sum(np.vdot(a, b) for a, b in zip(one, other, strict=True)))
-
-
-def _rotated(angles: Reals) -> Reals:
-    """Matrix of a rotation of occupied into virtual orbitals."""
-    n_virtual, n = angles.shape
-    exponent = np.zeros((n + n_virtual, n + n_virtual))
-    exponent[n:, :n], exponent[:n, n:] = angles, -angles.T
-    return expm(exponent)
 
 
 # ---- the loop
@@ -334,10 +204,14 @@ class Field:
     Attributes
     ----------
     energy : float
-        In hartree.
+        In hartree; at a temperature the free energy.
     coefficients : tuple of ndarray, shape (n_basis, n_orbitals)
-        Orbitals of each spin, or of both together.
+        Orbitals of each set: of each spin, or of both together.
     orbital_energies : tuple of ndarray, shape (n_orbitals,)
+    occupations : tuple of ndarray, shape (n_orbitals,)
+        Electrons in each orbital.
+    smearing : float
+        -TS in hartree, a part of the energy.
     n_iterations : int
         Fock matrices that it took.
     response : Response
@@ -347,13 +221,15 @@ class Field:
     energy: float
     coefficients: tuple[Reals, ...]
     orbital_energies: tuple[Reals, ...]
+    occupations: tuple[Reals, ...]
+    smearing: float
     n_iterations: int
     response: Response
 
 
 def self_consistent_field(
     operator: Operator,
-    occupied: tuple[int, ...],
+    occupation: Occupation,
     start: Reals,
     criteria: Criteria,
     name: str,
@@ -365,9 +241,9 @@ def self_consistent_field(
     ----------
     operator
         Energy and Fock matrices.
-    occupied
-        Orbitals with electrons: their number for closed shells, or that of each spin.
-    start : ndarray, shape (n_spins, n_basis, n_basis)
+    occupation
+        How electrons occupy orbitals.
+    start : ndarray, shape (n_matrices, n_basis, n_basis)
         Need not be of orbitals, as those of superposed atoms are not.
     criteria
         When to end. As long as the operator can be refined, `CLOSE` is enough.
@@ -379,20 +255,20 @@ def self_consistent_field(
     Raises
     ------
     NotConverged
-        When no attempt converges: says by how much energy and gradient still changed.
+        When no attempt converges: says what was tried, and by how much energy and gradient still changed.
     """
     from_basis, symmetric = orthonormal_functions(operator.overlap)
     n_independent = from_basis.shape[1]
-    if max(occupied) > n_independent:
+    if max(occupation.occupied) > n_independent:
         raise NotConverged(
-            f"{name}: {max(occupied)} occupied orbitals do not fit into {n_independent} functions that do not depend "
-            "on others; are atoms too close to each other?"
+            f"{name}: {max(occupation.occupied)} occupied orbitals do not fit into {n_independent} functions that do "
+            "not depend on others; are atoms too close to each other?"
         )
-    extrapolation = Diis(symmetric, response)
-    attempt = _Attempt(operator, occupied, from_basis, criteria)
+    attempt = _Attempt(operator, occupation, from_basis, criteria)
+    extrapolation = Diis(symmetric, response, attempt.error)
     found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
     if found is not None:
-        return Field(*found, n_iterations=attempt.n_iterations, response=extrapolation.response())
+        return found
     raise NotConverged(
         f"{name} did not converge in {attempt.n_iterations} iterations, by DIIS nor by minimisation of the energy: in "
         f"the last one the energy changed by {attempt.change:.1e} hartree (expected {criteria.energy:.0e}), and the "
@@ -411,11 +287,6 @@ def orthonormal_functions(overlap: Reals) -> tuple[Reals, Reals]:
     return axes[:, kept] / np.sqrt(values[kept]), axes[:, kept]
 
 
-def densities_of(coefficients: Sequence[Reals], occupied: tuple[int, ...]) -> Reals:
-    """Density matrices of the first orbitals of each set, `occupied` by two electrons or, of two sets, by one."""
-    return np.array([2 / len(occupied) * c[:, :n] @ c[:, :n].T for c, n in zip(coefficients, occupied, strict=True)])
-
-
 def _settled(energies: list[Reals]) -> bool:
     """Whether energies of orbitals no longer change; of each Fock matrix those of both spins."""
     if len(energies) in (1, _AT_MOST):
@@ -424,15 +295,11 @@ def _settled(energies: list[Reals]) -> bool:
     return bool(np.all(np.abs(last - before) < _SETTLED * (1 + last**2)))
 
 
-_Found = tuple[float, tuple[Reals, ...], tuple[Reals, ...]]
-"""Energy, orbitals and their energies."""
-
-
 class _Attempt:
     """Iterations; matrices are over orthonormal functions."""
 
-    def __init__(self, operator: Operator, occupied: tuple[int, ...], from_basis: Reals, criteria: Criteria) -> None:
-        self._operator, self._occupied, self._criteria = operator, occupied, criteria
+    def __init__(self, operator: Operator, occupation: Occupation, from_basis: Reals, criteria: Criteria) -> None:
+        self._operator, self._occupation, self._criteria = operator, occupation, criteria
         self._from_basis, self._to_basis = from_basis, operator.overlap @ from_basis
         self.n_iterations = 0
         self._begin()
@@ -441,14 +308,14 @@ class _Attempt:
         self._energy = self.change = self.gradient = self._before = np.inf
         self._exact = False
 
-    def extrapolated(self, start: Reals, extrapolation: Diis) -> _Found | None:
+    def extrapolated(self, start: Reals, extrapolation: Diis) -> Field | None:
         """By DIIS; None where it does not converge."""
-        densities = start
+        densities, smearing = start, 0.0
         rough: Reals | None = None
         least, since = np.inf, 0
         found: list[Reals] = []
         while self.n_iterations < min(_MOST[0], since + _PATIENCE):
-            matrices, projected = self._look(densities)
+            matrices, projected = self._look(densities, smearing)
             if rough is not None:
                 extrapolation.shift(matrices - rough)
                 rough = None
@@ -459,58 +326,106 @@ class _Attempt:
                 continue
             extrapolation.add(matrices, projected)
             if self._within(self._criteria):
-                orbitals, energies = zip(*map(self._orbitals, matrices), strict=True)
+                orbitals, energies = self._orbitals(matrices)
                 found.append(np.array(energies))
                 if not self._criteria.settled or len(energies) == 1 or _settled(found):
-                    return self._energy, orbitals, energies
+                    return self._field(orbitals, energies, extrapolation)
                 self._exact = True
-            densities = densities_of([self._orbitals(matrix)[0] for matrix in extrapolation.best()], self._occupied)
+            orbitals, energies = self._orbitals(extrapolation.best())
+            numbers, smearing = self._occupation.of_energies(energies)
+            densities = self._densities(orbitals, numbers)
         return None
 
-    def minimised(self, start: Reals, extrapolation: Diis) -> _Found | None:
+    def minimised(self, start: Reals, extrapolation: Diis) -> Field | None:
         """By steps that go down in energy; None where it does not converge."""
         self._begin()
-        descent = Descent(self._first_orbitals(start), self._occupied, self._of_orbitals, self._criteria.energy)
+        descent = self._descent(start)
         most = self.n_iterations + _MOST[1]
         while self.n_iterations < most:
             if self._within(CLOSE) and self._operator.refine():
                 descent.look()
             elif self._within(self._criteria):
-                if not self._exact and self._criteria.settled and len(self._occupied) == 2:
+                if not self._exact and self._criteria.settled and len(descent.orbitals) == 2:
                     self._exact = True
                     descent.look()
                     continue
-                orbitals = tuple(self._from_basis @ c for c in descent.orbitals)
-                extrapolation.restart(descent.matrices, densities_of(descent.orbitals, self._occupied))
-                return self._energy, orbitals, tuple(descent.energies)
+                extrapolation.restart(*self._of_sets)
+                return self._field(descent.orbitals, descent.energies, extrapolation)
             descent.step()
         return None
 
-    def _first_orbitals(self, start: Reals) -> list[Reals]:
-        """Orbitals of the Fock matrices of densities, or those that hold most of these, whichever have less energy."""
+    def _field(self, orbitals: list[Reals], energies: list[Reals], extrapolation: Diis) -> Field:
+        numbers, smearing = self._occupation.of_energies(energies)
+        return Field(
+            self._energy,
+            tuple(self._from_basis @ c for c in orbitals),
+            tuple(energies),
+            tuple(np.sum([numbers[s] for s in members], axis=0) for members in self._occupation.sets),
+            smearing,
+            self.n_iterations,
+            extrapolation.response(),
+        )
+
+    def _descent(self, start: Reals) -> Descent | FreeDescent:
+        """From the Fock matrices of densities, or from what holds most of these, whichever has less energy."""
         matrices, projected = self._look(start)
-        choices = [[np.linalg.eigh(matrix)[1] for matrix in given] for given in (matrices, -projected)]
-        return min(choices, key=lambda orbitals: self._of_orbitals(orbitals)[0])
+        if self._occupation.temperature:
+            return FreeDescent(matrices, self._occupation, self._of_orbitals, self._criteria.energy)
+        choices = [self._orbitals(given) for given in (matrices, -projected)]
+        orbitals, _ = min(choices, key=lambda found: self._of_orbitals(*found)[0])
+        return Descent(orbitals, self._occupation, self._of_orbitals, self._criteria.energy)
 
-    def _of_orbitals(self, orbitals: list[Reals]) -> tuple[float, Reals]:
-        matrices, _ = self._look(densities_of([self._from_basis @ c for c in orbitals], self._occupied))
-        return self._energy, matrices
+    def _of_orbitals(self, orbitals: list[Reals], energies: list[Reals]) -> tuple[float, Reals]:
+        numbers, smearing = self._occupation.of_energies(energies)
+        self._look(self._densities(orbitals, numbers), smearing)
+        return self._energy, self._of_densities
 
-    def _look(self, densities: Reals) -> tuple[Reals, Reals]:
-        """Fock matrices and densities over orthonormal functions, and how far these are from a field."""
+    def _densities(self, orbitals: list[Reals], numbers: list[Reals]) -> Reals:
+        return self._occupation.densities([self._from_basis @ c for c in orbitals], numbers)
+
+    def _look(self, densities: Reals, smearing: float = 0.0) -> tuple[Reals, Reals]:
+        """Fock matrices and densities over orthonormal functions, of each set, and how far these are from a field."""
         checkpoint()
         energy, of_basis = self._operator.fock(densities, exact=self._exact)
+        energy += smearing
         self.n_iterations += 1
         matrices = self._from_basis.T @ of_basis @ self._from_basis
         projected = self._to_basis.T @ densities @ self._to_basis
+        self._of_densities = matrices
+        if self._occupation.shared:
+            matrices, projected = roothaan(matrices, projected)[None], projected.sum(axis=0)[None]
         self.change, self._energy = abs(energy - self._energy), energy
         self._before = self.gradient
-        self.gradient = float(np.linalg.norm(commutators(matrices, projected))) / np.sqrt(2)
-        return matrices, projected
+        error = self._residuals if self._occupation.temperature else commutators
+        self.gradient = float(np.linalg.norm(error(matrices, projected))) / np.sqrt(2)
+        self._of_sets = matrices, projected
+        return self._of_sets
 
-    def _orbitals(self, matrix: Reals) -> tuple[Reals, Reals]:
-        energies, vectors = np.linalg.eigh(matrix)
-        return self._from_basis @ vectors, energies
+    def _residuals(self, matrices: Reals, densities: Reals) -> Reals:
+        """By how much densities at a temperature differ from those that Fock matrices have."""
+        orbitals, energies = self._orbitals(matrices)
+        return self._occupation.densities(orbitals, self._occupation.of_energies(energies)[0]) - densities
+
+    def error(self, matrices: Reals, densities: Reals) -> Reals:
+        """Commutators, and at a temperature occupations that are not those of the energies, times kT."""
+        if not self._occupation.temperature:
+            return commutators(matrices, densities)
+        return commutators(matrices, densities) + self._occupation.temperature * self._residuals(matrices, densities)
+
+    def _orbitals(self, matrices: Reals) -> tuple[list[Reals], list[Reals]]:
+        """Eigenvectors of Fock matrices of each set and their energies; occupied ones first.
+
+        Of restricted open shells the open ones are those with the lowest energies for an electron of spin alpha.
+        """
+        energies, vectors = map(list, zip(*(np.linalg.eigh(matrix) for matrix in matrices), strict=True))
+        if self._occupation.shared:
+            n_alpha, n_beta = self._occupation.occupied
+            of_alpha = np.einsum("ij,ij->j", vectors[0], self._of_densities[0] @ vectors[0])
+            rest = n_beta + np.argsort(of_alpha[n_beta:], kind="stable")
+            open_, empty = np.split(rest, [n_alpha - n_beta])
+            order = np.concatenate([np.arange(n_beta), np.sort(open_), np.sort(empty)])
+            vectors, energies = [vectors[0][:, order]], [energies[0][order]]
+        return vectors, energies
 
     def _within(self, criteria: Criteria) -> bool:
         if not np.isfinite(self.change):  # the densities need not be of orbitals, and there is no change yet
@@ -611,7 +526,10 @@ class Hamiltonian:
         self._level = level
         self._grid = grid_of(self._numbers, self._basis.positions, self._target, level)
         self._quadrature = quadrature_of(self._pairs, self._grid, self._target)
+        needs_tau = self._functional.needs_tau
+        self._kinetic = KineticEnergyDensity.of(self._basis, self._grid, self._target) if needs_tau else None
         self._hermite: Reals | None = None
+        self._densities: Reals = np.zeros(0)
 
     def fock(self, densities: Reals, exact: bool = False) -> tuple[float, Reals]:
         """Energy in hartree, and Fock matrices.
@@ -629,16 +547,26 @@ class Hamiltonian:
             self._coulomb = self._coulomb_values(self._pairs.list, total, target)
             reaction = self._reaction_to(total, target, anew=True)
             density = quadrature.densities(list(hermite), gradient, exact=exact)
+            change_of_matrices = densities
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
             reaction = self._reaction_to(change.sum(axis=0), self._target)
             density = quadrature.densities(list(change), gradient, further=True)
-        self._hermite = hermite
-        of_grid = of_densities(quadrature, density, self._functional, exact=exact and self._exact.precision == "double")
+            change_of_matrices = densities - self._densities
+        kinetic = None
+        if self._kinetic:
+            taus = self._kinetic.densities(list(change_of_matrices), change_of_matrices is not densities, exact)
+            kinetic = self._kinetic.in_precision(quadrature.target), taus
+        self._hermite, self._densities = hermite, densities
+        is_double = exact and self._exact.precision == "double"
+        of_grid = of_densities(quadrature, density, self._functional, exact=is_double, kinetic=kinetic)
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
         field = self._coulomb + reaction
         matrices = [to_matrix(self._pairs, field + values, self._target) for values in of_grid.values]
+        if self._kinetic:
+            parts = zip(matrices, of_grid.kinetic_values, strict=True)
+            matrices = [matrix + self._kinetic.matrix(values) for matrix, values in parts]
         return float(energy) + of_grid.energy + self.solvation, np.array(matrices) + self._core
 
     def _reaction_to(self, hermite: Reals, target: Target, anew: bool = False) -> Reals | float:

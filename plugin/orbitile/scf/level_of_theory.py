@@ -25,6 +25,7 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.imports import with_settings_of_the_user
 from ..base.packages import install_command
+from ..integrals.method_names import WITHOUT_VV10
 from ..integrals.solvents import dielectric_constant
 from ..model.conventions import functions_of
 from ..model.elements import SYMBOLS
@@ -171,7 +172,7 @@ def _name_in_pyscf(name: str, libxc: Any) -> str:
     if name.startswith("-") or not re.search("[a-z]", name):
         return ""
     try:
-        libxc.parse_xc(name)
+        libxc.parse_xc(name.removesuffix(WITHOUT_VV10))
     except (KeyError, ValueError, IndexError, NotImplementedError):  # what PySCF raises of a text that is no functional
         return ""
     return name
@@ -185,7 +186,9 @@ def mean_field(molecule: Any, calculation: Calculation) -> Any:
         field = getattr(pyscf.scf, f"{kind.upper()}HF")(molecule)
     else:
         field = getattr(pyscf.dft, f"{kind.upper()}KS")(molecule)
-        field.xc = name
+        field.xc = name.removesuffix(WITHOUT_VV10)
+        if field.xc != name:
+            field.nlc = False
     if calculation.smearing:
         field = pyscf.scf.addons.smearing(field, sigma=calculation.smearing * kelvin, method="fermi", fix_spin=True)
     if calculation.solvent:

@@ -15,7 +15,7 @@ from orbitile.readers import load
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import engine_of
 from orbitile.session.live.calculating import converged
-from orbitile.session.live.order import Level, Order
+from orbitile.session.live.order import Level, Order, Relaxation, energy_text
 from orbitile.session.source import OneFile
 from tests.molecules import lib
 from tests.session.live.moving_viewer import atoms_of
@@ -47,6 +47,19 @@ def hcn(angle):
     """The hydrogen atom on a circle about the middle of C and N, at 180 on the side of the carbon."""
     x, y = 1.6 * np.cos(np.radians(angle)), 1.6 * np.sin(np.radians(angle))
     return f"C -0.58 0 0; N 0.58 0 0; H {x:.6f} {y:.6f} 0"
+
+
+def test_parts_of_the_energy_are_told_and_its_forces_have_them(tmp_path):
+    pytest.importorskip("ase", reason="ASE is not installed")
+    pytest.importorskip("dftd3", reason="dftd3 is not installed (extra dispersion)")
+    calculation = Calculation("hf-d3bj", "sto-3g", solvent="water")
+    found = ordered(tmp_path, calculation=calculation, relaxation=Relaxation(1.0))
+    assert sorted(found.parts) == ["dispersion", "solvation"]
+    solver = engine_of("pyscf", Geometry(*atoms_of(WATER)), calculation)
+    gradient = solver.gradient(found.wavefunction, calculation)
+    assert found.largest_force == pytest.approx(np.linalg.norm(gradient, axis=1).max(), abs=1e-6)
+    text = energy_text(found.energy, found.parts)
+    assert text == f"{found.energy:.7f} hartree (solvation {found.parts['solvation']:.7f}, dispersion -0.0045089)"
 
 
 @pytest.mark.parametrize("engine", ["pyscf", "orbitile"])

@@ -26,11 +26,13 @@ from ...integrals.quadrature import quadrature_of
 from ...integrals.solvent import cavity_of, solvation_gradient, without_radius
 from ...integrals.solvents import dielectric_constant
 from ...model.geometry import Geometry
+from ...model.units import kelvin
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
 from ..core_potentials import CorePotential, core_potential_gradient, core_potential_matrix, core_potentials
 from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
+from ..occupation import Occupation
 from ..starting_densities import extrapolated_densities, superposed_densities
 
 PRIORITY = 20
@@ -55,6 +57,9 @@ makes 1e-6 hartree/bohr for Cl, 6e-6 for Br and 2e-5 for I."""
 
 _MATRICES = 32
 """Matrices over basis functions and spin that are held at once: DIIS has three times eight."""
+
+_OF_TAU = 18
+"""The same for a functional of tau: two matrices over derivatives of basis functions."""
 
 _POINTS = 14_000
 """Points of the grid of an atom, at most; those of hydrogen are half as many."""
@@ -86,16 +91,14 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
 def _unserved(calculation: Calculation) -> str:
     found = method_of(calculation, _known)
     if found is None:
-        return f"method {calculation.method!r} is no functional of the density and its gradient alone"
-    if calculation.smearing:
-        return "it has no smearing"
-    return "it has no restricted open-shell orbitals" if found[0] == "ro" else ""
+        return f"method {calculation.method!r} is no functional of the density, its gradient and tau alone"
+    return "restricted open shells have no smearing" if found[0] == "ro" and calculation.smearing else ""
 
 
 def _known(name: str) -> str:
     try:
         found = functional(name)
-        return "" if found.is_hybrid or found.needs_tau else found.name
+        return "" if found.is_hybrid else found.name
     except OrbitileError:
         return ""
 
@@ -119,7 +122,7 @@ def solve(
         When charge and unpaired electrons do not go together, there is no such basis set, or not enough memory.
     """
     check(calculation)
-    kind, name = method_of(calculation, _known) or ("", "")
+    kind, _ = method_of(calculation, _known) or ("", "")
     potentials = core_potentials(geometry, calculation)
     core = np.array([potentials[n].electrons if n in potentials else 0 for n in geometry.atomic_numbers.tolist()])
     charges = (geometry.atomic_numbers - core).astype(np.float64)
@@ -128,34 +131,29 @@ def solve(
     basis = Basis(shells_of(geometry, calculation), geometry.positions)
     beta = (electrons - calculation.unpaired) // 2
     check_room(beta + calculation.unpaired, basis.n_basis, calculation)
-    occupied = (beta,) if kind == "r" else (beta + calculation.unpaired, beta)
-    _require_memory(basis, len(occupied), calculation)
-    dielectric = dielectric_constant(calculation.solvent) if calculation.solvent else 0.0
+    occupation = Occupation(
+        (beta,) if kind == "r" else (beta + calculation.unpaired, beta), kind == "ro", calculation.smearing * kelvin
+    )
+    n_spins = len(occupation.occupied)
+    _require_memory(basis, n_spins, calculation)
     with device_session(device, precision) as target:
-        of_cores = core_potential_matrix(geometry, calculation) if potentials else None
-        hamiltonian = Hamiltonian(
-            geometry.atomic_numbers,
-            basis,
-            functional(name),
-            target,
-            bool(before),
-            rough,
-            charges,
-            of_cores,
-            dielectric,
-        )
+        hamiltonian = hamiltonian_of(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
-            start = _of_atoms(geometry, basis, potentials, len(occupied), symmetric=bool(calculation.unpaired))
+            start = _of_atoms(
+                geometry, basis, potentials, n_spins, symmetric=bool(calculation.unpaired) or kind == "ro"
+            )
         criteria = _CRITERIA[precision]
         if rough:
             criteria = _ROUGH
-        elif dielectric:
+        elif calculation.solvent:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
-        field = self_consistent_field(hamiltonian, occupied, start, criteria, str(calculation), response)
-    found = _wavefunction(geometry, charges, basis, calculation, field, occupied)
-    parts = {"solvation": hamiltonian.solvation} if dielectric else {}
+        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), response)
+    found = _wavefunction(geometry, charges, basis, calculation, field)
+    parts = {"solvation": hamiltonian.solvation} if calculation.solvent else {}
+    if calculation.smearing:
+        parts["smearing"] = field.smearing
     return Solution(found, field.energy, field.n_iterations, field.response, parts)
 
 
@@ -171,13 +169,21 @@ def gradient(
     calculation, device, precision
         As for `solve`.
     """
-    _, name = method_of(calculation, _known) or ("", "")
-    occupied = [
-        (o.coefficients[:, o.occupations > 0], o.occupations[o.occupations > 0], o.energies) for o in wavefunction.sets
-    ]
-    densities = [(c * n) @ c.T for c, n, _ in occupied]
-    weighted = sum(((c * n * energies[: len(n)]) @ c.T for c, n, energies in occupied), np.zeros_like(densities[0]))
+    kind, name = method_of(calculation, _known) or ("", "")
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    sets = [(o.coefficients, o.occupations, o.energies) for o in wavefunction.sets]
+    if kind == "ro":
+        ((c, n, e),) = sets
+        sets = [(c, (n > least).astype(np.float64), e) for least in (0.5, 1.5)]
+    densities = [(c[:, n > 0] * n[n > 0]) @ c[:, n > 0].T for c, n, _ in sets]
     with device_session(device, precision) as target:
+        if kind == "ro":
+            basis = Basis(wavefunction.shells, wavefunction.positions)
+            hamiltonian = hamiltonian_of(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
+            _, matrices = hamiltonian.fock(np.array(densities), exact=True)
+            weighted = sum(d @ fock @ d for d, fock in zip(densities, matrices, strict=True))
+        else:
+            weighted = sum((c[:, n > 0] * (n * e)[n > 0]) @ c[:, n > 0].T for c, n, e in sets)
         on_grid = target
         if wavefunction.atomic_numbers.max() > _LIGHT and probe(target.device).double:
             on_grid = Target(target.device, "double")
@@ -190,13 +196,33 @@ def gradient(
             cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
             result += solvation_gradient(cavity, pairs, np.sum(densities, axis=0), charges, positions, target)
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
-        geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
         result += core_potential_gradient(geometry, calculation, np.sum(densities, axis=0))
     return result
 
 
+def hamiltonian_of(
+    geometry: Geometry,
+    charges: Reals,
+    basis: Basis,
+    calculation: Calculation,
+    target: Target,
+    *,
+    close: bool,
+    rough: bool = False,
+) -> Hamiltonian:
+    """The operator of a calculation; charges are those that the electrons see."""
+    _, name = method_of(calculation, _known) or ("", "")
+    cores = core_potential_matrix(geometry, calculation) if np.any(charges != geometry.atomic_numbers) else None
+    dielectric = dielectric_constant(calculation.solvent) if calculation.solvent else 0.0
+    return Hamiltonian(
+        geometry.atomic_numbers, basis, functional(name), target, close, rough, charges, cores, dielectric
+    )
+
+
 def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:
-    matrices = 8 * _MATRICES * n_spins * basis.n_basis**2
+    _, name = method_of(calculation, _known) or ("", "")
+    of_tau = _OF_TAU if name and functional(name).needs_tau else 0
+    matrices = 8 * (_MATRICES * n_spins + of_tau) * basis.n_basis**2
     grid = _BYTES_A_POINT * _POINTS * len(basis.positions)
     require_memory(matrices + grid, f"{calculation} of {basis.n_basis} functions", "choose a smaller basis set")
 
@@ -222,12 +248,8 @@ def _wavefunction(
     basis: Basis,
     calculation: Calculation,
     field: Field,
-    occupied: tuple[int, ...],
 ) -> Wavefunction:
-    sets = [
-        Orbitals(coefficients, np.where(np.arange(len(energies)) < n, 2.0 / len(occupied), 0.0), energies)
-        for coefficients, energies, n in zip(field.coefficients, field.orbital_energies, occupied, strict=True)
-    ]
+    sets = [Orbitals(*each) for each in zip(field.coefficients, field.occupations, field.orbital_energies, strict=True)]
     return checked(
         Wavefunction(
             atomic_numbers=geometry.atomic_numbers,
