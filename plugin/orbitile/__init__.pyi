@@ -95,6 +95,15 @@ def bonds(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def cavity(
+    subject: Wavefunction,
+    /,
+    *,
+    solvent: str = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def charges(
     subject: Wavefunction,
     /,

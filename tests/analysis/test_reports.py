@@ -21,7 +21,7 @@ STUBS = ast.parse((files("orbitile") / "__init__.pyi").read_text(encoding="utf-8
 
 def test_there_are_those_that_the_manual_tells_of():
     assert {"charges", "bonds", "localise", "flow", "composition", "levels", "topology", "basins"} < set(NAMES)
-    assert {"interactions", "surface", "excitations"} < set(NAMES)
+    assert {"interactions", "surface", "cavity", "excitations"} < set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

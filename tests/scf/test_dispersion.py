@@ -61,7 +61,8 @@ def by_their_driver(geometry, kind, functional, charge):
 )
 @pytest.mark.parametrize(("geometry", "charge"), [(WATERS, 0), (CHLORIDE, -1)])
 def test_energies_and_gradients_are_those_of_the_packages(geometry, charge, method, kind, functional):
-    energy, gradient = correction_of(Calculation(method)).of(geometry, charge)
+    correction = correction_of(Calculation(method))
+    energy, gradient = correction.energy(geometry, charge), correction.gradient(geometry, charge)
     expected, slope = by_their_driver(geometry, kind, functional, charge)
     assert energy == pytest.approx(expected, abs=1e-10)
     np.testing.assert_allclose(gradient[geometry.atomic_numbers > 0], slope, atol=1e-10)
@@ -95,13 +96,13 @@ def test_the_correction_takes_the_place_of_nonlocal_correlation():
 @pytest.mark.parametrize("method", ["pbe-d3bj", "pbe-d3zero", "pbe-d4"])
 def test_gradients_are_derivatives_of_the_energy(method):
     correction, step = correction_of(Calculation(method)), 1e-3
-    _, gradient = correction.of(CHLORIDE, -1)
+    gradient = correction.gradient(CHLORIDE, -1)
     for atom, axis in ((0, 2), (2, 0), (3, 1)):
         energies = []
         for sign in (1, -1):
             positions = CHLORIDE.positions.copy()
             positions[atom, axis] += sign * step
-            energies.append(correction.of(Geometry(CHLORIDE.atomic_numbers, positions), -1)[0])
+            energies.append(correction.energy(Geometry(CHLORIDE.atomic_numbers, positions), -1))
         assert gradient[atom, axis] == pytest.approx((energies[0] - energies[1]) / (2 * step), abs=1e-8)
 
 

@@ -98,6 +98,16 @@ def test_a_method_is_had_by_its_name_or_it_is_said_what_is_used(tmp_path, method
     assert calculation_for(replace(wavefunction, method=method), {"method": "blyp"})[0].method == "blyp"
 
 
+def test_solvent_and_smearing_of_our_own_files_are_had_again(tmp_path):
+    from dataclasses import replace
+
+    wavefunction = molden(tmp_path / "a.molden", "H 0 0 0; F 0 0 0.92", "sto-3g", method="RHF")
+    ours = Calculation("hf", "sto-3g", solvent="acetic acid", smearing=300.0)
+    wavefunction = replace(wavefunction, method=str(ours))
+    assert calculation_for(wavefunction) == (ours, ())
+    assert calculation_for(wavefunction, {"solvent": "vacuum", "smearing": 0.0})[0] == Calculation("hf", "sto-3g")
+
+
 def test_a_basis_set_without_a_name_is_told(tmp_path):
     wavefunction = molden(tmp_path / "a.molden", "He 0 0 0", {"He": [[0, [1.7, 1.0]]]}, method="RHF")
     calculation, remarks = calculation_for(wavefunction, otherwise=Calculation("pbe", "sto-3g"))

@@ -277,6 +277,28 @@ def reaction_field(
     return ReactionField(potential, charges, _values(cavity, charges, pairs.list, pairs.bound, target))
 
 
+def apparent_charges(
+    cavity: Cavity, gaussians: HermiteList, electrons: Reals, nuclei: Reals, positions: Reals, target: Target
+) -> tuple[Reals, float]:
+    """The charges that answer a molecule, shape (n_points,) in e, and its energy of solvation in hartree.
+
+    Parameters
+    ----------
+    cavity
+        Of the molecule.
+    gaussians, electrons
+        The density of the electrons, and its Hermite coefficients.
+    nuclei, positions
+        Charges of the nuclei in e, and positions of the atoms in bohr.
+    target
+        As for `reaction_field`.
+    """
+    potential = potential_at(cavity, gaussians, electrons, target)
+    potential += potential_at(cavity, *point_charges(-nuclei, positions), target)
+    charges = cavity.charges(potential)
+    return charges, 0.5 * float(charges @ potential)
+
+
 def potential_at(cavity: Cavity, gaussians: HermiteList, coefficients: Reals, target: Target) -> Reals:
     """Potential of a density of electrons at the points of a cavity, shape (n_points,), in hartree/e."""
     unit = cavity.unit_charges
@@ -317,14 +339,13 @@ def solvation_gradient(
         In hartree/bohr.
     """
     hermite = to_hermite(pairs, density, target)
-    of_nuclei, cores = point_charges(-nuclei, positions)
-    causes = ((pairs.list, hermite), (of_nuclei, cores))
-    charges = cavity.charges(np.sum([potential_at(cavity, *cause, target) for cause in causes], axis=0))
+    cores = point_charges(-nuclei, positions)
+    charges, _ = apparent_charges(cavity, pairs.list, hermite, nuclei, positions, target)
     bound = norms_of_derivatives(pairs.list, hermite)
     result = to_gradient(pairs, density, _values(cavity, charges, pairs.list.raised, bound, target))
     # as densities of electrons
     own = cavity.gaussians, -cavity.unit_charges * charges
-    result += gradient_at_centres(of_nuclei, cores, *own, target)
-    for gaussians, coefficients in (*causes, (own[0], own[1] / cavity.screening)):
+    result += gradient_at_centres(*cores, *own, target)
+    for gaussians, coefficients in ((pairs.list, hermite), cores, (own[0], own[1] / cavity.screening)):
         np.add.at(result, cavity.atom, gradient_at_centres(*own, gaussians, coefficients, target))
     return result + cavity.fading_gradient(charges, len(result))

@@ -55,26 +55,32 @@ class Correction:
     kind: str
     functional: str
 
-    def of(self, geometry: Geometry, charge: int) -> tuple[float, Reals]:
-        """Energy in hartree, and its derivatives with respect to the positions, shape (n_atoms, 3), in hartree/bohr.
+    def energy(self, geometry: Geometry, charge: int) -> float:
+        """Energy in hartree.
 
         Raises
         ------
         OrbitileError
             When there are no parameters for an element.
         """
-        atoms = geometry.atomic_numbers > 0  # ghosts have no dispersion
-        of_d4 = {"charge": float(charge)} if self.kind == "d4" else {}
+        return float(self._computed(geometry, charge, grad=False)["energy"])
+
+    def gradient(self, geometry: Geometry, charge: int) -> Reals:
+        """Derivatives of the energy with respect to the positions, shape (n_atoms, 3), in hartree/bohr."""
         gradient = np.zeros_like(geometry.positions)
+        gradient[geometry.atomic_numbers > 0] = self._computed(geometry, charge, grad=True)["gradient"]
+        return gradient
+
+    def _computed(self, geometry: Geometry, charge: int, *, grad: bool) -> dict[str, Any]:
+        atoms = geometry.atomic_numbers > 0  # ghosts have no dispersion
+        what: dict[str, Any] = {"numbers": geometry.atomic_numbers[atoms], "positions": geometry.positions[atoms]}
+        if self.kind == "d4":
+            what["charge"] = float(charge)
         try:
-            model = _interface(self.kind).DispersionModel(
-                geometry.atomic_numbers[atoms], geometry.positions[atoms], **of_d4
-            )
-            found = model.get_dispersion(_damping(self.kind, self.functional), grad=True)
+            model = _interface(self.kind).DispersionModel(**what)
+            return model.get_dispersion(_damping(self.kind, self.functional), grad=grad)
         except RuntimeError as error:
             raise OrbitileError(f"{KINDS[self.kind]} cannot be computed for these atoms: {error}") from error
-        gradient[atoms] = found["gradient"]
-        return float(found["energy"]), gradient
 
 
 def correction_of(calculation: Calculation) -> Correction | None:

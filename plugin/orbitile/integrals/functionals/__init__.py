@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from taichi_kernels.expressions import Expression, above
+from taichi_kernels.expressions import Expression
 from taichi_kernels.target import Target
 
 from ...base.arrays import Reals
@@ -104,14 +104,14 @@ class Functional:
     ) -> Expression:
         """Energy per volume of densities by spin, or of all electrons; see `taichi_kernels.formulas.Formula`."""
         if len(densities) == 1:
-            spins = of_equal_spins(densities[0], products[0], taus[0])
+            spins = of_equal_spins(densities[0], products[0], taus[0], limit)
         else:
-            spins = of_spins(densities, products, taus)
+            spins = of_spins(densities, products, taus, limit)
         energy = limit.on.constant(0.0)
         for weight, exchange in self.exchange:
-            of_alpha = above(spins.alpha, limit) * exchange(spins.alpha, spins.sigma_alpha, spins.tau_alpha)
+            of_alpha = spins.has_alpha * exchange(spins.alpha, spins.sigma_alpha, spins.tau_alpha)
             if spins.polarised:
-                of_beta = above(spins.beta, limit) * exchange(spins.beta, spins.sigma_beta, spins.tau_beta)
+                of_beta = spins.has_beta * exchange(spins.beta, spins.sigma_beta, spins.tau_beta)
                 energy += weight * (of_alpha + of_beta)
             else:
                 energy += 2 * weight * of_alpha

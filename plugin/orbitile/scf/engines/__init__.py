@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,21 +90,12 @@ class Solver:
     engine: Engine
     correction: Correction | None = None
 
-    def solve(
-        self,
-        geometry: Geometry,
-        calculation: Calculation,
-        before: Sequence[Wavefunction] = (),
-        device: str | None = None,
-        precision: str = "single",
-        response: Response | None = None,
-        rough: bool = False,
-    ) -> Solution:
+    def solve(self, geometry: Geometry, calculation: Calculation, *how: Any, **more: Any) -> Solution:
         """Self-consistent field of a geometry, as by the engine; the energy includes the dispersion."""
-        found = self.engine.solve(geometry, _plain(calculation), before, device, precision, response, rough)
-        if self.correction is None:
+        energy = None if self.correction is None else self.correction.energy(geometry, calculation.charge)
+        found = self.engine.solve(geometry, _plain(calculation), *how, **more)
+        if energy is None:
             return found
-        energy, _ = self.correction.of(geometry, calculation.charge)
         return replace(
             found,
             wavefunction=replace(found.wavefunction, method=str(calculation)),
@@ -120,7 +111,7 @@ class Solver:
         if self.correction is None:
             return found
         geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
-        return found + self.correction.of(geometry, calculation.charge)[1]
+        return found + self.correction.gradient(geometry, calculation.charge)
 
 
 def _plain(calculation: Calculation) -> Calculation:
