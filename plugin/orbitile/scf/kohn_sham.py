@@ -514,7 +514,7 @@ class Hamiltonian:
             self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
-        self._densities = self._exchange = np.zeros((0, *self.overlap.shape))
+        self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
 
     def refine(self) -> bool:
@@ -592,7 +592,6 @@ class Hamiltonian:
             is_fine = self._level == LEVEL
             on = self._exchange_on("fine", self._exact) if is_fine else self._exchange_on("coarse", self._target)
             self._exchange = -0.5 * len(densities) * on.matrices(densities, self._functional.exact)
-        self._densities = densities
         return self._exchange
 
     def _exchange_on(self, quality: Quality, target: Target) -> Exchange:
