@@ -1,4 +1,4 @@
-"""Kohn-Sham theory by kernels of our own, on the CPU and on any GPU: functionals without exact exchange."""
+"""Kohn-Sham theory by kernels of our own, on the CPU and on any GPU, with exact exchange: Hartree-Fock among it."""
 
 from __future__ import annotations
 
