@@ -546,13 +546,13 @@ class Hamiltonian:
             target = self._exact if exact else self._target
             self._coulomb = self._coulomb_values(self._pairs.list, total, target)
             reaction = self._reaction_to(total, target, anew=True)
-            density = quadrature.densities(list(hermite), gradient, exact=exact)
+            density = self._quadrature.densities(list(hermite), gradient, exact=exact)
             change_of_matrices = densities
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
             reaction = self._reaction_to(change.sum(axis=0), self._target)
-            density = quadrature.densities(list(change), gradient, further=True)
+            density = self._quadrature.densities(list(change), gradient, further=True)
             change_of_matrices = densities - self._densities
         kinetic = None
         if self._kinetic:
