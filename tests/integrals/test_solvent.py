@@ -156,4 +156,4 @@ def test_what_has_no_cavity_is_refused_before_anything_begins(monkeypatch):
     monkeypatch.setattr("orbitile.base.memory.available_memory", lambda: 10**6)
     water = geometry(WATER)
     with pytest.raises(OrbitileError, match=r"cavity of \d+ points needs .* GB of memory"):
-        _ = cavity_of(water.atomic_numbers, water.positions, 2.0).factor
+        cavity_of(water.atomic_numbers, water.positions, 2.0)
