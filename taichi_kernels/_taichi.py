@@ -7,6 +7,7 @@ no wheels for Python 3.14) or where `ORBITILE_COMPILER=quadrants` asks for it.
 import contextlib
 import ctypes
 import functools
+import gc
 import hashlib
 import importlib
 import importlib.util
@@ -16,8 +17,9 @@ import linecache
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import FrameType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -63,9 +65,30 @@ def _chosen() -> str:
     return found[0]
 
 
+def _line_of(frame: FrameType, context: int = 1) -> inspect.Traceback:
+    """What `inspect.getframeinfo` tells, without a search among all modules for the one that a frame belongs to."""
+    file, number = frame.f_code.co_filename, frame.f_lineno
+    return inspect.Traceback(file, number, frame.f_code.co_name, [linecache.getline(file, number, frame.f_globals)], 0)
+
+
+@contextmanager
+def _replaced(*places: tuple[Any, str, Any]) -> Iterator[None]:
+    """With other values of attributes of some owners, those that have them."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in places if hasattr(owner, name)]
+    for owner, name, value in places:
+        if hasattr(owner, name):
+            setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
 def _imported() -> Any:
     ensure_cache_folder()
-    with _quietly(), warnings.catch_warnings():
+    # for each of a hundred functions a compiler asks for the line that it is in: most of the time of the import
+    with _quietly(), warnings.catch_warnings(), _replaced((inspect, "getframeinfo", _line_of)):
         # Python 3.12 and later complain about strings in Taichi's sources when they are compiled for the first time
         warnings.filterwarnings("ignore", category=SyntaxWarning)
         return importlib.import_module(COMPILER)
@@ -79,6 +102,7 @@ ti = _imported()
 _impl = importlib.import_module(f"{COMPILER}.lang.impl")
 _kernel_impl = importlib.import_module(f"{COMPILER}.lang.kernel_impl")
 _transformer = importlib.import_module(f"{COMPILER}.lang.ast.ast_transformer_utils")
+_sources = importlib.import_module(f"{COMPILER}.lang._wrap_inspect")
 
 ScalarArray: type = importlib.import_module(f"{COMPILER}.lang._ndarray").ScalarNdarray
 """The class of the compiler's arrays of numbers on the device."""
@@ -167,33 +191,37 @@ def kept_in() -> Path:
     return Path(_impl.current_cfg().offline_cache_file_path)
 
 
-@contextmanager
-def without_locations() -> Iterator[None]:
-    """Do without what is prepared for messages about errors in kernels, at a third of the time of the front end.
+def without_locations() -> AbstractContextManager[None]:
+    """Do without what is prepared for messages about errors in kernels, at two thirds of the time of the front end.
 
-    For every node of a kernel it lays out the line of source that the node stands in, and for every kernel it looks up
-    whether a class surrounds it. The compiled kernels do not depend on either. A version that has neither function is
-    left alone.
+    For every node of a kernel it lays out the line of source that the node stands in, for every kernel it looks up
+    whether a class surrounds it, and for every function it searches all modules for the one that it is from. The
+    compiled kernels do not depend on any of it. A version that lacks one of these functions is left alone.
     """
     context = _transformer.ASTTransformerFuncContext if COMPILER == "quadrants" else _transformer.ASTTransformerContext
 
     def line_of(self: Any, node: Any) -> str:
         return f"{self.file}, line {node.lineno + self.lineno_offset}:\n"
 
-    replaced = []
-    for owner, name, value in (
+    return _replaced(
         (context, "get_pos_info", line_of),
         (context, "memoized_get_pos_info", line_of),
         (_kernel_impl, "_inside_class", lambda level_of_class_stackframe: False),
-    ):
-        if hasattr(owner, name):
-            replaced.append((owner, name, getattr(owner, name)))
-            setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for owner, name, value in replaced:
-            setattr(owner, name, value)
+        *((owner, "getsourcelines", _lines_of) for owner in (_kernel_impl, _sources)),
+        *((owner, "getsourcefile", _file_of) for owner in (_kernel_impl, _sources)),
+    )
+
+
+def _file_of(function: FunctionType) -> str:
+    return function.__code__.co_filename
+
+
+@functools.lru_cache(maxsize=256)  # the compiler asks at every call of a function
+def _lines_of(function: FunctionType) -> tuple[list[str], int]:
+    """Lines of source of a function, and the number of the first."""
+    file, first = _file_of(function), function.__code__.co_firstlineno
+    lines = linecache.getlines(file, function.__globals__)[first - 1 :]
+    return lines if file.startswith("<") else inspect.getblock(lines), first  # one that is written out is its file
 
 
 @contextmanager
@@ -322,7 +350,7 @@ class Launch:
             primal.raise_on_templated_floats = _impl.current_cfg().raise_on_templated_floats
         self._program = program = _impl.get_runtime().prog
         _held.add(self)
-        with getattr(kernel, "compiled_in", contextlib.nullcontext)():
+        with getattr(kernel, "compiled_in", contextlib.nullcontext)(), _uncollected():
             key = primal.ensure_compiled(*(arguments[name] for name in names))
             if COMPILER == "quadrants":
                 self._kernel = primal.materialized_kernels[key]
@@ -377,6 +405,19 @@ class Launch:
         """The same; a value that is none of the arguments is an error."""
         _require_no_others(self._names, arguments)
         self(arguments)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which would go through all of the process for what a front end makes."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @functools.lru_cache(maxsize=256)

@@ -348,8 +348,6 @@ def looping_kernel(target: Target, sums: "np.dtype[np.floating]") -> Callable[..
                         held[mine + (n_all + m) * step] = ti.select(t >= real(end_of_table), g, g * series)
                         series = 2.0 * u * series + decay * odd
                         odd *= ti.cast(2 * m - 1, real)
-                    for s in range(n_all):
-                        held[mine + s * step] = L(0.0)
                     for back in range(degree + 1):
                         m = degree - back
                         n_here = (back + 1) * (back + 2) * (back + 3) // 6

@@ -153,6 +153,11 @@ def exp(x: Expression) -> Expression:
     return x._applied("exp")
 
 
+def erf(x: Expression) -> Expression:
+    """Error function of a number that is not negative."""
+    return x._applied("erf")
+
+
 def atan(x: Expression) -> Expression:
     """Arc tangent of a number that is not negative."""
     return x._applied("atan")
@@ -184,7 +189,7 @@ def above(x: Value, limit: Value | Number) -> Value:
     return x.on.add("above", (x.step, x._with(limit).step))
 
 
-def taken_at_least(x: Expression, limit: Number) -> Expression:
+def taken_at_least(x: Expression, limit: Expression | Number) -> Expression:
     """The larger one of a number and a limit, whose derivative is 1 below the limit too: it is taken there instead."""
     return x.on.add("taken_at_least", (x.step, x._with(limit).step))
 
@@ -229,6 +234,7 @@ def _partial(operation: str, result: Expression, a: Expression, b: Expression | 
             "log1p": lambda: 1.0 / (1.0 + a),
             "expm1": lambda: 1.0 + result,
             "exp": lambda: result,
+            "erf": lambda: 2 / np.sqrt(np.pi) * exp(-(a * a)),
             "atan": lambda: 1.0 / (1.0 + a * a),
             "saturated": lambda: (1.0 / (1.0 + a)) ** 2,
         }[operation]()

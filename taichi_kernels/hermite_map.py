@@ -183,7 +183,8 @@ class HermiteMap:
             half = self._space("half", (n_rows, len(matrix)), target)
             rows = self._space("rows", (n_rows, n_terms), target)
             left = self._sparse(f"from basis {n}", run.from_basis, target)
-            kernels.from_left(rows=n_rows, columns=len(matrix), **left, matrix=given, out=half)
+            kernels.clear(rows=n_rows, columns=len(matrix), matrix=half)
+            kernels.add_from_left(rows=n_rows, columns=len(matrix), **left, matrix=given, out=half)
             right = self._sparse("from basis", self._from_basis, target)
             kernels.from_right(rows=n_rows, columns=n_terms, **right, matrix=half, out=rows)
             for m, block, some in self._parts(run):
@@ -353,16 +354,8 @@ def _kernels() -> SimpleNamespace:
             out[i, j] = matrix[i, j] + matrix[j, i]
 
     @ti.kernel
-    def from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
-        """The product of a sparse matrix and another one."""
-        for i, j in ti.ndrange(rows, columns):
-            total = ti.cast(0.0, ti.f64)
-            for k in range(first[i], first[i + 1]):
-                total += value[k] * matrix[column[k], j]
-            out[i, j] = total
-
-    @ti.kernel
     def add_from_left(rows: ti.i32, columns: ti.i32, first: I1, column: I1, value: R1, matrix: R2, out: R2):
+        """The product of a sparse matrix and another one."""
         for i, j in ti.ndrange(rows, columns):
             total = out[i, j]
             for k in range(first[i], first[i + 1]):
@@ -409,7 +402,6 @@ def _kernels() -> SimpleNamespace:
     return SimpleNamespace(
         clear=quick(clear),
         add_transpose=quick(add_transpose),
-        from_left=quick(from_left),
         add_from_left=quick(add_from_left),
         from_right=quick(from_right),
         to_orders=quick(to_orders),

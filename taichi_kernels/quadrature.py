@@ -14,6 +14,7 @@ over many of them are in double precision where the device has it. They have one
 digit, from run to run and on any number of threads.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from types import SimpleNamespace
@@ -142,23 +143,21 @@ class QuadratureSums:
         n_degrees, threads = len(groups.degrees), threads_of(target)
         given = self._given(starts="starts", listed="listed")
         sizes = np.diff(self._lists.starts).reshape(len(self._cells), n_degrees) + 1.0
-        for k, degree in enumerate(groups.degrees):
-            kernel, orders = self._kernel("density", degree, gradient)
-            of_degree = {
-                "n_degrees": n_degrees,
-                "which": k,
-                "first_slot": groups.first_slot[k],
-                "h": self._sent(f"terms {k}", terms[k]),
-                "spin": spin,
-                "out": columns,
-                **given,
-                **orders,
-            }
+        written_out = bisect_right(groups.degrees, WRITTEN_OUT) if target.on_host else 0
+        steps = [list(range(written_out))] * (written_out > 0) + [[k] for k in range(written_out, n_degrees)]
+        for n, step in enumerate(steps):
+            degrees = tuple(groups.degrees[k] for k in step)
+            kernel, orders = self._density_kernel(degrees, gradient)
+            of_degrees = {"n_degrees": n_degrees, "spin": spin, "out": columns, **given, **orders}
+            for d, k in enumerate(step):
+                of_degrees |= {f"which{d}": k, f"first_slot{d}": groups.first_slot[k]}
+                of_degrees[f"h{d}"] = self._sent(f"terms {k}", terms[k])
 
-            def piece(first: int, last: int, kernel: Any = kernel, of_degree: dict[str, Any] = of_degree) -> None:
-                kernel(zero=0, n=(last - first) * threads, begin=first, stride=self.n_points, **of_degree)
+            def piece(first: int, last: int, kernel: Any = kernel, given: dict[str, Any] = of_degrees) -> None:
+                kernel(zero=0, n=(last - first) * threads, begin=first, stride=self.n_points, **given)
 
-            _run(target, ("density", degree, gradient), sizes[:, k], piece, checkpoint, k, n_degrees)
+            work = sizes[:, step].sum(axis=1)
+            _run(target, ("density", degrees, gradient), work, piece, checkpoint, n, len(steps))
 
     def moments(self, columns: Any, spin: int, more: int, checkpoint: Checkpoint | None) -> list[np.ndarray]:
         """Moments of values, and of vectors if there are any, at the points, for each Gaussian.
@@ -190,7 +189,7 @@ class QuadratureSums:
         result = self._space("moments", (max(first[-1], 1),))
         for k, degree in enumerate(groups.degrees):
             begin, end, n_terms = groups.first_slot[k], groups.first_slot[k + 1], counts[k]
-            kernel, orders = self._kernel("moments", degree + more, gradient)
+            kernel, orders = self._moments_kernel(degree + more, gradient)
             most = max(1, _MOMENTS // (n_terms * threads))
 
             def piece(
@@ -270,15 +269,21 @@ class QuadratureSums:
             **{name: keep(target, one, getattr(self._lists, one), np.int32) for name, one in lists.items()},
         }
 
-    def _kernel(self, name: str, degree: int, gradient: bool) -> tuple[Any, dict[str, Any]]:
-        """The kernel for a degree, and what else it takes: one with loops, the orders of the terms."""
+    def _density_kernel(self, degrees: tuple[int, ...], gradient: bool) -> tuple[Any, dict[str, Any]]:
+        """The kernel for some degrees, and what else it takes: one with loops, the orders of the terms."""
+        if degrees[0] <= WRITTEN_OUT:
+            return density_kernel(self._target, self._sums, degrees, gradient), {}
+        return looping_kernels(self._target, self._sums, gradient).density, self._orders(degrees[0])
+
+    def _moments_kernel(self, degree: int, gradient: bool) -> tuple[Any, dict[str, Any]]:
         if degree <= WRITTEN_OUT:
-            written_out = {"density": density_kernel, "moments": moments_kernel}[name]
-            return written_out(self._target, self._sums, degree, gradient), {}
+            return moments_kernel(self._target, self._sums, degree, gradient), {}
+        return looping_kernels(self._target, self._sums, gradient).moments, self._orders(degree)
+
+    def _orders(self, degree: int) -> dict[str, Any]:
         orders = np.array(powers_of(degree), np.int32)
         there = self._kept.operand(self._target, f"orders {degree}", orders, np.int32)
-        kernel = getattr(looping_kernels(self._target, self._sums, gradient), name)
-        return kernel, {"n_terms": len(orders), "orders": there}
+        return {"n_terms": len(orders), "orders": there}
 
     def _sent(self, name: str, values: np.ndarray) -> Any:
         """Values of this call on the device."""

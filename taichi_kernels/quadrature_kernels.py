@@ -84,8 +84,8 @@ class _Horner:
         return name
 
 
-def _polynomial(degree: int, gradient: bool) -> tuple[list[str], list[str | None]]:
-    """Statements for a polynomial and its derivatives; the names of what they leave behind."""
+def _polynomial(degree: int, gradient: bool, terms: str) -> tuple[list[str], list[str | None]]:
+    """Statements for a polynomial of terms and its derivatives; the names of what they leave behind."""
     place = {powers: n for n, powers in enumerate(powers_of(degree))}
     rule = _Horner()
     solid: list[str | None] = [None] * 4  # value, derivatives along x, y, z
@@ -96,7 +96,7 @@ def _polynomial(degree: int, gradient: bool) -> tuple[list[str], list[str | None
             for i in range(degree - k - j, -1, -1):
                 if gradient:
                     line[1] = rule.step(line[1], "x", line[0])
-                line[0] = rule.step(line[0], "x", f"h[row, {place[i, j, k]}]")
+                line[0] = rule.step(line[0], "x", f"{terms}[row, {place[i, j, k]}]")
             if gradient:
                 plane[2] = rule.step(plane[2], "y", plane[0])
                 plane[1] = rule.step(plane[1], "y", line[1])
@@ -109,40 +109,47 @@ def _polynomial(degree: int, gradient: bool) -> tuple[list[str], list[str | None
     return rule.lines, solid
 
 
-def _density_source(degree: int, gradient: bool, on_host: bool, turns: int) -> str:
-    lines, (value, *slopes) = _polynomial(degree, gradient)
-    at = "[s]" if on_host else ""
-    inner = [*_DISTANCES, *lines, f"p = {value} * e", f"part0{at} += p"]
-    if gradient:
-        inner += ["e *= root", "p *= 2.0 * root"]
-        for n, axis in enumerate("xyz"):
-            inner.append(f"part{n + 1}{at} += " + (f"{slopes[n]} * e - " if slopes[n] else "-") + f"{axis} * p")
+def _density_source(degrees: tuple[int, ...], gradient: bool, on_host: bool, turns: int) -> str:
     sums = range(4 if gradient else 1)
-    added = [f"total{k}{at} += ti.cast(part{k}{at}, WIDE)" for k in sums]
-    stored = [f"out[spin, {k}, at + s] += total{k}{at}" for k in sums]
+    at = "[s]" if on_host else ""
+    totals = [f"total[{k} * POINTS + s]" if on_host else f"total[{k}]" for k in sums]
     each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
-    return (
+    if on_host:  # one loop, since LLVM writes out many turns of it
+        stored = [f"for k in range({len(sums)} * POINTS):", "    out[spin, k // POINTS, at + k % POINTS] += total[k]"]
+    else:
+        stored = [f"out[spin, {k}, at + s] += total[{k}]" for k in sums]
+    text = (
         "@ti.kernel\n"
-        "def kernel(zero: ti.i32, n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, which: ti.i32, "
-        "first_slot: ti.i32, origin: R2, points: R1, starts: I1, listed: I1, gaussian: R2, h: R2, spin: ti.i32, "
-        "out: W3):\n"
+        "def kernel(zero: ti.i32, n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, origin: R2, points: R1, "
+        "starts: I1, listed: I1, gaussian: R2, spin: ti.i32, out: W3, "
+        + ", ".join(f"which{d}: ti.i32, first_slot{d}: ti.i32, h{d}: R2" for d in range(len(degrees)))
+        + "):\n"
         "    ti.loop_config(block_dim=BLOCK)\n"
         + indented(loop_over_tasks("n", turns), 1)
         + "        cell = begin + task // THREADS\n"
         "        at = cell * POINTS\n"
         + ("" if on_host else "        s = task % THREADS\n")
-        + indented([f"total{k} = W(0.0)" for k in sums], 2)
-        + "        for entry in range(starts[cell * n_degrees + which], starts[cell * n_degrees + which + 1]):\n"
-        "            last = listed[entry]\n"
-        + indented([f"part{k} = L(0.0)" for k in sums], 3)
-        + "            for q in range(last // GROUP * GROUP, last + 1):\n"
-        + indented(["row = q - first_slot", "root = gaussian[q, 6]", *_SHIFTS, *each], 4)
-        + indented(inner, 4 + more)
-        + indented(each, 3)
-        + indented(added, 3 + more)
-        + indented(each, 2)
-        + indented(stored, 2 + more)
+        + "        total = W(0.0)\n"
     )
+    for d, degree in enumerate(degrees):
+        lines, (value, *slopes) = _polynomial(degree, gradient, f"h{d}")
+        inner = [*_DISTANCES, *lines, f"p = {value} * e", f"part0{at} += p"]
+        if gradient:
+            inner += ["e *= root", "p *= 2.0 * root"]
+            for n, axis in enumerate("xyz"):
+                inner.append(f"part{n + 1}{at} += " + (f"{slopes[n]} * e - " if slopes[n] else "-") + f"{axis} * p")
+        text += (
+            f"        place = cell * n_degrees + which{d}\n"
+            "        for entry in range(starts[place], starts[place + 1]):\n"
+            "            last = listed[entry]\n"
+            + indented([f"part{k} = L(0.0)" for k in sums], 3)
+            + "            for q in range(last // GROUP * GROUP, last + 1):\n"
+            + indented([f"row = q - first_slot{d}", "root = gaussian[q, 6]", *_SHIFTS, *each], 4)
+            + indented(inner, 4 + more)
+            + indented(each, 3)
+            + indented([f"{totals[k]} += ti.cast(part{k}{at}, WIDE)" for k in sums], 3 + more)
+        )
+    return text + indented(stored, 2)
 
 
 def _moments_source(degree: int, gradient: bool, on_host: bool, turns: int) -> str:
@@ -214,20 +221,23 @@ def _raised(degree: int, gradient: bool, at: str) -> list[str]:
 
 
 @lru_cache
-def density_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int, gradient: bool) -> object:
-    """Kernel that adds the Gaussians of one degree, up to `WRITTEN_OUT`, to the density, or it and its gradient."""
-    source = _density_source(degree, gradient, target.on_host, turns_of(target))
-    return _compiled(source, f"density of degree {degree}, {gradient}", target, sums)
+def density_kernel(target: Target, sums: "np.dtype[np.floating]", degrees: tuple[int, ...], gradient: bool) -> object:
+    """Kernel that adds the Gaussians of some degrees, up to `WRITTEN_OUT`, to the density, or it and its gradient.
+
+    On a CPU it is for several degrees at once: most of what LLVM has to do for a kernel is the same for all of them.
+    """
+    source = _density_source(degrees, gradient, target.on_host, turns_of(target))
+    return _compiled(source, f"density of degrees {degrees}", gradient, target, sums)
 
 
 @lru_cache
 def moments_kernel(target: Target, sums: "np.dtype[np.floating]", degree: int, gradient: bool) -> object:
     """Kernel for the moments of one degree, up to `WRITTEN_OUT`, of values at points, or of these and vectors."""
     source = _moments_source(degree, gradient, target.on_host, turns_of(target))
-    return _compiled(source, f"moments of degree {degree}, {gradient}", target, sums)
+    return _compiled(source, f"moments of degree {degree}", gradient, target, sums)
 
 
-def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]") -> object:
+def _compiled(text: str, name: str, gradient: bool, target: Target, sums: "np.dtype[np.floating]") -> object:
     """A kernel from its source."""
     real, wide, ndarray = number(target.dtype), number(sums), ti.types.ndarray
 
@@ -236,7 +246,7 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
 
     names = {
         "L": of_points(real),
-        "W": of_points(wide),
+        "W": ti.types.vector((4 if gradient else 1) * (POINTS if target.on_host else 1), wide),
         "I1": ndarray(ti.i32, 1),
         "I2": ndarray(ti.i32, 2),
         "R1": ndarray(real, 1),
@@ -252,7 +262,8 @@ def _compiled(text: str, name: str, target: Target, sums: "np.dtype[np.floating]
         "power_of_two": power_of_two(target),
         "whole_cells": difference_of_cells(target),
     }
-    return quick(lightly_optimised(kernel_from(text, f"{name}, {target.precision}, {target.device}", names)))
+    title = f"{name}, {gradient}, {target.precision}, {target.device}"
+    return quick(lightly_optimised(kernel_from(text, title, names)))
 
 
 @lru_cache
@@ -304,16 +315,16 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
         begin: ti.i32,
         stride: ti.i32,
         n_degrees: ti.i32,
-        which: ti.i32,
-        first_slot: ti.i32,
         origin: R2,
         points: R1,
         starts: I1,
         listed: I1,
         gaussian: R2,
-        h: R2,
         spin: ti.i32,
         out: W3,
+        which0: ti.i32,
+        first_slot0: ti.i32,
+        h0: R2,
         n_terms: ti.i32,
         orders: I2,  # (n_terms, 3), or longer
     ):
@@ -325,7 +336,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
             cell = begin + task // POINTS
             i = begin * POINTS + task
             total = sums_of_point(0.0)
-            for entry in range(starts[cell * n_degrees + which], starts[cell * n_degrees + which + 1]):
+            for entry in range(starts[cell * n_degrees + which0], starts[cell * n_degrees + which0 + 1]):
                 for q in range(listed[entry] // GROUP * GROUP, listed[entry] + 1):
                     a = coordinate(0, i, cell, q, stride, origin, points, gaussian)
                     b = coordinate(1, i, cell, q, stride, origin, points, gaussian)
@@ -337,7 +348,7 @@ def looping_kernels(target: Target, sums: "np.dtype[np.floating]", gradient: boo
                         root = value * gaussian[q, 6]
                         for m in range(n_terms):
                             t, u, v = orders[m, 0], orders[m, 1], orders[m, 2]
-                            term = h[q - first_slot, m]
+                            term = h0[q - first_slot0, m]
                             total[0] += ti.cast(term * value * x[t] * y[u] * z[v], wide)
                             if ti.static(gradient):
                                 total[1] += ti.cast(term * root * slope(x, t) * y[u] * z[v], wide)

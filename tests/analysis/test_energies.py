@@ -92,7 +92,7 @@ def test_dispersion_and_solvation_are_parts_of_the_total(water, capsys) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("functional", ["lda,vwn", "pbe", "blyp", "pw91"])
+@pytest.mark.parametrize("functional", ["lda,vwn", "pbe", "blyp", "pw91", "r2scan"])
 def test_open_shell(tmp_path, functional: str) -> None:
     method, path = calculated(tmp_path, "O 0 0 0; O 0 0 2.28", "def2-svp", functional, spin=2)
     found = ob.energies(ob.load(path), functional, device="cpu").as_dictionary()

@@ -19,7 +19,7 @@ from orbitile.integrals.grids import Grid
 from orbitile.integrals.hermite_list import point_charges
 from orbitile.integrals.one_electron import integrals_over_space, kinetic, overlap
 from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
-from orbitile.integrals.quadrature import exchange_correlation, quadrature_of
+from orbitile.integrals.quadrature import KineticEnergyDensity, exchange_correlation, quadrature_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
 
 from .references import basis_of, molecule, random_matrix, theirs
@@ -106,13 +106,19 @@ class Energy:
         hermite = [to_hermite(pairs, d, self.target) for d in densities]
         return basis, pairs, quadrature, orbitals, densities, hermite
 
+    def kinetic_density(self, basis, densities):
+        if self.functional.needs_tau:
+            return KineticEnergyDensity.of(basis, self.grid, self.target), densities
+        return None
+
     def __call__(self, positions) -> float:
         basis, pairs, quadrature, _, densities, hermite = self.parts(positions)
         density = np.sum(hermite, axis=0)
         nuclei, coefficients = point_charges(self.charges, positions)
         electrons = coulomb_values(pairs.list, pairs.list, density, self.target)
         attraction = coulomb_values(pairs.list, nuclei, coefficients, self.target)
-        exchange = exchange_correlation(quadrature, hermite, self.functional).energy
+        kinetic_density = self.kinetic_density(basis, densities)
+        exchange = exchange_correlation(quadrature, hermite, self.functional, kinetic=kinetic_density).energy
         moving = (kinetic(basis, self.target) * np.sum(densities, axis=0)).sum()
         return float(moving + density @ (0.5 * electrons - attraction) + exchange + repulsion(self.charges, positions))
 
@@ -121,10 +127,13 @@ class Energy:
         nuclei, coefficients = point_charges(self.charges, positions)
         electrons = coulomb_values(pairs.list, pairs.list, np.sum(hermite, axis=0), self.target)
         field = electrons - coulomb_values(pairs.list, nuclei, coefficients, self.target)
-        exchange = exchange_correlation(quadrature, hermite, self.functional).values
+        kinetic_density = self.kinetic_density(basis, densities)
+        exchange = exchange_correlation(quadrature, hermite, self.functional, kinetic=kinetic_density)
         weighted = np.zeros_like(densities[0])
-        for c, own in zip(orbitals, exchange, strict=True):
+        for spin, (c, own) in enumerate(zip(orbitals, exchange.values, strict=True)):
             fock = kinetic(basis, self.target) + to_matrix(pairs, field + own, self.target)
+            if kinetic_density:
+                fock += kinetic_density[0].matrix(exchange.kinetic_values[spin])
             weighted += self.electrons * c @ (c.T @ fock @ c) @ c.T
         return kohn_sham_gradient(basis, self.charges, densities, weighted, quadrature, self.functional, self.target)
 
@@ -136,7 +145,9 @@ def repulsion(charges, positions) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("functional", "charge"), [("lda,vwn", 0), ("pbe", 0), ("pbe", 1), ("lda,vwn", 1)])
+@pytest.mark.parametrize(
+    ("functional", "charge"), [("lda,vwn", 0), ("pbe", 0), ("pbe", 1), ("lda,vwn", 1), ("tpss", 0), ("r2scan", 1)]
+)
 def test_forces_are_those_of_the_energy_and_of_pyscf(functional, charge):
     mol = molecule(WATER, "6-31g*", bool(charge), charge, charge)
     field, orbitals = electrons_of(mol, functional)
@@ -145,7 +156,8 @@ def test_forces_are_those_of_the_energy_and_of_pyscf(functional, charge):
         energy = Energy(mol, orbitals, grid, functional, target)
         assert energy(mol.atom_coords()) == pytest.approx(field.e_tot, abs=1e-7)
         gradient = energy.gradient(mol.atom_coords())
-        np.testing.assert_allclose(at(gradient), differences(energy, mol.atom_coords()), atol=1e-7)
+        step = 1e-4 if functional == "tpss" else 1e-3  # it has the larger one of two energies: kinks
+        np.testing.assert_allclose(at(gradient), differences(energy, mol.atom_coords(), step=step), atol=1e-7)
     np.testing.assert_allclose(gradient, field.nuc_grad_method().kernel(), atol=1e-5)
 
 

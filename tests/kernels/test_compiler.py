@@ -1,10 +1,12 @@
 """The compiler of kernels: imported when it is needed, chosen by the environment, and without traces of either."""
 
+import inspect
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -64,3 +66,21 @@ def test_a_compiler_that_there_is_not_is_refused(name):
     assert run(program, ORBITILE_COMPILER=name).stdout == (
         f"ORBITILE_COMPILER: expected taichi or quadrants, got '{name}'\n"
     )
+
+
+def test_sources_of_kernels_are_found_where_inspect_finds_them():
+    """The compiler asks for them at each call of a function; they are looked up without a search of all modules."""
+    from taichi_kernels import _taichi, becke, launching, quadrature_kernels
+    from taichi_kernels.session import session
+    from taichi_kernels.target import Target
+
+    with session("cpu"):
+        kernel = quadrature_kernels.density_kernel(Target("cpu", "single"), np.dtype(np.float64), (0, 1), True)
+        looping = becke._kernel(Target("cpu", "double"))
+        functions = [inspect.unwrap(each) for each in (launching.idle, launching.turns_for, looping)]
+        for function in functions:
+            lines, first = _taichi._lines_of(function)
+            assert (lines, first) == inspect.getsourcelines(function)
+            assert _taichi._file_of(function) == inspect.getsourcefile(function)
+        lines, first = _taichi._lines_of(inspect.unwrap(kernel))
+        assert (first, lines[0], lines[-1].strip()[:4]) == (1, "@ti.kernel\n", "out[")

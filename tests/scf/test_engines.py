@@ -50,6 +50,10 @@ def atom(number):
                 (HYDROXYL, Calculation("pbe", "cc-pvtz", 1, 2)),
                 (atom(7), Calculation("pbe", "cc-pvqz", 0, 3)),
                 (atom(30), Calculation("pbe", "6-31g*", cartesian=True)),
+                (WATER, Calculation("r2scan", "def2-svp")),
+                (HYDROXYL, Calculation("tpss", "6-31+g*", 0, 1)),
+                (atom(1), Calculation("r2scan", "def2-svp", 0, 1)),
+                (atom(7), Calculation("m06l", "6-31g*", 0, 3)),
             )
         ),
     ],

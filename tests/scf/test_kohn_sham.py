@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from orbitile.evaluation.devices import device_session
+from orbitile.integrals.functionals import functional
 from orbitile.model.geometry import Geometry
 from orbitile.model.wavefunction import Orbitals, Wavefunction
 from orbitile.scf.calculation import Calculation, NotConverged
-from orbitile.scf.kohn_sham import Criteria, self_consistent_field
+from orbitile.scf.kohn_sham import Criteria, Hamiltonian, self_consistent_field
 from orbitile.scf.level_of_theory import molecule_of, shells_of
 from orbitile.scf.occupation import Occupation
 from orbitile.scf.starting_densities import extrapolated_densities, superposed_densities
-from tests.integrals.references import basis_of, molecule, ours, theirs
+from tests.integrals.references import basis_of, molecule, ours, random_matrix, theirs
 from tests.molecules import scf
 
 CRITERIA = Criteria(1e-9, 3e-5)
@@ -185,3 +187,17 @@ def test_what_is_learnt_is_bounded(monkeypatch):
     fields = [self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it")]
     fields.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it", fields[0].response))
     assert [len(field.response.fock) for field in fields] == [min(4, fields[0].n_iterations - 1), 4]
+
+
+@pytest.mark.parametrize("functional_name", ["pbe", "tpss"])
+def test_changes_are_added_to_exact_densities_too(functional_name):
+    mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
+    basis, first = basis_of(mol), atoms_of(mol, basis_of(mol))
+    second = first + 1e-2 * random_matrix(mol.nao)
+    numbers = mol.atom_charges().astype(np.int64)
+    with device_session("cpu", "single") as target:
+        operators = [Hamiltonian(numbers, basis, functional(functional_name), target, close=True) for _ in range(2)]
+        operators[0].fock(first, exact=True)
+        energies, matrices = zip(operators[0].fock(second), operators[1].fock(second, exact=True), strict=True)
+    assert energies[0] == pytest.approx(energies[1], abs=1e-7)
+    np.testing.assert_allclose(*matrices, atol=2e-6)

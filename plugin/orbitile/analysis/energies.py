@@ -21,7 +21,7 @@ from ..integrals.hermite_list import point_charges
 from ..integrals.method_names import split_name
 from ..integrals.one_electron import kinetic
 from ..integrals.pairs import pairs_of, to_hermite
-from ..integrals.quadrature import quadrature_of
+from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
 from ..integrals.solvent import apparent_charges, cavity_of
 from ..integrals.solvents import dielectric_constant
 from ..model.geometry import Geometry
@@ -139,9 +139,10 @@ def energies(
     chosen = functional_of(split_name(functional, "functional")[0])
     asked = Calculation(functional, solvent=solvent)
     correction = correction_of(asked)
-    if chosen.is_hybrid or chosen.needs_tau:
-        what = "has exact exchange" if chosen.is_hybrid else "depends on tau"
-        raise OrbitileError(f"functional {functional}: {what}, which is not computed here; use another, such as pbe")
+    if chosen.is_hybrid:
+        raise OrbitileError(
+            f"functional {functional}: has exact exchange, which is not computed here; use another, such as pbe"
+        )
     with watched(progress, cancelled), device_session(device, precision) as target:
         found = _energies(wavefunction, chosen, level, target)
         solvation = _solvation(wavefunction, dielectric_constant(asked.solvent), target) if asked.solvent else None
@@ -202,6 +203,9 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
     with stage(0.6, 1.0):
         grid = quadrature_of(pairs, points, target)
         columns = np.array([grid.density(one, functional.needs_gradient) for one in hermite], np.float64)
+        if functional.needs_tau:
+            taus = KineticEnergyDensity.of(wavefunction, points, target).densities(matrices)
+            columns = np.concatenate([columns, grid.sums.to_numpy(taus)], axis=1)
         per_volume, _ = at_points(functional, columns, target)
     return Energies(
         electrons=float(columns[:, 0].sum(axis=0) @ grid.weights),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ._arguments import CommandParser, add_file, add_level, add_option, add_solvent
@@ -11,6 +12,8 @@ from ._files import wavefunction_of
 
 if TYPE_CHECKING:
     from ..analysis.energies import Energies
+    from ..model.wavefunction import Wavefunction
+    from ..scf.stability import Stability
 
 HELP = "total energy and its parts, with a density functional"
 PRIORITY = 105
@@ -40,6 +43,11 @@ def add_arguments(parser: CommandParser) -> None:
     )
     add_solvent(parser, "vacuum")
     add_level(parser)
+    parser.add_argument(
+        "--stability",
+        action="store_true",
+        help="also test whether the orbitals, which have to be those of this functional, are a minimum of its energy",
+    )
     parser.add_argument("--json", action="store_true", help="for programs: one object, energies in hartree")
     add_option(parser, "device")
     add_option(parser, "precision", default="double")
@@ -62,12 +70,35 @@ def run(options: argparse.Namespace) -> None:
             precision=options.precision,
             progress=progress,
         )
+        stability = _stability(options, wavefunction) if options.stability else None
     for remark in () if options.quiet else remarks_on(wavefunction):
         tell(f"note: {remark}")
     if options.json:
-        print(json.dumps(found.as_dictionary(), indent=1))
-    else:
-        print(_table(found, options.functional, wavefunction.n_electrons))
+        print(json.dumps(found.as_dictionary() | ({"stability": asdict(stability)} if stability else {}), indent=1))
+        return
+    print(_table(found, options.functional, wavefunction.n_electrons))
+    if stability:
+        print("\n".join(_verdicts(stability)))
+
+
+def _stability(options: argparse.Namespace, wavefunction: Wavefunction) -> Stability:
+    from ..scf.from_file import calculation_for
+    from ..scf.stability import stability
+
+    given = {"method": options.functional, "solvent": options.solvent or ""}
+    calculation, _ = calculation_for(wavefunction, given)
+    return stability(wavefunction, calculation, device=options.device, precision=options.precision)
+
+
+def _verdicts(found: Stability) -> list[str]:
+    rows = [("internal", found.internal, found.is_internal, "other orbitals of their kind")]
+    if found.external is not None:
+        rows.append(("external", found.external, found.is_external, "unrestricted orbitals, as of upbe"))
+    lines = ["Stability: lowest second derivative of the energy along rotations of orbitals, in hartree"]
+    for name, value, is_stable, towards in rows:
+        verdict = "stable" if is_stable else "unstable: energies fall"
+        lines.append(f"  {name:20s}{value:18.8f}   {verdict} towards {towards}")
+    return lines
 
 
 def _table(found: Energies, functional: str, electrons: float) -> str:

@@ -41,7 +41,7 @@ from .functionals import Functional
 from .hermite_list import Block, HermiteList, point_charges
 from .one_electron import derivative_pairs, integrals_over_space
 from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, runs_of, to_hermite
-from .quadrature import Quadrature, exchange_correlation
+from .quadrature import KineticEnergyDensity, Quadrature, exchange_correlation
 
 _NUMBERS = share("small matrix", 8)
 """Numbers that are held at once for some pairs."""
@@ -82,11 +82,16 @@ def kohn_sham_gradient(
     """
     pairs = quadrature.pairs
     hermite = [to_hermite(pairs, matrix, target) for matrix in densities]
-    fields = exchange_correlation(quadrature, hermite, functional, raised=True).values
+    kinetic = None
+    if functional.needs_tau:
+        kinetic = KineticEnergyDensity.of(basis, quadrature.grid, quadrature.target), densities
+    own = exchange_correlation(quadrature, hermite, functional, raised=True, kinetic=kinetic)
     field = electrostatic_field(pairs.list, hermite, charges, basis.positions, target)
     result = kinetic_gradient(basis, np.sum(densities, axis=0))
-    for matrix, own in zip(densities, fields, strict=True):
-        result += to_gradient(pairs, matrix, field + own)
+    for matrix, values in zip(densities, own.values, strict=True):
+        result += to_gradient(pairs, matrix, field + values)
+    for matrix, values in zip(densities, own.kinetic_values, strict=False):
+        result += kinetic_gradient(basis, matrix, values)
     result -= to_gradient(pairs, weighted, integrals_over_space(pairs.list.raised))
     result += gradient_at_nuclei(pairs.list, np.sum(hermite, axis=0), charges, basis.positions, target)
     return result + repulsion_gradient(charges, basis.positions)
@@ -213,10 +218,10 @@ def to_gradient(pairs: Pairs, matrix: Reals, raised_values: Reals) -> Reals:
     return _gradient(pairs, over_terms, raised_values)
 
 
-def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals) -> Reals:
+def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals, raised_values: Reals | None = None) -> Reals:
     r"""Derivatives of :math:`\sum_{\mu\nu} D_{\mu\nu} T_{\mu\nu}` at a fixed matrix.
 
-    Those of the overlaps of derivatives of basis functions, as in `one_electron.kinetic`.
+    Those of the overlaps of derivatives of basis functions, as in `one_electron.kinetic`; or of a field times tau.
 
     Parameters
     ----------
@@ -224,6 +229,8 @@ def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals) -> Reals:
         Shells and positions.
     matrix : ndarray, shape (n_basis, n_basis)
         Symmetric.
+    raised_values : ndarray, optional
+        Integrals of the field with the Hermite Gaussians of the raised list of `derivative_pairs`.
 
     Returns
     -------
@@ -240,7 +247,9 @@ def kinetic_gradient(basis: Basis | Wavefunction, matrix: Reals) -> Reals:
             columns += derivatives @ (derivatives[rows] @ (0.5 * matrix)).T
         return columns.T
 
-    return _gradient(pairs, over_terms, integrals_over_space(pairs.list.raised))
+    return _gradient(
+        pairs, over_terms, integrals_over_space(pairs.list.raised) if raised_values is None else raised_values
+    )
 
 
 def _gradient(pairs: Pairs, over_terms: Callable[[slice], Reals], raised_values: Reals) -> Reals:

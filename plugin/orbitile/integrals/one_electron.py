@@ -18,7 +18,7 @@ from ..gaussians.expansion import polynomial_powers, starts, term_counts
 from ..gaussians.packing import MergedPrimitives, merged_primitives
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList
-from .pairs import TOLERANCE, Pairs, pairs_of_primitives, to_matrix
+from .pairs import TOLERANCE, Pairs, pairs_of_primitives, to_hermite, to_matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -51,8 +51,29 @@ def kinetic(basis: Basis | Wavefunction, target: Target) -> Reals:
     -------
     ndarray, shape (n_basis, n_basis)
     """
-    n = basis.n_basis
-    matrix = overlap(derivative_pairs(basis), target)
+    pairs = derivative_pairs(basis)
+    return from_derivatives(pairs, integrals_over_space(pairs.list), target)
+
+
+def to_derivatives(pairs: Pairs, matrix: Reals, target: Target) -> Reals:
+    r"""Coefficients of :math:`\tfrac12 \sum_{\mu\nu} D_{\mu\nu} \nabla\chi_\mu \cdot \nabla\chi_\nu` on a list.
+
+    Parameters
+    ----------
+    pairs
+        Of the derivatives of all basis functions, `derivative_pairs`.
+    matrix : ndarray, shape (n_basis, n_basis)
+        Symmetric.
+    target
+        The device of the current session. It takes nine times the memory of the matrix.
+    """
+    return to_hermite(pairs, np.kron(np.eye(3), 0.5 * matrix).astype(np.float64), target)
+
+
+def from_derivatives(pairs: Pairs, values: Reals, target: Target) -> Reals:
+    """The adjoint of `to_derivatives`: a matrix, shape (n_basis, n_basis), of integrals with the Hermite Gaussians."""
+    matrix = to_matrix(pairs, values, target)
+    n = len(matrix) // 3
     return 0.5 * sum((matrix[k * n : (k + 1) * n, k * n : (k + 1) * n] for k in range(3)), np.zeros((n, n)))
 
 

@@ -15,9 +15,13 @@ any density matrix.
 
 **Exchange and correlation** of a density have the energy and the potential
 
-.. math::  E = \sum_g w_g\, f(\rho_g, \nabla\rho_g), \qquad
+.. math::  E = \sum_g w_g\, f(\rho_g, \nabla\rho_g, \tau_g), \qquad
     v_n = \sum_g w_g \left[ \frac{\partial f}{\partial \rho} L_n(r_g)
         + \frac{\partial f}{\partial \nabla\rho} \cdot \nabla L_n(r_g) \right]
+
+The kinetic energy density :math:`\tau = \tfrac12 \sum_{\mu\nu} D_{\mu\nu} \nabla\chi_\mu \cdot \nabla\chi_\nu` is a
+density on the list of the derivatives of basis functions, and the potential :math:`\partial f / \partial \tau` has a
+matrix by the adjoint: a second quadrature with the same points.
 """
 
 from __future__ import annotations
@@ -41,8 +45,10 @@ from ..base.watch import watcher
 from ..gaussians.expansion import polynomial_powers
 from ..gaussians.multipoles import hermite_terms
 from ..gaussians.packing import MergedPrimitives
+from ..model.wavefunction import Basis, Wavefunction
 from .functionals import Functional, at_points
 from .grids import Grid
+from .one_electron import derivative_pairs, from_derivatives, to_derivatives
 from .pairs import Pairs
 
 if TYPE_CHECKING:
@@ -365,6 +371,40 @@ def _monomials(degree: int) -> Reals:
 
 
 @dataclass(frozen=True, eq=False)
+class KineticEnergyDensity:
+    """tau of density matrices at the points of a grid, and the matrix of what acts on it.
+
+    Attributes
+    ----------
+    quadrature : Quadrature
+        Of the derivatives of basis functions; its points are those of any other one of the same grid.
+    """
+
+    quadrature: Quadrature
+
+    @classmethod
+    def of(cls, basis: Basis | Wavefunction, grid: Grid, target: Target) -> KineticEnergyDensity:
+        """That of a basis set at the points of a grid; for target and errors see `quadrature_of`."""
+        return cls(quadrature_of(derivative_pairs(basis), grid, target))
+
+    def in_precision(self, target: Target) -> KineticEnergyDensity:
+        """The same with terms in another precision."""
+        return KineticEnergyDensity(self.quadrature.in_precision(target))
+
+    def coefficients(self, matrices: Sequence[Reals]) -> list[Reals]:
+        """On the list, of one density matrix or of those of both spins."""
+        return [to_derivatives(self.quadrature.pairs, matrix, self.quadrature.target) for matrix in matrices]
+
+    def densities(self, matrices: Sequence[Reals], further: bool = False, exact: bool = False) -> Any:
+        """Values as those of `Quadrature.densities`, shape (n_spins, 1, n_points), in hartree bohr^-3."""
+        return self.quadrature.densities(self.coefficients(matrices), False, further, exact)
+
+    def matrix(self, values: Reals) -> Reals:
+        """The matrix of values on the list, shape (n_basis, n_basis)."""
+        return from_derivatives(self.quadrature.pairs, values, self.quadrature.target)
+
+
+@dataclass(frozen=True, eq=False)
 class ExchangeCorrelation:
     """Exchange and correlation.
 
@@ -377,15 +417,22 @@ class ExchangeCorrelation:
     values : tuple of ndarray, shape (n_coefficients,)
         Derivatives of the energy with respect to the coefficients of each spin, in hartree; `to_matrix` makes matrices
         of them.
+    kinetic_values : tuple of ndarray
+        The same with respect to those of tau, for a functional of it; `KineticEnergyDensity.matrix` makes matrices.
     """
 
     energy: float
     electrons: tuple[float, ...]
     values: tuple[Reals, ...]
+    kinetic_values: tuple[Reals, ...] = ()
 
 
 def exchange_correlation(
-    quadrature: Quadrature, coefficients: Sequence[Reals], functional: Functional, raised: bool = False
+    quadrature: Quadrature,
+    coefficients: Sequence[Reals],
+    functional: Functional,
+    raised: bool = False,
+    kinetic: tuple[KineticEnergyDensity, Sequence[Reals]] | None = None,
 ) -> ExchangeCorrelation:
     """Exchange and correlation of a density.
 
@@ -396,42 +443,65 @@ def exchange_correlation(
     coefficients : one or two ndarrays, shape (n_coefficients,)
         The density on the list: of all electrons, or of alpha and of beta electrons.
     functional
-        Of density and gradient.
+        Exact exchange is not among it.
     raised
-        Values for the list that is raised by one degree instead, which forces ask for.
+        Values for the lists that are raised by one degree instead, which forces ask for.
+    kinetic : pair of KineticEnergyDensity and sequence of ndarray
+        For a functional of tau: of the same grid, and density matrices of the same spins.
     """
+    tau, matrices = kinetic or (None, ())
     if len(coefficients) > 1 and functional.needs_gradient and quadrature.sums.in_double and not raised:
         # where a spin has almost no density its potential depends on digits that single precision does not have
         quadrature = quadrature.in_precision(Target(quadrature.target.device, "double"))
+        tau = tau and tau.in_precision(quadrature.target)
     density = quadrature.densities(coefficients, functional.needs_gradient)
-    found = of_densities(quadrature, density, functional, raised)
+    of_tau = (tau, tau.densities(matrices)) if tau else None
+    found = of_densities(quadrature, density, functional, raised, kinetic=of_tau)
     if quadrature.target.precision == "double" or raised:
         return found
     # an error of a coefficient is the same at all points, so it adds up in the energy; to first order it is known
     lost = sum(float(quadrature.lost(one) @ of_spin) for one, of_spin in zip(coefficients, found.values, strict=True))
+    if tau:
+        parts = zip(tau.coefficients(matrices), found.kinetic_values, strict=True)
+        lost += sum(float(tau.quadrature.lost(one) @ of_spin) for one, of_spin in parts)
     return replace(found, energy=found.energy + lost)
 
 
 def of_densities(
-    quadrature: Quadrature, density: Any, functional: Functional, raised: bool = False, exact: bool = False
+    quadrature: Quadrature,
+    density: Any,
+    functional: Functional,
+    raised: bool = False,
+    exact: bool = False,
+    kinetic: tuple[KineticEnergyDensity, Any] | None = None,
 ) -> ExchangeCorrelation:
-    """The same of densities at the points, as `Quadrature.densities` leaves them: `exact` or not."""
+    """The same of densities at the points, as `Quadrature.densities` leaves them: `exact` or not; and of tau."""
     noise = NOISE["double" if exact else quadrature.target.precision]
     sums = quadrature.sums
     n_spins, n_columns = density.shape[:2]
     energy = sums.energies
     potential = sums.columns("potential", n_spins, n_columns)
+    tau = None
+    if kinetic:
+        on_derivatives, taus = kinetic[0].quadrature, kinetic[1]
+        tau = taus, on_derivatives.sums.columns("potential", n_spins, 1)
     if sums.in_double and functional.by_kernel:
         from taichi_kernels.formulas import functional_at_points
 
-        functional_at_points(functional, density, sums.weights, energy, potential, quadrature.target, watcher(), noise)
+        target, told = quadrature.target, watcher()
+        functional_at_points(functional, density, sums.weights, energy, potential, target, told, noise, tau)
     else:
-        columns = np.ascontiguousarray(sums.to_numpy(density), np.float64)
+        given = [density, tau[0]] if tau else [density]
+        columns = np.concatenate([np.asarray(sums.to_numpy(part), np.float64) for part in given], axis=1)
         of_points, potentials = at_points(functional, columns, quadrature.target, noise)
         sums.from_numpy(energy, of_points * quadrature.weights)
-        sums.from_numpy(potential, potentials * quadrature.weights)
+        sums.from_numpy(potential, potentials[:, :n_columns] * quadrature.weights)
+        if tau:
+            sums.from_numpy(tau[1], potentials[:, n_columns:] * quadrature.weights)
+    spins = range(n_spins)
     return ExchangeCorrelation(
         sums.total(energy),
-        tuple(sums.electrons(density, spin) for spin in range(n_spins)),
-        tuple(quadrature.values_of(potential, spin, raised) for spin in range(n_spins)),
+        tuple(sums.electrons(density, spin) for spin in spins),
+        tuple(quadrature.values_of(potential, spin, raised) for spin in spins),
+        tuple(on_derivatives.values_of(tau[1], spin, raised) for spin in spins) if tau else (),
     )

@@ -43,7 +43,7 @@ from ..integrals.grids import grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
-from ..integrals.quadrature import of_densities, quadrature_of
+from ..integrals.quadrature import KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
 from ..model.wavefunction import Basis
 from .calculation import NotConverged, Response
@@ -526,7 +526,10 @@ class Hamiltonian:
         self._level = level
         self._grid = grid_of(self._numbers, self._basis.positions, self._target, level)
         self._quadrature = quadrature_of(self._pairs, self._grid, self._target)
+        needs_tau = self._functional.needs_tau
+        self._kinetic = KineticEnergyDensity.of(self._basis, self._grid, self._target) if needs_tau else None
         self._hermite: Reals | None = None
+        self._densities: Reals = np.zeros(0)
 
     def fock(self, densities: Reals, exact: bool = False) -> tuple[float, Reals]:
         """Energy in hartree, and Fock matrices.
@@ -543,17 +546,27 @@ class Hamiltonian:
             target = self._exact if exact else self._target
             self._coulomb = self._coulomb_values(self._pairs.list, total, target)
             reaction = self._reaction_to(total, target, anew=True)
-            density = quadrature.densities(list(hermite), gradient, exact=exact)
+            density = self._quadrature.densities(list(hermite), gradient, exact=exact)
+            change_of_matrices = densities
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
             reaction = self._reaction_to(change.sum(axis=0), self._target)
-            density = quadrature.densities(list(change), gradient, further=True)
-        self._hermite = hermite
-        of_grid = of_densities(quadrature, density, self._functional, exact=exact and self._exact.precision == "double")
+            density = self._quadrature.densities(list(change), gradient, further=True)
+            change_of_matrices = densities - self._densities
+        kinetic = None
+        if self._kinetic:
+            taus = self._kinetic.densities(list(change_of_matrices), change_of_matrices is not densities, exact)
+            kinetic = self._kinetic.in_precision(quadrature.target), taus
+        self._hermite, self._densities = hermite, densities
+        is_double = exact and self._exact.precision == "double"
+        of_grid = of_densities(quadrature, density, self._functional, exact=is_double, kinetic=kinetic)
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
         field = self._coulomb + reaction
         matrices = [to_matrix(self._pairs, field + values, self._target) for values in of_grid.values]
+        if self._kinetic:
+            parts = zip(matrices, of_grid.kinetic_values, strict=True)
+            matrices = [matrix + self._kinetic.matrix(values) for matrix, values in parts]
         return float(energy) + of_grid.energy + self.solvation, np.array(matrices) + self._core
 
     def _reaction_to(self, hermite: Reals, target: Target, anew: bool = False) -> Reals | float:

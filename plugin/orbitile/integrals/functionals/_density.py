@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from taichi_kernels.expressions import Expression, at_least, cbrt, taken_at_least
+from taichi_kernels.expressions import Expression, above, at_least, cbrt, taken_at_least
+
+_LEAST_TAU = 1e-40
+"""What is added to the least tau, so that quotients with it are numbers where there is no gradient."""
 
 _LEAST = 2.0**-52
 """1 + zeta and 1 - zeta are no less, as in libxc: PBE's potential has no bound there."""
@@ -27,6 +30,8 @@ class SpinDensity:
         :math:`|\nabla\rho|^2`, and that of each spin, in bohr^-8.
     tau_alpha, tau_beta : Expression
         Kinetic energy density of each spin, :math:`\frac12 \sum_i n_i |\nabla\psi_i|^2`, in hartree bohr^-3.
+    has_alpha, has_beta : Expression
+        1 where a spin has a density that is known, 0 elsewhere.
     polarised : bool
         Whether the spins differ.
     """
@@ -41,7 +46,51 @@ class SpinDensity:
     sigma_beta: Expression
     tau_alpha: Expression
     tau_beta: Expression
+    has_alpha: Expression
+    has_beta: Expression
     polarised: bool
+
+    @property
+    def tau(self) -> Expression:
+        """Kinetic energy density of all electrons."""
+        return self.tau_alpha + self.tau_beta
+
+    @property
+    def spins(self) -> tuple[SpinDensity, SpinDensity]:
+        """The electrons of each spin alone."""
+        zero, two, least = (self.total.on.constant(value) for value in (0.0, 2.0, _LEAST))
+        return (
+            SpinDensity(
+                self.alpha,
+                self.alpha,
+                zero,
+                two,
+                least,
+                self.sigma_alpha,
+                self.sigma_alpha,
+                zero,
+                self.tau_alpha,
+                zero,
+                self.has_alpha,
+                zero,
+                polarised=True,
+            ),
+            SpinDensity(
+                self.beta,
+                zero,
+                self.beta,
+                least,
+                two,
+                self.sigma_beta,
+                zero,
+                self.sigma_beta,
+                zero,
+                self.tau_beta,
+                zero,
+                self.has_beta,
+                polarised=True,
+            ),
+        )
 
     def with_at_least(self, least: float) -> SpinDensity:
         """The same, with no less than some density of each spin where these differ."""
@@ -52,24 +101,51 @@ class SpinDensity:
         return replace(self, total=alpha + beta, alpha=alpha, beta=beta, up=up, down=down)
 
 
-def of_equal_spins(total: Expression, sigma: Expression, tau: Expression) -> SpinDensity:
-    """That of a density, the square of its gradient, and tau."""
+def of_equal_spins(total: Expression, sigma: Expression, tau: Expression, limit: Expression) -> SpinDensity:
+    """That of a density, the square of its gradient, and tau; what a spin has up to a limit is not known."""
     half, quarter, one = 0.5 * total, 0.25 * sigma, total.on.constant(1.0)
-    return SpinDensity(total, half, half, one, one, sigma, quarter, quarter, 0.5 * tau, 0.5 * tau, polarised=False)
+    known = above(half, limit)
+    return SpinDensity(
+        total, half, half, one, one, sigma, quarter, quarter, 0.5 * tau, 0.5 * tau, known, known, polarised=False
+    )
 
 
-def of_spins(densities: list[Expression], products: list[Expression], taus: list[Expression]) -> SpinDensity:
+def of_spins(
+    densities: list[Expression], products: list[Expression], taus: list[Expression], limit: Expression
+) -> SpinDensity:
     """That of the densities of both spins, the products of their gradients, and tau of both."""
     aa, ab, bb = products
     (alpha, beta), (tau_alpha, tau_beta) = densities, taus
     sigma, (up, down) = aa + 2 * ab + bb, _shares(alpha, beta)
-    return SpinDensity(alpha + beta, alpha, beta, up, down, sigma, aa, bb, tau_alpha, tau_beta, polarised=True)
+    return SpinDensity(
+        alpha + beta,
+        alpha,
+        beta,
+        up,
+        down,
+        sigma,
+        aa,
+        bb,
+        tau_alpha,
+        tau_beta,
+        above(alpha, limit),
+        above(beta, limit),
+        polarised=True,
+    )
 
 
 def _shares(alpha: Expression, beta: Expression) -> tuple[Expression, Expression]:
     """1 + zeta and 1 - zeta."""
     total = alpha + beta
     return at_least(2 * alpha / total, _LEAST), at_least(2 * beta / total, _LEAST)
+
+
+def bounded_tau(density: Expression, sigma: Expression, tau: Expression) -> Expression:
+    """No less than that of a single orbital of this density, sigma/8 rho, which it is where there is one electron.
+
+    C. F. von Weizsaecker, Z. Phys. 1935, 96, 431.
+    """
+    return taken_at_least(tau, sigma / (8 * density) + _LEAST_TAU)
 
 
 def between_spins(density: SpinDensity) -> Expression:

@@ -6,9 +6,12 @@ r"""Exchange of A. D. Becke (Phys. Rev. A 1988, 38, 3098).
 
 from __future__ import annotations
 
+from functools import partial
+
 from taichi_kernels.expressions import Expression, at_least, cbrt, log1p, sqrt
 
 from . import slater
+from ._attenuation import attenuated
 
 _BETA = 0.0042
 
@@ -25,5 +28,9 @@ def exchange(density: Expression, sigma: Expression, tau: Expression) -> Express
     return slater.exchange(density, sigma, tau) - power * (_BETA * square) / (1 + 6 * _BETA * x * inverse_sinh)
 
 
-EXCHANGE = {"b88": exchange}
+def _at_short_range(omega: float, density: Expression, sigma: Expression, tau: Expression) -> Expression:
+    return attenuated(density, exchange(density, sigma, tau), omega)
+
+
+EXCHANGE = {"b88": exchange, "sr_b88(0.33)": partial(_at_short_range, 0.33)}
 COMPOUND = {"blyp": "b88,lyp", "bpbe": "b88,pbe"}

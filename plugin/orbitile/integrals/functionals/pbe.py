@@ -30,9 +30,9 @@ from . import slater
 from ._density import SpinDensity
 from .pw92 import with_more_digits
 
-_KAPPA, _BETA = 0.8040, 0.06672455060314922
-_GAMMA = (1 - log(2)) / pi**2
-_MU = _BETA * pi**2 / 3
+_KAPPA, BETA = 0.8040, 0.06672455060314922
+GAMMA = (1 - log(2)) / pi**2
+_MU = BETA * pi**2 / 3
 
 
 def _enhanced(
@@ -47,26 +47,43 @@ def _enhanced(
     return slater.exchange(density, sigma, tau) * (1 + kappa * saturated(step))
 
 
-_LEAST = 1e-12
+LEAST = 1e-12
 """Density in bohr^-3 below which there is no correlation, and what that of a spin counts as at least, as in libxc: the
 potential of a spin without electrons grows with the inverse third power of this."""
 
 
 def _correlation(beta: float, density: SpinDensity) -> Expression:
     """Correlation energy per volume."""
-    is_enough, density = above(density.total, _LEAST), density.with_at_least(_LEAST)
+    is_enough, density = above(density.total, LEAST), density.with_at_least(LEAST)
+    return is_enough * density.total * correlation_per_electron(beta, density)
+
+
+def correlation_per_electron(beta: float, density: SpinDensity) -> Expression:
+    """Correlation energy of an electron."""
     uniform = with_more_digits(density)
-    total = density.total
+    return uniform + beyond_uniform(density, uniform, beta, GAMMA)
+
+
+def phi_of(density: SpinDensity) -> Expression:
+    """What scales correlation between equal and parallel spins, 1 to 2^(-1/3)."""
+    if not density.polarised:
+        return density.total.on.constant(1.0)
+    return 0.5 * (cbrt(density.up) ** 2 + cbrt(density.down) ** 2)
+
+
+def square_of_t(density: SpinDensity) -> Expression:
+    """t^2."""
+    total, phi = density.total, phi_of(density)
     # t^2 = sigma / (4 ks^2 phi^2 rho^2), ks^2 = 4 kF / pi, kF = (3 pi^2 rho)^(1/3)
-    square = sigma_over = density.sigma * (pi / (16 * (3 * pi**2) ** (1 / 3))) / (total * total * cbrt(total))
-    scale = total.on.constant(_GAMMA)
-    if density.polarised:
-        phi = 0.5 * (cbrt(density.up) ** 2 + cbrt(density.down) ** 2)
-        square = sigma_over / (phi * phi)
-        scale = _GAMMA * phi**3
+    return density.sigma * (pi / (16 * (3 * pi**2) ** (1 / 3))) / (total * total * cbrt(total)) / (phi * phi)
+
+
+def beyond_uniform(density: SpinDensity, uniform: Expression, beta: float, gamma: float) -> Expression:
+    """H, with the energy of an electron in the uniform gas."""
+    scale = gamma * phi_of(density) ** 3
     e = expm1(-uniform / scale)
-    y = (beta / _GAMMA) * square / e
-    return is_enough * total * (uniform + scale * log1p(e * saturated(y + y * y)))
+    y = (beta / gamma) * square_of_t(density) / e
+    return scale * log1p(e * saturated(y + y * y))
 
 
 EXCHANGE: dict[str, Callable[[Expression, Expression, Expression], Expression]] = {
@@ -76,7 +93,7 @@ EXCHANGE: dict[str, Callable[[Expression, Expression, Expression], Expression]] 
     "rpbe": partial(_enhanced, _KAPPA, _MU, True),
 }
 CORRELATION: dict[str, Callable[[SpinDensity], Expression]] = {
-    "pbe": partial(_correlation, _BETA),
+    "pbe": partial(_correlation, BETA),
     "pbe_sol": partial(_correlation, 0.046),
 }
 COMPOUND = {"pbe": "pbe,pbe", "revpbe": "pbe_r,pbe", "pbesol": "pbe_sol,pbe_sol", "rpbe": "rpbe,pbe"}

@@ -29,15 +29,45 @@ _EXACT = (0.0310907, 0.01554535, 0.0168869), 1.709920934161365617563962776245
 def energy_per_electron(density: SpinDensity, constants: tuple[tuple[float, ...], float]) -> Expression:
     """Correlation energy of an electron, in hartree."""
     scales, curvature = constants
-    radius = cbrt(3 / (4 * pi) / density.total)
+    radius = radius_of(density.total)
+    return interpolated(density, lambda n: _part(radius, n, scales), curvature, stiffness=-1.0)
+
+
+def radius_of(density: Expression) -> Expression:
+    """Radius of the sphere that an electron has, r_s, in bohr."""
+    return cbrt(3 / (4 * pi) / density)
+
+
+def _part(radius: Expression, n: int, scales: tuple[float, ...]) -> Expression:
     root = sqrt(radius)
+    first, second, third, fourth = _BETA[n]
+    sum_ = root * (first + root * (second + root * (third + root * fourth)))
+    return -2 * scales[n] * (1 + _ALPHA[n] * radius) * log1p(1 / (2 * scales[n] * sum_))
 
-    def part(n: int) -> Expression:
-        first, second, third, fourth = _BETA[n]
-        sum_ = root * (first + root * (second + root * (third + root * fourth)))
-        return -2 * scales[n] * (1 + _ALPHA[n] * radius) * log1p(1 / (2 * scales[n] * sum_))
 
-    return interpolated(density, part, curvature, stiffness=-1.0)
+def by_spins(density: SpinDensity, printed: bool) -> tuple[Expression, Expression, Expression]:
+    """Correlation energy per volume: of alpha electrons, of beta electrons, and between opposite spins.
+
+    As H. Stoll, C. M. E. Pavlidou and H. Preuss take it apart (Theor. Chim. Acta 1978, 49, 143).
+
+    Parameters
+    ----------
+    density
+        A spin whose density is not known has none.
+    printed
+        Whether constants are those printed.
+    """
+    constants = _PRINTED if printed else _EXACT
+    alpha, beta = (
+        has * rho * _part(radius_of(rho), 1, constants[0])
+        for has, rho in ((density.has_alpha, density.alpha), (density.has_beta, density.beta))
+    )
+    return alpha, beta, _energy(constants, density) - alpha - beta
+
+
+def as_printed(density: SpinDensity) -> Expression:
+    """What correlation of 1991 is built on."""
+    return energy_per_electron(density, _PRINTED)
 
 
 def with_more_digits(density: SpinDensity) -> Expression:

@@ -58,6 +58,9 @@ makes 1e-6 hartree/bohr for Cl, 6e-6 for Br and 2e-5 for I."""
 _MATRICES = 32
 """Matrices over basis functions and spin that are held at once: DIIS has three times eight."""
 
+_OF_TAU = 18
+"""The same for a functional of tau: two matrices over derivatives of basis functions."""
+
 _POINTS = 14_000
 """Points of the grid of an atom, at most; those of hydrogen are half as many."""
 
@@ -88,14 +91,14 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
 def _unserved(calculation: Calculation) -> str:
     found = method_of(calculation, _known)
     if found is None:
-        return f"method {calculation.method!r} is no functional of the density and its gradient alone"
+        return f"method {calculation.method!r} is no functional of the density, its gradient and tau alone"
     return "restricted open shells have no smearing" if found[0] == "ro" and calculation.smearing else ""
 
 
 def _known(name: str) -> str:
     try:
         found = functional(name)
-        return "" if found.is_hybrid or found.needs_tau else found.name
+        return "" if found.is_hybrid else found.name
     except OrbitileError:
         return ""
 
@@ -134,7 +137,7 @@ def solve(
     n_spins = len(occupation.occupied)
     _require_memory(basis, n_spins, calculation)
     with device_session(device, precision) as target:
-        hamiltonian = _hamiltonian(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
+        hamiltonian = hamiltonian_of(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
         else:
@@ -176,7 +179,7 @@ def gradient(
     with device_session(device, precision) as target:
         if kind == "ro":
             basis = Basis(wavefunction.shells, wavefunction.positions)
-            hamiltonian = _hamiltonian(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
+            hamiltonian = hamiltonian_of(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
             _, matrices = hamiltonian.fock(np.array(densities), exact=True)
             weighted = sum(d @ fock @ d for d, fock in zip(densities, matrices, strict=True))
         else:
@@ -197,7 +200,7 @@ def gradient(
     return result
 
 
-def _hamiltonian(
+def hamiltonian_of(
     geometry: Geometry,
     charges: Reals,
     basis: Basis,
@@ -217,7 +220,9 @@ def _hamiltonian(
 
 
 def _require_memory(basis: Basis, n_spins: int, calculation: Calculation) -> None:
-    matrices = 8 * _MATRICES * n_spins * basis.n_basis**2
+    _, name = method_of(calculation, _known) or ("", "")
+    of_tau = _OF_TAU if name and functional(name).needs_tau else 0
+    matrices = 8 * (_MATRICES * n_spins + of_tau) * basis.n_basis**2
     grid = _BYTES_A_POINT * _POINTS * len(basis.positions)
     require_memory(matrices + grid, f"{calculation} of {basis.n_basis} functions", "choose a smaller basis set")
 
