@@ -39,7 +39,7 @@ MOLECULES = {
     "zinc chloride": (ZINC_CHLORIDE, "6-31g*"),
     "iodomethane": (IODOMETHANE, "def2-tzvp"),
 }
-LARGE = ("formamide", "zinc chloride", "iodomethane")
+LARGE = ("formamide", "formate, diffuse functions", "zinc chloride", "iodomethane")
 
 
 def density_of(mol) -> np.ndarray:
