@@ -289,13 +289,19 @@ def test_what_is_not_computed_is_refused(name: str, what: str) -> None:
 def test_what_does_not_exist_is_said() -> None:
     with pytest.raises(OrbitileError, match="functional 'pbee': expected one of PySCF's names; did you mean pbe or"):
         functional("pbee")
+    with pytest.raises(OrbitileError, match=r"did you mean wb97x\?"):
+        functional("wb98x")
     with pytest.raises(OrbitileError, match="functional '': expected"):
         functional("")
 
 
 @pytest.mark.parametrize(
     "name",
-    ["pbe", "b3lyp", "b3lypg", "b3lyp5", "pbe0", "bhandhlyp", "hf", "hse06", "lc_blyp", "0.3*hf+0.7*b88,lyp", "hf,lyp"],
+    [
+        *("pbe", "b3lyp", "b3lypg", "b3lyp5", "pbe0", "bhandhlyp", "hf", "hf,lyp", "0.3*hf+0.7*b88,lyp"),
+        *("b3pw91", "cam-b3lyp", "CAMB3LYP", "wb97x", "tpssh", "r2scan0", "m06l", "m06", "m06-2x", "m062x"),
+        *("hse06", "lc_blyp", "scan0", "mn15"),
+    ],
 )
 def test_exact_exchange_is_that_of_pyscf(name: str) -> None:
     from pyscf.dft.numint import NumInt

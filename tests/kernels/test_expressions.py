@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import erf as erf_of_scipy
 
 from orbitile.evaluation.devices import device_session
 from taichi_kernels._taichi import ti
 from taichi_kernels.elementary import elementary
-from taichi_kernels.expressions import Steps, at_least, atan, cbrt, derivatives, exp, saturated, sqrt, written_out
+from taichi_kernels.expressions import Steps, at_least, atan, cbrt, derivatives, erf, exp, saturated, sqrt, written_out
 from taichi_kernels.launching import launch
 from taichi_kernels.target import Target
 
@@ -21,14 +22,19 @@ def test_equal_steps_are_made_once() -> None:
 
 def test_derivatives_are_those_of_differences() -> None:
     def formula(x, y):
-        return (x**5 - 3.0 * y) / (1 + sqrt(x)) + cbrt(x / y) * saturated(y) + exp(-x) * atan(y) - at_least(y, 2.0) * x
+        return (
+            (x**5 - 3.0 * y) / (1 + sqrt(x))
+            + cbrt(x / y) * saturated(y)
+            + exp(-x) * atan(y) * erf(x)
+            - at_least(y, 2.0) * x
+        )
 
     steps = Steps()
     x, y = steps.variable("x"), steps.variable("y")
     result = formula(x, y)
     slopes = derivatives(result, [x, y])
     lines = written_out({"value": result, "by_x": slopes[0], "by_y": slopes[1]})
-    names = {"cbrt": np.cbrt, "exp": np.exp, "atan": np.arctan, "real": float}
+    names = {"cbrt": np.cbrt, "exp": np.exp, "erf": erf_of_scipy, "atan": np.arctan, "real": float}
     numpy_for = type(
         "Functions", (), {"sqrt": np.sqrt, "max": max, "min": min, "select": lambda a, b, c: b if a else c}
     )
@@ -54,6 +60,7 @@ def test_derivatives_are_those_of_differences() -> None:
         ("log1p", np.log1p, 1e-20, 1e12),
         ("expm1", np.expm1, 1e-20, 500),
         ("atan", np.arctan, 1e-20, 1e12),
+        ("erf", erf_of_scipy, 1e-20, 1e12),
         ("exp", lambda x: np.exp(-x), 1e-20, 500),
     ],
 )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from orbitile.evaluation.devices import device_session
+from orbitile.integrals.functionals import functional
 from orbitile.model.geometry import Geometry
 from orbitile.model.wavefunction import Orbitals, Wavefunction
 from orbitile.scf.calculation import Calculation, NotConverged
-from orbitile.scf.kohn_sham import Criteria, self_consistent_field
+from orbitile.scf.kohn_sham import Criteria, Hamiltonian, self_consistent_field
 from orbitile.scf.level_of_theory import molecule_of, shells_of
 from orbitile.scf.occupation import Occupation
 from orbitile.scf.starting_densities import extrapolated_densities, superposed_densities
-from tests.integrals.references import basis_of, molecule, ours, theirs
+from tests.integrals.references import basis_of, molecule, ours, random_matrix, theirs
 from tests.molecules import scf
 
 CRITERIA = Criteria(1e-9, 3e-5)
@@ -82,7 +84,7 @@ def test_a_refined_operator_takes_over_what_was_learnt():
     assert field.n_iterations <= alone.n_iterations + 3
 
 
-OXYGEN = "O 0 0 0; O 0 0 1.3"
+METHYLENE = "C 0 0 0; H 0 0.98 0.4; H 0 -0.98 0.4"
 
 
 @pytest.mark.parametrize("most", [(50, 0), (0, 250)], ids=["extrapolation", "minimisation"])
@@ -93,7 +95,7 @@ OXYGEN = "O 0 0 0; O 0 0 1.3"
 def test_each_occupation_converges_in_both_ways(monkeypatch, most, n_spins, shared, temperature):
     """Closed, unrestricted and restricted open shells, and occupations by a temperature: energies are PySCF's."""
     monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", most)
-    mol = molecule(OXYGEN, "6-31g", unpaired=2 * (n_spins - 1))
+    mol = molecule(METHYLENE, "6-31g", unpaired=2 * (n_spins - 1))
     operator = HartreeFock(mol, n_spins)
     occupation = Occupation(mol.nelec[:n_spins], shared, temperature)
     field = self_consistent_field(operator, occupation, atoms_of(mol, basis_of(mol), n_spins), CRITERIA, "it")
@@ -107,6 +109,16 @@ def test_each_occupation_converges_in_both_ways(monkeypatch, most, n_spins, shar
     occupations, energies = (np.reshape(part, (-1, mol.nao)) for part in (theirs.mo_occ, theirs.mo_energy))
     for found, expected in ((field.occupations, occupations), (field.orbital_energies, energies)):
         np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1e-4)
+
+
+def test_minimisation_does_not_stay_on_a_saddle_point(monkeypatch):
+    """Of a torn bond, closed shells are one; both spins begin alike."""
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (0, 250))
+    mol = molecule("H 0 0 0; H 0 0 3.0", "6-31g")
+    field = self_consistent_field(
+        HartreeFock(mol, 2), Occupation((1, 1)), atoms_of(mol, basis_of(mol), 2), CRITERIA, "it"
+    )
+    assert field.energy == pytest.approx(2 * scf.UHF(molecule("H 0 0 0", "6-31g", unpaired=1)).kernel(), abs=1e-3)
 
 
 def test_minimisation_converges_what_oscillates():
@@ -123,7 +135,7 @@ def test_minimisation_converges_what_oscillates():
 def test_what_does_not_converge_says_by_how_much(monkeypatch):
     monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 4))
     mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
-    with pytest.raises(NotConverged, match=r"water did not converge in 10 iterations.* changed by \d.*gradient was \d"):
+    with pytest.raises(NotConverged, match=r"water did not converge in 11 iterations.* changed by \d.*gradient was \d"):
         self_consistent_field(HartreeFock(mol), Occupation((5,)), atoms_of(mol, basis_of(mol)), CRITERIA, "water")
 
 
@@ -185,3 +197,17 @@ def test_what_is_learnt_is_bounded(monkeypatch):
     fields = [self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it")]
     fields.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it", fields[0].response))
     assert [len(field.response.fock) for field in fields] == [min(4, fields[0].n_iterations - 1), 4]
+
+
+@pytest.mark.parametrize("functional_name", ["pbe", "tpss"])
+def test_changes_are_added_to_exact_densities_too(functional_name):
+    mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
+    basis, first = basis_of(mol), atoms_of(mol, basis_of(mol))
+    second = first + 1e-2 * random_matrix(mol.nao)
+    numbers = mol.atom_charges().astype(np.int64)
+    with device_session("cpu", "single") as target:
+        operators = [Hamiltonian(numbers, basis, functional(functional_name), target, close=True) for _ in range(2)]
+        operators[0].fock(first, exact=True)
+        energies, matrices = zip(operators[0].fock(second), operators[1].fock(second, exact=True), strict=True)
+    assert energies[0] == pytest.approx(energies[1], abs=1e-7)
+    np.testing.assert_allclose(*matrices, atol=2e-6)

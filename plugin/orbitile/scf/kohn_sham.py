@@ -271,9 +271,9 @@ def self_consistent_field(
     if found is not None:
         return found
     raise NotConverged(
-        f"{name} did not converge in {attempt.n_iterations} iterations, by DIIS nor by minimisation of the energy: in "
-        f"the last one the energy changed by {attempt.change:.1e} hartree (expected {criteria.energy:.0e}), and the "
-        f"gradient was {attempt.gradient:.1e} (expected {criteria.gradient:.0e})"
+        f"{name} did not converge in {attempt.n_iterations} iterations, by DIIS nor by minimisation of the "
+        f"{'free ' if occupation.temperature else ''}energy: in the last one the energy changed by "
+        f"{attempt.change:.1e} hartree (expected {criteria.energy:.0e}), and the gradient was {attempt.gradient:.1e} (expected {criteria.gradient:.0e})"
     )
 
 
@@ -551,13 +551,13 @@ class Hamiltonian:
             target = self._exact if exact else self._target
             self._coulomb = self._coulomb_values(self._pairs.list, total, target)
             reaction = self._reaction_to(total, target, anew=True)
-            density = quadrature.densities(list(hermite), gradient, exact=exact)
+            density = self._quadrature.densities(list(hermite), gradient, exact=exact)
             change_of_matrices = densities
         else:
             change = hermite - self._hermite
             self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
             reaction = self._reaction_to(change.sum(axis=0), self._target)
-            density = quadrature.densities(list(change), gradient, further=True)
+            density = self._quadrature.densities(list(change), gradient, further=True)
             change_of_matrices = densities - self._densities
         kinetic = None
         if self._kinetic:

@@ -43,7 +43,10 @@ Correlation = Callable[[SpinDensity], Expression]
 
 
 class Formulas(Protocol):
-    """What a file of functionals offers, each by the lower-case name that PySCF has for it."""
+    """What a file of functionals offers, each by the lower-case name that PySCF has for it.
+
+    Names with brackets are for sums: `m06(semilocal)` is what PySCF's `m06` has beside exact exchange.
+    """
 
     EXCHANGE: Mapping[str, Exchange] = {}
     CORRELATION: Mapping[str, Correlation] = {}
@@ -153,7 +156,8 @@ def functional(name: str) -> Functional:
         found = Functional(key, exchange, correlation, exact=exact)
         tau = uses(found, "tau")
         return replace(found, needs_gradient=tau or uses(found, "sigma"), needs_tau=tau)
-    return _of_libxc(key, sorted({*compounds, *exchanges, *("," + one for one in correlations), "hf"}))
+    known = {*compounds, *exchanges, *("," + one for one in correlations), "hf"}
+    return _of_libxc(key, sorted(one for one in known if "(" not in one))
 
 
 Formula = TypeVar("Formula", Exchange, Correlation)
@@ -174,7 +178,7 @@ def _terms(text: str) -> list[tuple[float, str]]:
 
 def _without_exact(terms: list[tuple[float, str]]) -> tuple[ExactExchange, list[tuple[float, str]]]:
     """Exact exchange of a sum, and the rest of it."""
-    full = sum(weight for weight, name in terms if name == "hf")
+    full = sum((weight for weight, name in terms if name == "hf"), 0.0)
     attenuated = [(weight, float(found[1])) for weight, name in terms if (found := _LONG_RANGE.fullmatch(name))]
     rest = [(weight, name) for weight, name in terms if name != "hf" and not _LONG_RANGE.fullmatch(name)]
     if len(attenuated) > 1:  # which libxc has not either

@@ -51,6 +51,6 @@ def correlation(density: SpinDensity) -> Expression:
     return energy + alpha * series(_SAME, saturated(0.2 * x_alpha)) + beta * series(_SAME, saturated(0.2 * x_beta))
 
 
-EXCHANGE = {"wb97x_x": exchange}
-CORRELATION = {"wb97x_c": correlation}
-COMPOUND = {"wb97x": "0.157706*hf+0.842294*lr_hf(0.3)+wb97x_x,wb97x_c"}
+EXCHANGE = {"wb97x(semilocal)": exchange}
+CORRELATION = {"wb97x(semilocal)": correlation}
+COMPOUND = {"wb97x": "0.157706*hf+0.842294*lr_hf(0.3)+wb97x(semilocal),wb97x(semilocal)"}
