@@ -34,7 +34,7 @@ _CHUNK = 16
 _BLOCK = {"cpu": 4, "cuda": 128, "vulkan": 128}
 
 _DISTANCES = (
-    *(f"{axis} = (points[{n} * stride + at + s] + s{n}) * root" for n, axis in enumerate("xyz")),
+    *(f"{axis} = (points[at{n} + s] + s{n}) * root" for n, axis in enumerate("xyz")),
     "square = x * x + y * y + z * z",
     "e = power_of_two(square * gaussian[q, 7], square * gaussian[q, 8], zero)",
 )
@@ -42,6 +42,10 @@ _DISTANCES = (
 
 The scale is rounded, so the exponent has to make up for it, with more digits than one number has: an error of it would
 be the same at all points."""
+
+_ROWS = tuple(f"at{n} = ti.min({n} * stride + cell * POINTS, {(1 << 31) - 2 * POINTS})" for n in range(4))
+"""Places of the first point of a cell in rows of all points. They are not that large: but so LLVM sees that the places
+of the other points do not overflow, and makes no second loop for this case."""
 
 _SHIFTS = tuple(f"s{n} = whole_cells(origin[cell, {n}], gaussian[q, {n}]) - gaussian[q, {n + 3}]" for n in range(3))
 """From the origin of a cell to a Gaussian."""
@@ -115,9 +119,9 @@ def _density_source(degrees: tuple[int, ...], gradient: bool, on_host: bool, tur
     totals = [f"total[{k} * POINTS + s]" if on_host else f"total[{k}]" for k in sums]
     each, more = (["for s in range(POINTS):"], 1) if on_host else ([], 0)
     if on_host:  # one loop, since LLVM writes out many turns of it
-        stored = [f"for k in range({len(sums)} * POINTS):", "    out[spin, k // POINTS, at + k % POINTS] += total[k]"]
+        stored = [f"for k in range({len(sums)} * POINTS):", "    out[spin, k // POINTS, at0 + k % POINTS] += total[k]"]
     else:
-        stored = [f"out[spin, {k}, at + s] += total[{k}]" for k in sums]
+        stored = [f"out[spin, {k}, at0 + s] += total[{k}]" for k in sums]
     text = (
         "@ti.kernel\n"
         "def kernel(zero: ti.i32, n: ti.i32, begin: ti.i32, stride: ti.i32, n_degrees: ti.i32, origin: R2, points: R1, "
@@ -127,7 +131,7 @@ def _density_source(degrees: tuple[int, ...], gradient: bool, on_host: bool, tur
         "    ti.loop_config(block_dim=BLOCK)\n"
         + indented(loop_over_tasks("n", turns), 1)
         + "        cell = begin + task // THREADS\n"
-        "        at = cell * POINTS\n"
+        + indented([*_ROWS[:3]], 2)
         + ("" if on_host else "        s = task % THREADS\n")
         + "        total = W(0.0)\n"
     )
@@ -174,8 +178,7 @@ def _moments_source(degree: int, gradient: bool, on_host: bool, turns: int) -> s
         + indented([f"m{n} = L(0.0)" for n in orders], 3)
         + "            for entry in range(begin, ti.min(begin + CHUNK, starts[q, 1])):\n"
         "                cell = cells[entry]\n"
-        "                at = cell * POINTS\n"
-        + indented([*_SHIFTS, *each], 4)
+        + indented([*_ROWS[: 4 if gradient else 3], *_SHIFTS, *each], 4)
         + indented(inner, 4 + more)
         + indented(each, 3)
         + indented(added, 3 + more)
@@ -186,11 +189,11 @@ def _moments_source(degree: int, gradient: bool, on_host: bool, turns: int) -> s
 def _weights(gradient: bool) -> list[str]:
     """Statements for what a polynomial is multiplied by, w, and what its derivatives are, bx, by, bz."""
     if not gradient:
-        return ["w = values[at + s] * e"]
+        return ["w = values[at0 + s] * e"]
     return [
         "r = e * root",
-        *(f"b{axis} = values[{n + 1} * stride + at + s] * r" for n, axis in enumerate("xyz")),
-        "w = values[at + s] * e - 2.0 * (x * bx + y * by + z * bz)",
+        *(f"b{axis} = values[at{n + 1} + s] * r" for n, axis in enumerate("xyz")),
+        "w = values[at0 + s] * e - 2.0 * (x * bx + y * by + z * bz)",
     ]
 
 

@@ -39,7 +39,7 @@ MOLECULES = {
     "zinc chloride": (ZINC_CHLORIDE, "6-31g*"),
     "iodomethane": (IODOMETHANE, "def2-tzvp"),
 }
-LARGE = ("formamide", "zinc chloride", "iodomethane")
+LARGE = ("formamide", "formate, diffuse functions", "zinc chloride", "iodomethane")
 
 
 def density_of(mol) -> np.ndarray:
@@ -156,4 +156,4 @@ def test_what_has_no_cavity_is_refused_before_anything_begins(monkeypatch):
     monkeypatch.setattr("orbitile.base.memory.available_memory", lambda: 10**6)
     water = geometry(WATER)
     with pytest.raises(OrbitileError, match=r"cavity of \d+ points needs .* GB of memory"):
-        _ = cavity_of(water.atomic_numbers, water.positions, 2.0).factor
+        cavity_of(water.atomic_numbers, water.positions, 2.0)

@@ -267,10 +267,19 @@ def test_a_torn_molecule(precision):
 
 
 @pytest.mark.slow
-def test_what_extrapolation_does_not_converge_goes_down_in_energy():
-    found = orbitile.solve(torn(3, 1, 5.0), Calculation("ublyp", "6-31g*"), device="cpu", precision="double")
-    assert found.energy == pytest.approx(-7.9781384995, abs=1e-8)
-    assert found.n_iterations < 60
+@pytest.mark.parametrize(
+    ("geometry", "calculation", "energy"),
+    [
+        (torn(3, 1, 5.0), Calculation("ublyp", "6-31g*"), -7.9781384995),
+        (torn(29, 8, 1.75), Calculation("ropbe", "6-31g*", 0, 1), -1715.0073878745),
+    ],
+    ids=["lithium hydride", "copper oxide"],
+)
+def test_what_extrapolation_does_not_converge_goes_down_in_energy(geometry, calculation, energy):
+    """To PySCF's; without a push the oxide ends on a saddle point, 0.04 hartree above."""
+    found = orbitile.solve(geometry, calculation, device="cpu", precision="double")
+    assert found.energy == pytest.approx(energy, abs=3e-7)
+    assert found.n_iterations < 100
 
 
 @pytest.mark.slow

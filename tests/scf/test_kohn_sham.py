@@ -84,7 +84,7 @@ def test_a_refined_operator_takes_over_what_was_learnt():
     assert field.n_iterations <= alone.n_iterations + 3
 
 
-OXYGEN = "O 0 0 0; O 0 0 1.3"
+METHYLENE = "C 0 0 0; H 0 0.98 0.4; H 0 -0.98 0.4"
 
 
 @pytest.mark.parametrize("most", [(50, 0), (0, 250)], ids=["extrapolation", "minimisation"])
@@ -95,7 +95,7 @@ OXYGEN = "O 0 0 0; O 0 0 1.3"
 def test_each_occupation_converges_in_both_ways(monkeypatch, most, n_spins, shared, temperature):
     """Closed, unrestricted and restricted open shells, and occupations by a temperature: energies are PySCF's."""
     monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", most)
-    mol = molecule(OXYGEN, "6-31g", unpaired=2 * (n_spins - 1))
+    mol = molecule(METHYLENE, "6-31g", unpaired=2 * (n_spins - 1))
     operator = HartreeFock(mol, n_spins)
     occupation = Occupation(mol.nelec[:n_spins], shared, temperature)
     field = self_consistent_field(operator, occupation, atoms_of(mol, basis_of(mol), n_spins), CRITERIA, "it")
@@ -109,6 +109,16 @@ def test_each_occupation_converges_in_both_ways(monkeypatch, most, n_spins, shar
     occupations, energies = (np.reshape(part, (-1, mol.nao)) for part in (theirs.mo_occ, theirs.mo_energy))
     for found, expected in ((field.occupations, occupations), (field.orbital_energies, energies)):
         np.testing.assert_allclose(np.sort(found), np.sort(expected), atol=1e-4)
+
+
+def test_minimisation_does_not_stay_on_a_saddle_point(monkeypatch):
+    """Of a torn bond, closed shells are one; both spins begin alike."""
+    monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (0, 250))
+    mol = molecule("H 0 0 0; H 0 0 3.0", "6-31g")
+    field = self_consistent_field(
+        HartreeFock(mol, 2), Occupation((1, 1)), atoms_of(mol, basis_of(mol), 2), CRITERIA, "it"
+    )
+    assert field.energy == pytest.approx(2 * scf.UHF(molecule("H 0 0 0", "6-31g", unpaired=1)).kernel(), abs=1e-3)
 
 
 def test_minimisation_converges_what_oscillates():
@@ -125,7 +135,7 @@ def test_minimisation_converges_what_oscillates():
 def test_what_does_not_converge_says_by_how_much(monkeypatch):
     monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 4))
     mol = molecule("O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61", "sto-3g")
-    with pytest.raises(NotConverged, match=r"water did not converge in 10 iterations.* changed by \d.*gradient was \d"):
+    with pytest.raises(NotConverged, match=r"water did not converge in 11 iterations.* changed by \d.*gradient was \d"):
         self_consistent_field(HartreeFock(mol), Occupation((5,)), atoms_of(mol, basis_of(mol)), CRITERIA, "water")
 
 

@@ -17,9 +17,10 @@ from orbitile.scf.series import compute_series
 from orbitile.scf.stability import stability, stability_of
 from tests.integrals.references import basis_of, molecule
 from tests.molecules import scf
-from tests.scf.test_kohn_sham import CRITERIA, OXYGEN, HartreeFock, atoms_of
+from tests.scf.test_kohn_sham import CRITERIA, HartreeFock, atoms_of
 
 HYDROGEN, STRETCHED = "H 0 0 0; H 0 0 0.74", "H 0 0 0; H 0 0 2.0"
+OXYGEN = "O 0 0 0; O 0 0 1.3"
 WATER = "O 0 0 0; H 0 0.79 0.61; H 0 -0.79 0.61"
 
 

@@ -117,13 +117,7 @@ class Cavity:
 
     @cached_property
     def factor(self) -> tuple[Reals, bool]:
-        """Cholesky factor of S, as SciPy has it; 8 bytes for each two points.
-
-        Raises
-        ------
-        OrbitileError
-            When it does not fit into memory.
-        """
+        """Cholesky factor of S, as SciPy has it; 8 bytes for each pair of points."""
         n = len(self.points)
         require_memory(8 * n * n, f"the cavity of {n} points", "compute the molecule in vacuum, or a smaller one")
         matrix = np.zeros((n, n))
@@ -174,10 +168,15 @@ def cavity_of(atomic_numbers: NDArray[np.integer], positions: Reals, dielectric:
     Raises
     ------
     OrbitileError
-        Where an element has no van der Waals radius.
+        Where an element has no van der Waals radius, and when the cavity does not fit into memory.
     """
-    key = atomic_numbers.tobytes(), positions.tobytes(), dielectric
-    return _CAVITIES.of(key, lambda: _cavity(atomic_numbers, positions, dielectric))
+
+    def make() -> Cavity:
+        cavity = _cavity(atomic_numbers, positions, dielectric)
+        _ = cavity.factor  # most of its bytes, which are counted when it is kept
+        return cavity
+
+    return _CAVITIES.of((atomic_numbers.tobytes(), positions.tobytes(), dielectric), make)
 
 
 def without_radius(atomic_numbers: NDArray[np.integer]) -> str:

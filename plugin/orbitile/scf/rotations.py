@@ -26,6 +26,10 @@ from .occupation import Occupation
 _LONGEST = 0.4
 """Largest angle of a step, in radians."""
 
+_PUSH = 0.3
+"""Norm of a rotation by chance, most along the softest directions, before the first step: from symmetric orbitals the
+steps would lead to symmetric ones, which are often a saddle point."""
+
 _STIFFEST, _SOFTEST = 1e3, 0.2
 """Differences of orbital energies in hartree that count for the Hessian at most, and at least."""
 
@@ -133,6 +137,9 @@ class Descent:
         self._rotations = Rotations(occupation, len(orbitals[0]))
         self.energies = [np.zeros(len(c)) for c in orbitals]
         self._steps: list[tuple[Reals, Reals]] = []
+        self.look()
+        push = np.random.default_rng(0).normal(size=len(self._gradient)) / self._stiffness
+        self.orbitals = self._rotations.rotated(self.orbitals, _PUSH * push / np.linalg.norm(push))
         self.look()
 
     def look(self) -> None:
