@@ -206,7 +206,7 @@ def test_refusals_come_before_anything_long(monkeypatch):
 
 def test_what_does_not_converge_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr("orbitile.scf.kohn_sham._MOST", (2, 4))
-    with pytest.raises(NotConverged, match="did not converge in 10 iterations"):
+    with pytest.raises(NotConverged, match="did not converge in 11 iterations"):
         orbitile.solve(WATER, LDA, device="cpu")
     told = []
     with pytest.raises(OrbitileError, match="no frame could be computed"):
