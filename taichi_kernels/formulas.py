@@ -221,8 +221,6 @@ def _functional_source(formula: Formula, n_spins: int, has_gradient: bool, has_t
         kinetic = ", kinetic: F3, kinetic_potential: F3"
         loads += [f"tau{spin} = kinetic[{s}, 0, i]" for s, spin in enumerate(spins)]
         stores += [f"kinetic_potential[{s}, 0, i] = weight * v_tau{spin}" for s, spin in enumerate(spins)]
-    else:
-        loads += [f"tau{spin} = real(0.0)" for spin in spins]
     total = " + ".join(f"density[{s}, 0, i]" for s in range(n_spins))
     loads += [f"total = {total}", f"limit = ti.max(noise * total, real({EMPTY}))"]
     return (

@@ -1,5 +1,7 @@
 """Densities at the points of a grid, exchange and correlation: against sums written out, and against PySCF."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,25 @@ def test_values_are_the_adjoint(wavefunction, device, precision):
             assert values @ hermite == pytest.approx(products.sum(), abs=limit)
 
 
+def test_kinetic_energy_density_and_its_adjoint(wavefunction, device, precision):
+    rng = np.random.default_rng(2)
+    density = random_matrix(wavefunction.n_basis)
+    with device_session(device, precision) as target:
+        kinetic = KineticEnergyDensity.of(wavefunction, cloud(), target)
+        quadrature = kinetic.quadrature
+        tau = quadrature.sums.to_numpy(kinetic.densities([density]))[0]
+        given = rng.normal(size=tau.shape) * quadrature.weights
+        matrix = kinetic.matrix(values_of(quadrature, given))
+    step = 1e-4
+    ends = [basis_functions(wavefunction, quadrature.points + sign * step * e) for e in np.eye(3) for sign in (1, -1)]
+    slopes = (np.array(ends[::2]) - np.array(ends[1::2])) / (2 * step)
+    expected = 0.5 * np.einsum("xin,ij,xjn->n", slopes, density, slopes)
+    assert np.abs(tau[0] - expected).max() < {"single": 2e-5, "double": 1e-7}[precision] * np.abs(expected).max()
+    products = tau * given
+    limit = {"single": 1e-6, "double": 1e-12}[precision] * np.abs(products).sum()
+    assert np.vdot(matrix, density) == pytest.approx(products.sum(), abs=limit)
+
+
 @pytest.mark.parametrize("n_spins", [1, 2])
 def test_exact_densities_have_terms_in_double_precision(n_spins):
     """With the lists of single precision, which leave out no more than is stated."""
@@ -214,6 +235,24 @@ def test_it_is_that_of_pyscf(name, xc, device, precision):
             for own_matrix, matrix in zip(own_matrices, matrices, strict=True):
                 error = np.abs(own_matrix - matrix).max()
                 assert error < {"single": 2e-6, "double": 1e-9}[precision]
+
+
+def test_functionals_of_tau_by_libxc():
+    mol = molecule(*MOLECULES["water, Cartesian d"])
+    density = ours(mol, np.asarray(scf.hf.init_guess_by_atom(mol)))
+    with device_session("cpu", "double") as target:
+        pairs = pairs_of(basis_of(mol))
+        quadrature = quadrature_of(pairs, cloud(), target)
+        kinetic = KineticEnergyDensity.of(basis_of(mol), cloud(), target), [density]
+        hermite = [to_hermite(pairs, density, target)]
+        by_kernel = functional("r2scan")
+        found, expected = (
+            exchange_correlation(quadrature, hermite, one, kinetic=kinetic)
+            for one in (replace(by_kernel, by_kernel=False), by_kernel)
+        )
+    assert found.energy == pytest.approx(expected.energy, rel=1e-12)
+    for one, other in ((found.values, expected.values), (found.kinetic_values, expected.kinetic_values)):
+        np.testing.assert_allclose(one, other, atol=1e-10 * np.abs(other).max())
 
 
 def test_orders_of_low_degree_come_first():

@@ -374,6 +374,9 @@ def _monomials(degree: int) -> Reals:
 class KineticEnergyDensity:
     """tau of density matrices at the points of a grid, and the matrix of what acts on it.
 
+    In single precision tau is right to some 1e-6 of its largest value, elements of the matrix to 2e-6 hartree for
+    potentials of functionals; in double precision, to 1e-9.
+
     Attributes
     ----------
     quadrature : Quadrature

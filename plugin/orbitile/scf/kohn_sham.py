@@ -273,7 +273,8 @@ def self_consistent_field(
     raise NotConverged(
         f"{name} did not converge in {attempt.n_iterations} iterations, by DIIS nor by minimisation of the "
         f"{'free ' if occupation.temperature else ''}energy: in the last one the energy changed by "
-        f"{attempt.change:.1e} hartree (expected {criteria.energy:.0e}), and the gradient was {attempt.gradient:.1e} (expected {criteria.gradient:.0e})"
+        f"{attempt.change:.1e} hartree (expected {criteria.energy:.0e}), and the gradient was {attempt.gradient:.1e} "
+        f"(expected {criteria.gradient:.0e})"
     )
 
 

@@ -16,7 +16,7 @@ _LEAST = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class SpinDensity:
-    r"""A density and its gradient, by spin.
+    r"""A density, its gradient and tau, by spin.
 
     Attributes
     ----------
@@ -59,37 +59,11 @@ class SpinDensity:
     def spins(self) -> tuple[SpinDensity, SpinDensity]:
         """The electrons of each spin alone."""
         zero, two, least = (self.total.on.constant(value) for value in (0.0, 2.0, _LEAST))
+        no_alpha = {"alpha": zero, "sigma_alpha": zero, "tau_alpha": zero, "has_alpha": zero, "up": least, "down": two}
+        no_beta = {"beta": zero, "sigma_beta": zero, "tau_beta": zero, "has_beta": zero, "up": two, "down": least}
         return (
-            SpinDensity(
-                self.alpha,
-                self.alpha,
-                zero,
-                two,
-                least,
-                self.sigma_alpha,
-                self.sigma_alpha,
-                zero,
-                self.tau_alpha,
-                zero,
-                self.has_alpha,
-                zero,
-                polarised=True,
-            ),
-            SpinDensity(
-                self.beta,
-                zero,
-                self.beta,
-                least,
-                two,
-                self.sigma_beta,
-                zero,
-                self.sigma_beta,
-                zero,
-                self.tau_beta,
-                zero,
-                self.has_beta,
-                polarised=True,
-            ),
+            replace(self, total=self.alpha, sigma=self.sigma_alpha, polarised=True, **no_beta),
+            replace(self, total=self.beta, sigma=self.sigma_beta, polarised=True, **no_alpha),
         )
 
     def with_at_least(self, least: float) -> SpinDensity:
@@ -104,10 +78,8 @@ class SpinDensity:
 def of_equal_spins(total: Expression, sigma: Expression, tau: Expression, limit: Expression) -> SpinDensity:
     """That of a density, the square of its gradient, and tau; what a spin has up to a limit is not known."""
     half, quarter, one = 0.5 * total, 0.25 * sigma, total.on.constant(1.0)
-    known = above(half, limit)
-    return SpinDensity(
-        total, half, half, one, one, sigma, quarter, quarter, 0.5 * tau, 0.5 * tau, known, known, polarised=False
-    )
+    of_spin, known = 0.5 * tau, above(half, limit)
+    return SpinDensity(total, half, half, one, one, sigma, quarter, quarter, of_spin, of_spin, known, known, False)
 
 
 def of_spins(
@@ -117,21 +89,8 @@ def of_spins(
     aa, ab, bb = products
     (alpha, beta), (tau_alpha, tau_beta) = densities, taus
     sigma, (up, down) = aa + 2 * ab + bb, _shares(alpha, beta)
-    return SpinDensity(
-        alpha + beta,
-        alpha,
-        beta,
-        up,
-        down,
-        sigma,
-        aa,
-        bb,
-        tau_alpha,
-        tau_beta,
-        above(alpha, limit),
-        above(beta, limit),
-        polarised=True,
-    )
+    known = above(alpha, limit), above(beta, limit)
+    return SpinDensity(alpha + beta, alpha, beta, up, down, sigma, aa, bb, tau_alpha, tau_beta, *known, polarised=True)
 
 
 def _shares(alpha: Expression, beta: Expression) -> tuple[Expression, Expression]:
