@@ -76,7 +76,7 @@ def odd_product(m: int) -> float:
     return math.prod(range(1, 2 * m, 2), start=1.0)
 
 
-def _ladder(degree: int) -> tuple[list[str], list[str]]:
+def ladder(degree: int) -> tuple[list[str], list[str]]:
     """Statements for R of all orders up to a degree from g0, g1, ..., and the names that these then have.
 
     With g_m = (2 alpha)^m F_m and d = Q - P, which take the signs away. Of all orders that may be lowered, one is taken
@@ -107,19 +107,29 @@ def _ladder(degree: int) -> tuple[list[str], list[str]]:
 
 
 def _boys(degree: int, precision: str) -> list[str]:
-    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z.
-
-    With G_m = F_m / (2m - 1)!! the recurrence is G_(m-1) = 2T G_m + exp(-T) / (2m - 1)!!. Numbers that all terms are
-    multiplied by are whole, or part of what was computed in double precision: rounded, they would change all terms
-    alike, and what is the sum of many terms by more than these are exact to.
-    """
-    end, n_taylor = TABLE_END[precision], TAYLOR[precision]
+    """Statements for g0, g1, ... from the difference d0, d1, d2 of the centres and the exponents y and z."""
     return [
         f"square = ti.max(d0 * d0 + d1 * d1 + d2 * d2, real({SMALLEST}))",
         "once = 1.0 / ((y + z) * square)",  # one division for two
         "inverse_sum = once * square",
         "inverse_square = once * (y + z)",
         "alpha = y * z * inverse_sum",
+        "scale = ti.sqrt(inverse_sum)",
+        "far = ti.sqrt(inverse_square * inverse_z * inverse_y)",
+        *boys(degree, precision),
+    ]
+
+
+def boys(degree: int, precision: str, result: str = "g") -> list[str]:
+    """Statements for g_m = (2 alpha)^m F_m(alpha square) times scale and 2 / sqrt(pi).
+
+    `far` is g_0 where its asymptotic form serves, 1 / sqrt(alpha square) times scale. With G_m = F_m / (2m - 1)!! the
+    recurrence is G_(m-1) = 2T G_m + exp(-T) / (2m - 1)!!. Numbers that all terms are multiplied by are whole, or part
+    of what was computed in double precision: rounded, they would change all terms alike, and what is the sum of many
+    terms by more than these are exact to.
+    """
+    end, n_taylor = TABLE_END[precision], TAYLOR[precision]
+    return [
         "t = alpha * square",
         f"is_far = t >= real({end})",
         f"u = ti.min(t, real({end}))",
@@ -137,7 +147,6 @@ def _boys(degree: int, precision: str) -> list[str]:
             )
         ),
         *(f"exponential = 1.0 + exponential * (x * real({1 / k!r}))" for k in range(n_taylor, 0, -1)),
-        "scale = ti.sqrt(inverse_sum)",
         "decay *= exponential * scale",
         f"b{degree} = (series * x + nearest) * scale",
         "u *= 2.0",
@@ -146,14 +155,14 @@ def _boys(degree: int, precision: str) -> list[str]:
             for m in range(degree, 0, -1)
         ),
         "alpha *= 2.0",
-        "near, far = real(1.0), ti.sqrt(inverse_square * inverse_z * inverse_y)",
-        "g0 = ti.select(is_far, far, b0)",
+        "near = real(1.0)",
+        f"{result}0 = ti.select(is_far, far, b0)",
         *(
             statement
             for m in range(1, degree + 1)
             for statement in (
                 "near, far = near * alpha, far * inverse_square",
-                f"g{m} = ti.select(is_far, far, near * b{m}) * real({odd_product(m)!r})",
+                f"{result}{m} = ti.select(is_far, far, near * b{m}) * real({odd_product(m)!r})",
             )
         ),
     ]
@@ -163,7 +172,7 @@ def _source(bra: int, ket: int, precision: str, tile: int, turns: int) -> str:
     """Source of the kernel for one pair of degrees."""
     orders, ket_orders = powers_of(bra), powers_of(ket)
     place = {p: n for n, p in enumerate(powers_of(bra + ket))}
-    ladder, r = _ladder(bra + ket)
+    rungs, r = ladder(bra + ket)
     rows = KET_ROWS + len(ket_orders)
 
     def of_ket(row: int) -> str:
@@ -178,7 +187,7 @@ def _source(bra: int, ket: int, precision: str, tile: int, turns: int) -> str:
         ),
         f"y, inverse_y = {of_ket(3)}, {of_ket(4)}",
         *_boys(bra + ket, precision),
-        *ladder,
+        *rungs,
         *(f"h{m} = {of_ket(KET_ROWS + m)}" for m in range(len(ket_orders))),
         *(
             f"sum{n} += {' + '.join(of_order[begin : begin + _SUMMANDS])}"

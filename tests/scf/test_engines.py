@@ -147,11 +147,12 @@ def test_frames_begin_close(device):
         (WATER, LDA, "orbitile"),
         (WATER, Calculation("pbe", "cc-pvqz"), "orbitile"),
         (HYDROXYL, Calculation("UPBE", "6-31g*", 0, 1), "orbitile"),
-        (WATER, Calculation("hf", "sto-3g"), "pyscf"),
-        (WATER, Calculation("b3lyp", "sto-3g"), "pyscf"),
+        (WATER, Calculation("hf", "sto-3g"), "orbitile"),
+        (WATER, Calculation("b3lyp", "sto-3g"), "orbitile"),
+        (WATER, Calculation("wb97x-v", "sto-3g"), "pyscf"),
         (HYDROXYL, Calculation("ropbe", "6-31g*", 0, 1), "orbitile"),
         (WATER, Calculation("pbe", "6-31g*", smearing=5000), "orbitile"),
-        (HYDROXYL, Calculation("rohf", "6-31g*", 0, 1), "pyscf"),
+        (HYDROXYL, Calculation("rohf", "6-31g*", 0, 1), "orbitile"),
         (atom(53), Calculation("pbe", "def2-svp", 0, 1), "orbitile"),
     ],
 )
@@ -162,7 +163,7 @@ def test_auto_chooses_what_serves(geometry, calculation, expected):
 @pytest.mark.parametrize(
     ("name", "geometry", "calculation", "message"),
     [
-        ("orbitile", WATER, Calculation("b3lyp", "sto-3g"), "engine orbitile: method 'b3lyp' is no functional of"),
+        ("orbitile", WATER, Calculation("wb97x-v", "sto-3g"), "engine orbitile: method 'wb97x-v' is no functional of"),
         ("orbitile", HYDROXYL, Calculation("ropbe", "sto-3g", 0, 1, smearing=1000), "open shells have no smearing"),
         ("qchem", WATER, LDA, "engine: expected auto, orbitile, gpu4pyscf, pyscf, got 'qchem'"),
         ("gpu4pyscf", WATER, LDA, "engine gpu4pyscf: the package gpu4pyscf is missing|no NVIDIA GPU"),
@@ -184,7 +185,7 @@ def test_without_pyscf_what_is_ours_goes_on(monkeypatch):
     monkeypatch.setattr(pyscf, "find_spec", lambda name: None)
     assert engine_of("auto", WATER, LDA).engine is engines()["orbitile"]
     with pytest.raises(OrbitileError, match=r"engine orbitile: .*; engine gpu4pyscf: .*; engine pyscf: .*pip install"):
-        engine_of("auto", WATER, Calculation("hf", "sto-3g"))
+        engine_of("auto", WATER, Calculation("wb97x-v", "sto-3g"))
 
 
 def test_refusals_come_before_anything_long(monkeypatch):
@@ -195,7 +196,7 @@ def test_refusals_come_before_anything_long(monkeypatch):
         (replace(LDA, charge=-6), "8 alpha electrons do not fit into the 7 orbitals"),
         (replace(LDA, charge=20), "there are -10 electrons"),
         (replace(LDA, basis="no-such-basis"), "basis set 'no-such-basis': expected one"),
-        (Calculation("hf", "sto-3g"), "engine orbitile: method 'hf' is no functional"),
+        (Calculation("wb97x-v", "sto-3g"), "engine orbitile: method 'wb97x-v' is no functional"),
     ):
         with pytest.raises(OrbitileError, match=message):
             orbitile.solve(WATER, calculation)

@@ -9,17 +9,18 @@ import numpy as np
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
-from ..base.errors import FieldError, OrbitileError
+from ..base.errors import FieldError
 from ..base.watch import Cancel, Progress, stage, watched
 from ..evaluation.devices import device_session
 from ..fields.density import occupied, unavailable
 from ..integrals.coulomb import coulomb_values, nuclear_repulsion
+from ..integrals.exchange import exchange_of
 from ..integrals.functionals import Functional, at_points
 from ..integrals.functionals import functional as functional_of
-from ..integrals.grids import grid_of
+from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import point_charges
 from ..integrals.method_names import split_name
-from ..integrals.one_electron import kinetic
+from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
 from ..integrals.solvent import apparent_charges, cavity_of
@@ -48,8 +49,10 @@ class Energies:
     coulomb : float
         Repulsion of the density by itself.
     exchange_correlation : float
-        Of the functional.
+        Of the functional, but for exact exchange.
     nuclear_repulsion : float
+    exact_exchange : float or None
+        With the shares that a hybrid functional has of it.
     dispersion : float or None
         Of the correction that goes with the functional, where it was asked for.
     solvation : float or None
@@ -63,6 +66,7 @@ class Energies:
     coulomb: float
     exchange_correlation: float
     nuclear_repulsion: float
+    exact_exchange: float | None = None
     dispersion: float | None = None
     solvation: float | None = None
 
@@ -75,6 +79,7 @@ class Energies:
             + self.coulomb
             + self.exchange_correlation
             + self.nuclear_repulsion
+            + (self.exact_exchange or 0.0)
             + (self.dispersion or 0.0)
             + (self.solvation or 0.0)
         )
@@ -139,10 +144,6 @@ def energies(
     chosen = functional_of(split_name(functional, "functional")[0])
     asked = Calculation(functional, solvent=solvent)
     correction = correction_of(asked)
-    if chosen.is_hybrid:
-        raise OrbitileError(
-            f"functional {functional}: has exact exchange, which is not computed here; use another, such as pbe"
-        )
     with watched(progress, cancelled), device_session(device, precision) as target:
         found = _energies(wavefunction, chosen, level, target)
         solvation = _solvation(wavefunction, dielectric_constant(asked.solvent), target) if asked.solvent else None
@@ -197,6 +198,7 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
         hermite = np.array([to_hermite(pairs, matrix, target) for matrix in matrices])
         motion = float(np.vdot(sum(matrices), kinetic(wavefunction, target)))
         total = hermite.sum(axis=0)
+    exact = _exact_exchange(wavefunction, matrices, functional, target) if functional.is_hybrid else None
     with stage(0.2, 0.6):
         repulsion = 0.5 * float(total @ coulomb_values(pairs.list, pairs.list, total, target, bra_bound=pairs.bound))
         nuclei = coulomb_values(pairs.list, *point_charges(-charges, positions), target, bra_bound=pairs.bound)
@@ -214,4 +216,14 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
         coulomb=repulsion,
         exchange_correlation=float(per_volume @ grid.weights),
         nuclear_repulsion=nuclear_repulsion(charges, positions),
+        exact_exchange=exact,
     )
+
+
+def _exact_exchange(wavefunction: Wavefunction, matrices: list[Reals], functional: Functional, target: Target) -> float:
+    """Energy of the exact exchange of a functional, on the finest grid in double precision."""
+    quality: Quality = "finest" if target.precision == "double" else "fine"
+    points = exchange_grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, quality)
+    exchange = exchange_of(wavefunction, points, overlap(pairs_of(wavefunction), target), target)
+    densities = np.array(matrices)
+    return -0.25 * len(densities) * float(np.vdot(densities, exchange.matrices(densities, functional.exact)))

@@ -281,7 +281,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         "--engine",
         default="auto",
         metavar="NAME",
-        help="orbitile (functionals without exact exchange, no effective core potentials), gpu4pyscf or "
+        help="orbitile (all but nonlocal correlation), gpu4pyscf or "
         "pyscf (default: auto: the one that began the file, else the first of these that can compute it)",
     )
     add_option(parser, "device", ", for the engine orbitile")

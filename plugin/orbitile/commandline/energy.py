@@ -25,6 +25,7 @@ _PARTS = (
     ("exchange_correlation", "exchange, correlation and the correction for self-repulsion, by the functional"),
     ("nuclear_repulsion", "nuclei repelled by each other"),
     ("dispersion", "{dispersion}, the correction that goes with the functional"),
+    ("exact_exchange", "electrons of like spin, with the shares of a hybrid functional"),
     ("solvation", "electrons and nuclei with the charges of the solvent, for this density"),
     ("total", "sum of these"),
 )

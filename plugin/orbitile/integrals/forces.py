@@ -37,6 +37,7 @@ from ..base.watch import checkpoint
 from ..gaussians.expansion import polynomial_powers
 from ..model.wavefunction import Basis, Wavefunction
 from .coulomb import coulomb_values
+from .exchange import Exchange
 from .functionals import Functional
 from .hermite_list import Block, HermiteList, point_charges
 from .one_electron import derivative_pairs, integrals_over_space
@@ -55,6 +56,7 @@ def kohn_sham_gradient(
     quadrature: Quadrature,
     functional: Functional,
     target: Target,
+    exchange: Exchange | None = None,
 ) -> Reals:
     """Derivatives of the energy of orbitals that are stationary, or at least orthonormal.
 
@@ -74,6 +76,8 @@ def kohn_sham_gradient(
         Of exchange and correlation.
     target
         The device of the current session.
+    exchange
+        Of the basis set, where the functional has exact exchange.
 
     Returns
     -------
@@ -94,6 +98,8 @@ def kohn_sham_gradient(
         result += kinetic_gradient(basis, matrix, values)
     result -= to_gradient(pairs, weighted, integrals_over_space(pairs.list.raised))
     result += gradient_at_nuclei(pairs.list, np.sum(hermite, axis=0), charges, basis.positions, target)
+    if exchange is not None:
+        result -= len(densities) * exchange.gradient(np.array(densities), functional.exact)
     return result + repulsion_gradient(charges, basis.positions)
 
 

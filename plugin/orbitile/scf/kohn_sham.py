@@ -38,8 +38,9 @@ from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
+from ..integrals.exchange import Exchange, exchange_of
 from ..integrals.functionals import Functional
-from ..integrals.grids import grid_of
+from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
@@ -513,6 +514,8 @@ class Hamiltonian:
         if self._cavity is not None:
             self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
+        self._on_grids: dict[Quality, Exchange] = {}
+        self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
 
     def refine(self) -> bool:
@@ -542,7 +545,9 @@ class Hamiltonian:
         hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
         total, gradient = hermite.sum(axis=0), self._functional.needs_gradient
         quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
-        if exact or self._hermite is None:
+        is_change = not exact and self._hermite is not None
+        exchange = self._exact_exchange(densities, is_change)
+        if not is_change:
             exact = exact or self._level == LEVEL
             target = self._exact if exact else self._target
             self._coulomb = self._coulomb_values(self._pairs.list, total, target)
@@ -568,7 +573,33 @@ class Hamiltonian:
         if self._kinetic:
             parts = zip(matrices, of_grid.kinetic_values, strict=True)
             matrices = [matrix + self._kinetic.matrix(values) for matrix, values in parts]
-        return float(energy) + of_grid.energy + self.solvation, np.array(matrices) + self._core
+        energy += of_grid.energy + self.solvation + 0.5 * np.sum(densities * exchange)
+        return float(energy), np.array(matrices) + self._core + exchange
+
+    def _exact_exchange(self, densities: Reals, is_change: bool) -> Reals | float:
+        """What exact exchange adds to Fock matrices: of a change on the coarse grid, and in single precision.
+
+        An error of it is a share of the change. Of the first densities, where energies are to be exact, it is computed
+        on the fine grid and in double precision.
+        """
+        if not self._functional.is_hybrid:
+            return 0.0
+        if is_change:
+            parts = self._exchange_on("coarse", self._target).matrices(
+                densities - self._densities, self._functional.exact
+            )
+            self._exchange = self._exchange - 0.5 * len(densities) * parts
+        else:
+            is_fine = self._level == LEVEL
+            on = self._exchange_on("fine", self._exact) if is_fine else self._exchange_on("coarse", self._target)
+            self._exchange = -0.5 * len(densities) * on.matrices(densities, self._functional.exact)
+        return self._exchange
+
+    def _exchange_on(self, quality: Quality, target: Target) -> Exchange:
+        if quality not in self._on_grids:
+            grid = exchange_grid_of(self._numbers, self._basis.positions, target, quality)
+            self._on_grids[quality] = exchange_of(self._basis, grid, self.overlap, target)
+        return self._on_grids[quality]
 
     def _reaction_to(self, hermite: Reals, target: Target, anew: bool = False) -> Reals | float:
         """Potential of the solvent on the list; it answers to a density `anew`, or to a change of the last one."""

@@ -1,4 +1,4 @@
-"""Kohn-Sham theory by kernels of our own, on the CPU and on any GPU: functionals without exact exchange."""
+"""Kohn-Sham theory by kernels of our own, on the CPU and on any GPU, with exact exchange: Hartree-Fock among it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from ...base.memory import require_memory
 from ...base.packages import install_command
 from ...evaluation.devices import device_session
 from ...gaussians.orthonormality import checked
+from ...integrals.exchange import exchange_of
 from ...integrals.forces import kohn_sham_gradient
 from ...integrals.functionals import functional
-from ...integrals.grids import grid_of
+from ...integrals.grids import exchange_grid_of, grid_of
+from ...integrals.one_electron import overlap
 from ...integrals.pairs import pairs_of
 from ...integrals.quadrature import quadrature_of
 from ...integrals.solvent import cavity_of, solvation_gradient, without_radius
@@ -97,8 +99,7 @@ def _unserved(calculation: Calculation) -> str:
 
 def _known(name: str) -> str:
     try:
-        found = functional(name)
-        return "" if found.is_hybrid else found.name
+        return functional(name).name
     except OrbitileError:
         return ""
 
@@ -189,10 +190,15 @@ def gradient(
             on_grid = Target(target.device, "double")
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, LEVEL)
         pairs, charges = pairs_of(wavefunction), wavefunction.core_charges
-        quadrature = quadrature_of(pairs, grid, on_grid)
-        result = kohn_sham_gradient(wavefunction, charges, densities, weighted, quadrature, functional(name), target)
+        numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
+        quadrature, exchange = quadrature_of(pairs, grid, on_grid), None
+        if functional(name).is_hybrid:
+            points = exchange_grid_of(numbers, positions, target, "fine")
+            exchange = exchange_of(wavefunction, points, overlap(pairs, target), on_grid)
+        result = kohn_sham_gradient(
+            wavefunction, charges, densities, weighted, quadrature, functional(name), target, exchange
+        )
         if calculation.solvent:
-            numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
             cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
             result += solvation_gradient(cavity, pairs, np.sum(densities, axis=0), charges, positions, target)
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):

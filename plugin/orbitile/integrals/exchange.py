@@ -1,0 +1,242 @@
+r"""The exchange matrix, semi-numerically: :math:`K_{ij} = \sum_{kl} D_{kl} (ik|jl)`.
+
+One electron of each integral is at the points of a grid, the other one is integrated exactly; see
+`taichi_kernels.exchange`. What the grid makes of :math:`\chi_i` is corrected by what it makes of overlaps
+(R. Izsak and F. Neese, J. Chem. Phys. 2011, 135, 144105): with S, and :math:`S^g` as the grid has it,
+
+.. math::  K = \tfrac12 (Q P + P^T Q^T), \qquad Q = S (S^g)^{-1}
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taichi_kernels.target import Target
+
+from ..base.arrays import Reals
+from ..base.memory import share
+from ..base.watch import watcher
+from ..gaussians.expansion import polynomial_powers, starts
+from ..gaussians.packing import MergedPrimitives
+from ..model.wavefunction import Basis, Wavefunction
+from .grids import Grid
+from .one_electron import derivative_pairs
+from .pairs import Pairs, hermite_coefficients_along_axes, pairs_of, place
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from taichi_kernels.exchange import ExchangeSums, Functions, Interaction, PairGroup, Primitives
+    from taichi_kernels.hermite_map import Sparse
+
+LEFT_OUT = 1e-10
+"""What the points of a cell may add to an element of the matrix and be left out, in hartree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """A grid and the products of basis functions, ready on a device.
+
+    Attributes
+    ----------
+    basis : Basis or Wavefunction
+    sums : ExchangeSums
+        What is ready on the device.
+    correction : ndarray, shape (n_basis, n_basis)
+        Q.
+    """
+
+    basis: Basis | Wavefunction
+    sums: ExchangeSums
+    correction: Reals
+
+    def matrices(self, densities: Reals, interaction: Interaction, limit: float = LEFT_OUT) -> Reals:
+        """Exchange matrices.
+
+        Parameters
+        ----------
+        densities : ndarray, shape (1 or 2, n_basis, n_basis)
+            Symmetric.
+        interaction
+            In place of 1/r.
+        limit
+            What the points of a cell may add to an element and be left out, in hartree.
+
+        Returns
+        -------
+        ndarray, shape of the densities
+            In hartree.
+        """
+        half = self.correction @ self.sums.matrices(densities, interaction, limit, watcher())
+        return 0.5 * (half + half.transpose(0, 2, 1))
+
+    def gradient(self, densities: Reals, interaction: Interaction, limit: float = LEFT_OUT) -> Reals:
+        r"""Derivatives of :math:`\tfrac14 \sum \mathrm{Tr}\, D\, K[D]` when atoms move with their basis functions.
+
+        The four functions of an integral have the same derivatives, so those of the one that is at the points serve for
+        all: the points are held, and Q is not needed where they are many.
+
+        Parameters
+        ----------
+        densities, interaction, limit
+            As for `matrices`; D is held.
+
+        Returns
+        -------
+        ndarray, shape (n_atoms, 3)
+            In hartree/bohr.
+        """
+        slopes = self.sums.gradient(densities, interaction, limit, _derivatives(self.basis), watcher())
+        result = np.zeros((len(self.basis.positions), 3))
+        np.add.at(result, _atom_of_functions(self.basis), -slopes.T)
+        return result
+
+
+def exchange_of(basis: Basis | Wavefunction, grid: Grid, overlap: Reals, target: Target) -> Exchange:
+    """Prepare the exchange of a molecule on a grid.
+
+    Parameters
+    ----------
+    basis
+        Shells and positions.
+    grid : Grid
+    overlap : ndarray, shape (n_basis, n_basis)
+        Of the basis functions.
+    target
+        The device of the current session, and the precision of terms.
+    """
+    from taichi_kernels.exchange import ExchangeSums, Functions
+    from taichi_kernels.hermite_map import Sparse
+    from taichi_kernels.quadrature_lists import cells_of
+
+    pairs = pairs_of(basis)
+    primitives = pairs.primitives
+    cells = cells_of(grid.points)
+    weights = grid.weights[cells.order]
+    weights[len(grid.weights) :] = 0.0
+    kinds, kind = _kinds(primitives)
+    terms = primitives.from_basis.tocsr()
+    functions = [
+        np.unique(terms[first:last].indices) for first, last in itertools.pairwise(primitives.first_term.tolist())
+    ]
+    first, column = starts(np.array([len(some) for some in functions], np.int32)), np.concatenate(functions)
+    n_terms = int(primitives.first_term[-1])
+    sums = ExchangeSums(
+        cells,
+        weights,
+        Functions(kinds, n_terms, _sparse(terms.T)),
+        _sparse(terms),
+        Sparse(first, column.astype(np.int32), np.ones(len(column))),
+        _groups(pairs, kinds, kind),
+        basis.positions[_atom_of_functions(basis)],
+        _reach(primitives),
+        _POINTS[target.device] if target.on_host else share("tables", 3 * n_terms * target.dtype.itemsize),
+        target,
+    )
+    of_grid = sums.overlap(watcher())
+    return Exchange(basis, sums, np.linalg.solve(of_grid, overlap).T)
+
+
+_POINTS = {"cpu": 2048}
+"""Points that a CPU works on at once: what there is of them stays in its cache."""
+
+
+def _atom_of_functions(basis: Basis | Wavefunction) -> NDArray[np.intp]:
+    return np.repeat([shell.atom for shell in basis.shells], [shell.n_functions for shell in basis.shells])
+
+
+def _derivatives(basis: Basis | Wavefunction) -> Functions:
+    """Derivatives of the basis functions along x, then along y, then along z."""
+    from taichi_kernels.exchange import Functions
+
+    primitives = derivative_pairs(basis).primitives
+    terms = primitives.from_basis.tocsr()
+    return Functions(_kinds(primitives)[0], int(primitives.first_term[-1]), _sparse(terms.T))
+
+
+def _sparse(matrix: csr_matrix) -> Sparse:
+    from taichi_kernels.hermite_map import Sparse
+
+    rows = matrix.tocsr()
+    return Sparse(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data.astype(np.float64))
+
+
+def _reach(primitives: MergedPrimitives) -> Reals:
+    """Distance beyond which each basis function is below `_SMALLEST`, in bohr; from above."""
+    away = np.linspace(0.0, _FARTHEST, 4 * int(_FARTHEST))[1:]
+    largest = np.zeros((primitives.from_basis.shape[1], len(away)))
+    matrix = abs(primitives.from_basis).tocsr()
+    for p, (first, last) in enumerate(itertools.pairwise(primitives.first_term.tolist())):
+        powers = [sum(some) for some in polynomial_powers(int(primitives.degree[p]))]
+        radial = np.power.outer(away, powers) * np.exp(-primitives.exponent[p] * away**2)[:, None]
+        some = matrix[first:last].tocoo()
+        np.add.at(largest, some.col, some.data[:, None] * radial.T[some.row])
+    return away[len(away) - 1 - np.argmax(largest[:, ::-1] > _SMALLEST, axis=1)]
+
+
+_SMALLEST, _FARTHEST = 1e-8, 60.0
+"""Value that does not matter, and distance in bohr that no function reaches farther than."""
+
+
+def _kinds(primitives: MergedPrimitives) -> tuple[list[Primitives], NDArray[np.intp]]:
+    """Primitives by the terms that they have, and the kind of each."""
+    from taichi_kernels.exchange import Primitives
+
+    used = np.diff(primitives.from_basis.tocsr().indptr) > 0
+    lowest = np.empty(len(primitives.exponent), np.int64)
+    for p, degree in enumerate(primitives.degree.tolist()):
+        of_terms = used[primitives.first_term[p] : primitives.first_term[p + 1]]
+        lowest[p] = min((sum(t) for t, u in zip(polynomial_powers(degree), of_terms, strict=True) if u), default=degree)
+    keys, kind = np.unique(np.column_stack([primitives.degree, lowest]), axis=0, return_inverse=True)
+    found = []
+    for n, (degree, low) in enumerate(keys.tolist()):
+        powers = polynomial_powers(degree)
+        offsets = np.array([k for k, some in enumerate(powers) if sum(some) >= low], np.int32)
+        here = np.flatnonzero(kind.reshape(-1) == n)
+        found.append(
+            Primitives(
+                tuple(tuple(powers[k]) for k in offsets),
+                offsets,
+                primitives.first_term[here].astype(np.int32),
+                primitives.centre[here],
+                primitives.exponent[here],
+            )
+        )
+    return found, kind.reshape(-1)
+
+
+def _groups(pairs: Pairs, kinds: list[Primitives], kind: NDArray[np.intp]) -> list[PairGroup]:
+    """Pairs by the kinds of their primitives."""
+    from taichi_kernels.exchange import PairGroup
+    from taichi_kernels.exchange_kernels import coefficients_of, degree_of
+
+    primitives = pairs.primitives
+    left, right = pairs.left, pairs.right
+    swapped = kind[left] < kind[right]
+    left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+    groups = []
+    bound = 1.5 * pairs.bound * pairs.list.exponent**0.25
+    for a, b in sorted(set(zip(kind[left].tolist(), kind[right].tolist(), strict=True))):
+        here = np.flatnonzero((kind[left] == a) & (kind[right] == b))
+        here = here[np.lexsort((-bound[here], left[here]))]
+        p, q = left[here], right[here]
+        m, n = degree_of(kinds[a].terms), degree_of(kinds[b].terms)
+        along = hermite_coefficients_along_axes(primitives, p, q, m, n)
+        z = pairs.list.exponent[here]
+        factor = np.pi**1.5 / z * np.where(p == q, 0.5, 1.0)
+        coefficients = coefficients_of(kinds[a].terms, kinds[b].terms, along, place(m, n)) * factor[:, None]
+        first = np.flatnonzero(np.diff(p, prepend=-1))
+        lefts = np.column_stack([primitives.first_term[p[first]], p[first], first, [*first[1:], len(p)]])
+        rights = np.column_stack([primitives.first_term[q], q])
+        groups.append(
+            PairGroup(
+                kinds[a], kinds[b], lefts.astype(np.int32), rights.astype(np.int32),
+                pairs.list.centre[here], z, bound[here], coefficients,
+            )
+        )  # fmt: skip
+    return groups
