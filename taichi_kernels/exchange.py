@@ -18,6 +18,7 @@ from ._taichi import fill, number
 from .arrays import send, to_numpy
 from .cells import CELL
 from .coulomb_kernels import table_of
+from .devices import probe
 from .exchange_kernels import Terms, degree_of, pairs_kernel, product_kernel, small_kernels, terms_kernel
 from .hermite_map import Sparse, read_only
 from .kept_arrays import KeptArrays
@@ -421,11 +422,12 @@ class ExchangeSums:
         k, begin = (cells.stop - cells.start) * POINTS, cells.start * POINTS
         if self._target.on_host:
             synchronise()
-            weighted = left[: m * k].reshape(m, k) * self._arrays["weights"][begin : begin + k]
-            product: np.ndarray = weighted @ right[: n * k].reshape(n, k).T
+            weighted = left[: m * k].reshape(m, k) * self._arrays["weights"][begin : begin + k].astype(np.float64)
+            product: np.ndarray = weighted @ right[: n * k].reshape(n, k).T.astype(np.float64)
             return product
         n_chunks = -(-k // _CHUNK)
-        parts = self._space("parts", n_chunks * m * n)
+        wide = number(np.float64 if probe(self._target.device).double else self._target.dtype)
+        parts = self._kept.array("parts", wide, (n_chunks * m * n,))
         product_kernel(self._target, True)(
             m=m, n=n, k=k, n_chunks=n_chunks, begin=begin, a=left, b=right, out=parts, **self._given("weights")
         )
@@ -494,4 +496,4 @@ _PARTS = ("first", "column", "value")
 """Of a sparse matrix."""
 
 _CHUNK = 4096
-"""Points over which a GPU adds up integrals before they go on in double precision."""
+"""Points over which a block of threads adds up integrals."""

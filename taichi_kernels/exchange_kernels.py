@@ -17,6 +17,7 @@ import numpy as np
 from ._taichi import kernel_from, lightly_optimised, number, quick, ti
 from .cells import CELL
 from .coulomb_kernels import SMALLEST, boys, ladder
+from .devices import probe
 from .elementary import power_of_two
 from .hermite_tables import TABLE_END, powers_of
 from .launching import indented, loop_over_tasks, turns_of
@@ -347,13 +348,16 @@ def product_kernel(target: Target, transposed: bool) -> Callable[..., None]:
     Matrices are row by row: A is (m, k), B is (k, n) or (n, k), and of (m, n) parts there are `n_chunks`. A part of A B
     is the whole of it.
     """
-    real, R1, shared = number(target.dtype), ti.types.ndarray(number(target.dtype), 1), ti.simt.block.SharedArray
+    real, shared = number(target.dtype), ti.simt.block.SharedArray
+    # integrals are added up in double precision where there is one: of overlaps all else is made
+    wide = ti.f64 if transposed and probe(target.device).double else real
+    R1, W1 = ti.types.ndarray(real, 1), ti.types.ndarray(wide, 1)
     side = TILE // _EACH
     threads = side * side
-    matrix = ti.types.matrix(_EACH, _EACH, real)
+    matrix = ti.types.matrix(_EACH, _EACH, wide)
 
     @ti.kernel
-    def kernel(m: ti.i32, n: ti.i32, k: ti.i32, n_chunks: ti.i32, begin: ti.i32, weights: R1, a: R1, b: R1, out: R1):
+    def kernel(m: ti.i32, n: ti.i32, k: ti.i32, n_chunks: ti.i32, begin: ti.i32, weights: R1, a: R1, b: R1, out: W1):
         ti.loop_config(block_dim=threads)
         tiles_m, tiles_n = (m + TILE - 1) // TILE, (n + TILE - 1) // TILE
         for thread in range(tiles_m * tiles_n * n_chunks * threads):
@@ -389,7 +393,8 @@ def product_kernel(target: Target, transposed: bool) -> Callable[..., None]:
                 for deep in range(_DEPTH):
                     for i in ti.static(range(_EACH)):
                         for j in ti.static(range(_EACH)):
-                            total[i, j] += of_a[deep, lane // side + i * side] * of_b[deep, lane % side + j * side]
+                            left, right = of_a[deep, lane // side + i * side], of_b[deep, lane % side + j * side]
+                            total[i, j] += ti.cast(left * right, wide)
                 ti.simt.block.sync()
             for i in ti.static(range(_EACH)):
                 for j in ti.static(range(_EACH)):

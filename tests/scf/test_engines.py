@@ -147,12 +147,12 @@ def test_frames_begin_close(device):
         (WATER, LDA, "orbitile"),
         (WATER, Calculation("pbe", "cc-pvqz"), "orbitile"),
         (HYDROXYL, Calculation("UPBE", "6-31g*", 0, 1), "orbitile"),
-        (WATER, Calculation("hf", "sto-3g"), "orbitile"),
+        (WATER, Calculation("hf", "sto-3g"), "pyscf"),
         (WATER, Calculation("b3lyp", "sto-3g"), "orbitile"),
         (WATER, Calculation("wb97x-v", "sto-3g"), "pyscf"),
         (HYDROXYL, Calculation("ropbe", "6-31g*", 0, 1), "orbitile"),
         (WATER, Calculation("pbe", "6-31g*", smearing=5000), "orbitile"),
-        (HYDROXYL, Calculation("rohf", "6-31g*", 0, 1), "orbitile"),
+        (HYDROXYL, Calculation("rohf", "6-31g*", 0, 1), "pyscf"),
         (atom(53), Calculation("pbe", "def2-svp", 0, 1), "orbitile"),
     ],
 )
@@ -178,6 +178,7 @@ def test_auto_says_why_it_is_that_engine():
     assert chosen("auto", WATER, LDA) == ("orbitile", "the first engine that serves")
     name, why = chosen("auto", WATER, Calculation("wb97x-v", "sto-3g"))
     assert name == "pyscf"
+    assert chosen("auto", WATER, Calculation("uhf", "sto-3g"))[1].startswith("engine orbitile: slower for hf; ")
     assert re.match(r"engine orbitile: method 'wb97x-v' .*; engine gpu4pyscf: (the package|there is)", why)
 
 

@@ -135,7 +135,7 @@ def exchange_of(basis: Basis | Wavefunction, grid: Grid, overlap: Reals, target:
         _groups(pairs, kinds, kind),
         basis.positions[_atom_of_functions(basis)],
         _reach(primitives),
-        _POINTS[target.device] if target.on_host else share("tables", 3 * n_terms * target.dtype.itemsize),
+        _POINTS[target.device] if target.on_host else share("exchange on a GPU", 3 * n_terms * target.dtype.itemsize),
         target,
     )
     of_grid = sums.overlap(watcher())

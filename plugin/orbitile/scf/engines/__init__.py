@@ -19,6 +19,7 @@ A module offers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -44,6 +45,7 @@ class Engine(Protocol):
     __name__: str
     PROGRAM: str
     PRIORITY: int = 0
+    SLOW: tuple[str, ...] = ()
 
     def check(self, calculation: Calculation) -> None:
         """Refuse what no geometry can mend, by an `OrbitileError`."""
@@ -142,8 +144,10 @@ def chosen(name: str, geometry: Geometry, calculation: Calculation) -> tuple[str
     known, plain = engines(), _plain(calculation)
     if name != AUTO and name not in known:
         raise OrbitileError(f"engine: expected {', '.join(engine_names())}, got {name!r}")
-    obstacles = {}
-    for candidate in known if name == AUTO else (name,):
+    method = re.sub("^(ro|u|r)(?=hf$)", "", plain.method.strip().lower())
+    slow = [one for one, engine in known.items() if method in engine.SLOW]
+    obstacles = dict.fromkeys(slow if name == AUTO else (), f"slower for {method}")
+    for candidate in sorted(known, key=lambda one: one in slow) if name == AUTO else (name,):
         obstacles[candidate] = known[candidate].obstacle(geometry, plain)
         if not obstacles[candidate]:
             known[candidate].check(plain)

@@ -38,6 +38,7 @@ from ..occupation import Occupation
 from ..starting_densities import extrapolated_densities, superposed_densities
 
 PRIORITY = 20
+SLOW = ("hf",)
 PROGRAM = "Orbitile"
 
 _HIGHEST = 8
