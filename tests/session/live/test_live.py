@@ -276,7 +276,7 @@ def test_a_geometry_that_fails_leaves_the_picture_as_it_was_and_dragging_back_re
     [
         (Calculation("hf", "sto-4711"), "auto", "basis set 'sto-4711'"),
         (Calculation("p8e", "sto-3g"), "auto", "p8e"),
-        (HF, "orbitile", "engine orbitile"),
+        (Calculation("wb97x-v", "sto-3g"), "orbitile", "engine orbitile"),
         (HF, "gpu4pyscf", "engine gpu4pyscf"),
     ],
 )
