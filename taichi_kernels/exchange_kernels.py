@@ -118,6 +118,8 @@ def _pairs_source(left: Terms, right: Terms, n_sets: int, long_range: bool, targ
         "        at = (task // THREADS) * POINTS\n"
         + ("" if on_host else "        s = task % THREADS\n")
         + "        for left in range(n_lefts):\n"
+        "            if around[left * n_cells + cell - begin] <= limit:\n"
+        "                continue\n"
         "            row = lefts[left, 0]\n"
         "            here = largest[lefts[left, 1] * n_cells + cell - begin]\n"
         + indented([f"ga{k}_{n} = L(0.0)" for k in sets for n in a], 3)

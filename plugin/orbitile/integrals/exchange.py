@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from taichi_kernels.exchange import ExchangeSums, Functions, Interaction, PairGroup, Primitives
     from taichi_kernels.hermite_map import Sparse
 
-LEFT_OUT = 1e-10
+_LEFT_OUT = 1e-10
 """What the points of a cell may add to an element of the matrix and be left out, in hartree."""
 
 
@@ -55,7 +55,7 @@ class Exchange:
     sums: ExchangeSums
     correction: Reals
 
-    def matrices(self, densities: Reals, interaction: Interaction, limit: float = LEFT_OUT) -> Reals:
+    def matrices(self, densities: Reals, interaction: Interaction) -> Reals:
         """Exchange matrices.
 
         Parameters
@@ -64,18 +64,16 @@ class Exchange:
             Symmetric.
         interaction
             In place of 1/r.
-        limit
-            What the points of a cell may add to an element and be left out, in hartree.
 
         Returns
         -------
         ndarray, shape of the densities
             In hartree.
         """
-        half = self.correction @ self.sums.matrices(densities, interaction, limit, watcher())
+        half = self.correction @ self.sums.matrices(densities, interaction, _LEFT_OUT, watcher())
         return 0.5 * (half + half.transpose(0, 2, 1))
 
-    def gradient(self, densities: Reals, interaction: Interaction, limit: float = LEFT_OUT) -> Reals:
+    def gradient(self, densities: Reals, interaction: Interaction) -> Reals:
         r"""Derivatives of :math:`\tfrac14 \sum \mathrm{Tr}\, D\, K[D]` when atoms move with their basis functions.
 
         The four functions of an integral have the same derivatives, so those of the one that is at the points serve for
@@ -83,7 +81,7 @@ class Exchange:
 
         Parameters
         ----------
-        densities, interaction, limit
+        densities, interaction
             As for `matrices`; D is held.
 
         Returns
@@ -91,7 +89,7 @@ class Exchange:
         ndarray, shape (n_atoms, 3)
             In hartree/bohr.
         """
-        slopes = self.sums.gradient(densities, interaction, limit, _derivatives(self.basis), watcher())
+        slopes = self.sums.gradient(densities, interaction, _LEFT_OUT, _derivatives(self.basis), watcher())
         result = np.zeros((len(self.basis.positions), 3))
         np.add.at(result, _atom_of_functions(self.basis), -slopes.T)
         return result

@@ -118,7 +118,7 @@ def _constant_of(name: str) -> float:
     short = _short(name)
     if short in known:
         return _CONSTANTS[known[short]]
-    close = dict.fromkeys(known[one] for one in get_close_matches(short, known, 3))
+    close = dict.fromkeys(known[name] for name in get_close_matches(short, known, 3))
     hint = f"did you mean {', '.join(close)}? Otherwise give" if close else "give"
     raise OrbitileError(f"solvent {name!r}: no dielectric constant is known for it; {hint} its dielectric constant")
 

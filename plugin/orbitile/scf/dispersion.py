@@ -101,8 +101,8 @@ def correction_of(calculation: Calculation) -> Correction | None:
         if name and _has(kind, name):
             return Correction(kind, _their_name(name))
     other = [f"{plain}-{kind}" for kind in KINDS if name and _has(kind, name)]
-    close = get_close_matches(plain.lower(), [one for one in _FUNCTIONALS if _has(kinds[0], one)], 3)
-    hint = other or [f"{one}-{kinds[0]}" for one in close or ("pbe", "b3lyp")]
+    close = get_close_matches(plain.lower(), [name for name in _FUNCTIONALS if _has(kinds[0], name)], 3)
+    hint = other or [f"{name}-{kinds[0]}" for name in close or ("pbe", "b3lyp")]
     raise OrbitileError(
         f"method {calculation.method!r}: there are no parameters of {KINDS[kinds[0]]} for {plain}; choose {plain} "
         f"without, or for example {', '.join(hint)}"
@@ -112,7 +112,7 @@ def correction_of(calculation: Calculation) -> Correction | None:
 def _known(name: str) -> str:
     """The functional of a name, however it is hyphenated; empty where it is none whose parameters are asked for."""
     short = re.sub("[-_]", "", name)
-    return next((one for one in _FUNCTIONALS if re.sub("[-_]", "", one) == short), "")
+    return next((name for name in _FUNCTIONALS if re.sub("[-_]", "", name) == short), "")
 
 
 def _their_name(functional: str) -> str:

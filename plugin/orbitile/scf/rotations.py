@@ -27,7 +27,7 @@ _LONGEST = 0.4
 """Largest angle of a step, in radians."""
 
 _PUSH = 0.3
-"""Norm of a rotation by chance, most along the softest directions, before the first step: from symmetric orbitals the
+"""Norm of a random rotation, most along the softest directions, before the first step: from symmetric orbitals the
 steps would lead to symmetric ones, which are often a saddle point."""
 
 _STIFFEST, _SOFTEST = 1e3, 0.2

@@ -156,8 +156,8 @@ def functional(name: str) -> Functional:
         found = Functional(key, exchange, correlation, exact=exact)
         tau = uses(found, "tau")
         return replace(found, needs_gradient=tau or uses(found, "sigma"), needs_tau=tau)
-    known = {*compounds, *exchanges, *("," + one for one in correlations), "hf"}
-    return _of_libxc(key, sorted(one for one in known if "(" not in one))
+    known = {*compounds, *exchanges, *("," + correlation for correlation in correlations), "hf"}
+    return _of_libxc(key, sorted(name for name in known if "(" not in name))
 
 
 Formula = TypeVar("Formula", Exchange, Correlation)
