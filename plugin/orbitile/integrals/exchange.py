@@ -4,7 +4,10 @@ One electron of each integral is at the points of a grid, the other one is integ
 `taichi_kernels.exchange`. What the grid makes of :math:`\chi_i` is corrected by what it makes of overlaps
 (R. Izsak and F. Neese, J. Chem. Phys. 2011, 135, 144105): with S, and :math:`S^g` as the grid has it,
 
-.. math::  K = \tfrac12 (Q P + P^T Q^T), \qquad Q = S (S^g)^{-1}
+.. math::  K = \tfrac12 (Q P + P^T Q^T), \qquad Q = 1 + (S - S^g)\, V (V^T S^g V)^{-1} V^T
+
+V being the axes of S along which it is not small. With all of them Q is :math:`S (S^g)^{-1}`; where functions nearly
+depend on each other that would make much of what the grid is off by.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..base.arrays import Reals
+from ..base.arrays import Reals, one_thread_of_blas
 from ..base.memory import share
 from ..base.watch import watcher
 from ..gaussians.expansion import polynomial_powers, starts
@@ -70,7 +73,8 @@ class Exchange:
         ndarray, shape of the densities
             In hartree.
         """
-        half = self.correction @ self.sums.matrices(densities, interaction, _LEFT_OUT, watcher())
+        with one_thread_of_blas(len(self.correction)):
+            half = self.correction @ self.sums.matrices(densities, interaction, _LEFT_OUT, watcher())
         return 0.5 * (half + half.transpose(0, 2, 1))
 
     def gradient(self, densities: Reals, interaction: Interaction) -> Reals:
@@ -89,7 +93,8 @@ class Exchange:
         ndarray, shape (n_atoms, 3)
             In hartree/bohr.
         """
-        slopes = self.sums.gradient(densities, interaction, _LEFT_OUT, _derivatives(self.basis), watcher())
+        with one_thread_of_blas(len(self.correction)):
+            slopes = self.sums.gradient(densities, interaction, _LEFT_OUT, _derivatives(self.basis), watcher())
         result = np.zeros((len(self.basis.positions), 3))
         np.add.at(result, _atom_of_functions(self.basis), -slopes.T)
         return result
@@ -137,7 +142,15 @@ def exchange_of(basis: Basis | Wavefunction, grid: Grid, overlap: Reals, target:
         target,
     )
     of_grid = sums.overlap(watcher())
-    return Exchange(basis, sums, np.linalg.solve(of_grid, overlap).T)
+    values, axes = np.linalg.eigh(overlap)
+    some = axes[:, values > _CORRECTED]
+    fitted = np.linalg.solve(some.T @ of_grid @ some, some.T)
+    return Exchange(basis, sums, np.eye(len(overlap)) + (overlap - of_grid) @ some @ fitted)
+
+
+_CORRECTED = 0.01
+"""Eigenvalue of the overlap above which it is corrected. Over orthonormal functions the matrix of benzene in
+aug-cc-pVDZ, with eigenvalues down to 2e-6, is off by 8e-5 hartree with this, by 5e-4 with all, by 9e-5 with none."""
 
 
 _POINTS = {"cpu": 2048}
