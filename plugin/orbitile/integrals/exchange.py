@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.target import Target
 
-from ..base.arrays import Reals, one_thread_of_blas
+from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import watcher
 from ..gaussians.expansion import polynomial_powers, starts
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from taichi_kernels.exchange import ExchangeSums, Functions, Interaction, PairGroup, Primitives
     from taichi_kernels.hermite_map import Sparse
 
-_LEFT_OUT = 1e-10
-"""What the points of a cell may add to an element of the matrix and be left out, in hartree."""
+_LEFT_OUT = {"single": 1e-9, "double": 1e-11}
+"""By precision: what the points of a cell may add to an element of the matrix and be left out, in hartree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,14 @@ class Exchange:
         What is ready on the device.
     correction : ndarray, shape (n_basis, n_basis)
         Q.
+    left_out : float
+        What the points of a cell may add to an element of the matrix and be left out, in hartree.
     """
 
     basis: Basis | Wavefunction
     sums: ExchangeSums
     correction: Reals
+    left_out: float
 
     def matrices(self, densities: Reals, interaction: Interaction) -> Reals:
         """Exchange matrices.
@@ -73,8 +76,7 @@ class Exchange:
         ndarray, shape of the densities
             In hartree.
         """
-        with one_thread_of_blas(len(self.correction)):
-            half = self.correction @ self.sums.matrices(densities, interaction, _LEFT_OUT, watcher())
+        half = self.correction @ self.sums.matrices(densities, interaction, self.left_out, watcher())
         return 0.5 * (half + half.transpose(0, 2, 1))
 
     def gradient(self, densities: Reals, interaction: Interaction) -> Reals:
@@ -93,8 +95,7 @@ class Exchange:
         ndarray, shape (n_atoms, 3)
             In hartree/bohr.
         """
-        with one_thread_of_blas(len(self.correction)):
-            slopes = self.sums.gradient(densities, interaction, _LEFT_OUT, _derivatives(self.basis), watcher())
+        slopes = self.sums.gradient(densities, interaction, self.left_out, _derivatives(self.basis), watcher())
         result = np.zeros((len(self.basis.positions), 3))
         np.add.at(result, _atom_of_functions(self.basis), -slopes.T)
         return result
@@ -145,7 +146,8 @@ def exchange_of(basis: Basis | Wavefunction, grid: Grid, overlap: Reals, target:
     values, axes = np.linalg.eigh(overlap)
     some = axes[:, values > _CORRECTED]
     fitted = np.linalg.solve(some.T @ of_grid @ some, some.T)
-    return Exchange(basis, sums, np.eye(len(overlap)) + (overlap - of_grid) @ some @ fitted)
+    correction = np.eye(len(overlap)) + (overlap - of_grid) @ some @ fitted
+    return Exchange(basis, sums, correction, _LEFT_OUT[target.precision])
 
 
 _CORRECTED = 0.01

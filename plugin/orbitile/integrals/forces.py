@@ -86,16 +86,18 @@ def kohn_sham_gradient(
     """
     pairs = quadrature.pairs
     hermite = [to_hermite(pairs, matrix, target) for matrix in densities]
-    kinetic = None
-    if functional.needs_tau:
-        kinetic = KineticEnergyDensity.of(basis, quadrature.grid, quadrature.target), densities
-    own = exchange_correlation(quadrature, hermite, functional, raised=True, kinetic=kinetic)
     field = electrostatic_field(pairs.list, hermite, charges, basis.positions, target)
     result = kinetic_gradient(basis, np.sum(densities, axis=0))
-    for matrix, values in zip(densities, own.values, strict=True):
-        result += to_gradient(pairs, matrix, field + values)
-    for matrix, values in zip(densities, own.kinetic_values, strict=False):
-        result += kinetic_gradient(basis, matrix, values)
+    result += to_gradient(pairs, np.sum(densities, axis=0), field)
+    if functional.is_semilocal:
+        kinetic = None
+        if functional.needs_tau:
+            kinetic = KineticEnergyDensity.of(basis, quadrature.grid, quadrature.target), densities
+        own = exchange_correlation(quadrature, hermite, functional, raised=True, kinetic=kinetic)
+        for matrix, values in zip(densities, own.values, strict=True):
+            result += to_gradient(pairs, matrix, values)
+        for matrix, values in zip(densities, own.kinetic_values, strict=False):
+            result += kinetic_gradient(basis, matrix, values)
     result -= to_gradient(pairs, weighted, integrals_over_space(pairs.list.raised))
     result += gradient_at_nuclei(pairs.list, np.sum(hermite, axis=0), charges, basis.positions, target)
     if exchange is not None:

@@ -30,7 +30,7 @@ from ..model.units import angstrom
 
 Borders = Literal["treutler", "becke"]
 
-Quality = Literal["coarse", "fine", "finest"]
+Quality = Literal["coarsest", "coarse", "fine", "finest"]
 
 LEVELS = range(10)
 """From the coarsest to the finest."""
@@ -67,6 +67,7 @@ _DEGREE = (
 """Degree of the polynomials that the largest rule integrates, by level and period."""
 
 _EXCHANGE: dict[Quality, tuple[float, tuple[int, int, int, int, int]]] = {
+    "coarsest": (0.25, (5, 7, 9, 11, 9)),
     "coarse": (0.35, (9, 11, 13, 15, 13)),
     "fine": (0.6, (15, 21, 27, 35, 23)),
     "finest": (0.9, (17, 23, 35, 47, 35)),
@@ -158,8 +159,8 @@ def exchange_grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, targ
     atomic_numbers, positions, target
         As for `grid_of`.
     quality : str
-        "coarse" for changes of a density, "fine" for energies, "finest" for more digits: some 1,300, 8,000 and 21,000
-        points an atom.
+        "coarsest" far from convergence, "coarse" for changes of a density, "fine" for energies, "finest" for more
+        digits: some 450, 1,300, 8,000 and 21,000 points an atom.
     """
     return _grid(atomic_numbers, positions, target, quality, "treutler")
 

@@ -44,7 +44,7 @@ from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
-from ..integrals.quadrature import KineticEnergyDensity, of_densities, quadrature_of
+from ..integrals.quadrature import ExchangeCorrelation, KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
 from ..model.wavefunction import Basis
 from .calculation import NotConverged, Response
@@ -444,6 +444,13 @@ _COARSE = 1
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
 
+QUALITIES: dict[str, tuple[Quality, Quality]] = {"single": ("fine", "coarse"), "double": ("finest", "fine")}
+"""Grids of exact exchange by precision: of densities, and of their changes."""
+
+LIGHT = 18
+"""Largest atomic number with which quadrature is exact enough in single precision. Rounding in the cores makes 1e-6
+hartree/bohr of forces for Cl, 6e-6 for Br and 2e-5 for I; of the energy of exact exchange 7e-7 hartree for Br."""
+
 _LEFT_OUT = 1e-9
 """What leaving out integrals may cost an element of the Coulomb matrix in hartree, in each of some ten changes."""
 
@@ -499,6 +506,8 @@ class Hamiltonian:
         self._pairs = pairs_of(basis)
         self.overlap = overlap(self._pairs, target)
         charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
+        self._qualities = QUALITIES[target.precision]
+        self._is_heavy = bool(atomic_numbers.max() > LIGHT)
         self._exact = Target(target.device, "double") if probe(target.device).double else target
         independent = np.linalg.eigvalsh(self.overlap)
         if independent[independent > DEPENDENT].min(initial=1.0) < _NEARLY_DEPENDENT:
@@ -515,6 +524,7 @@ class Hamiltonian:
             self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
+        self._coulomb: Reals | float = 0.0
         self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
 
@@ -529,7 +539,8 @@ class Hamiltonian:
         """Use a grid, and compute everything anew for the next densities."""
         self._level = level
         self._grid = grid_of(self._numbers, self._basis.positions, self._target, level)
-        self._quadrature = quadrature_of(self._pairs, self._grid, self._target)
+        is_semilocal = self._functional.is_semilocal
+        self._quadrature = quadrature_of(self._pairs, self._grid, self._target) if is_semilocal else None
         needs_tau = self._functional.needs_tau
         self._kinetic = KineticEnergyDensity.of(self._basis, self._grid, self._target) if needs_tau else None
         self._hermite: Reals | None = None
@@ -543,56 +554,54 @@ class Hamiltonian:
         precision: what single precision makes of the changes is as small as they are.
         """
         hermite = np.array([to_hermite(self._pairs, density, self._target) for density in densities])
-        total, gradient = hermite.sum(axis=0), self._functional.needs_gradient
-        quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
         is_change = not exact and self._hermite is not None
-        exchange = self._exact_exchange(densities, is_change)
-        if not is_change:
-            exact = exact or self._level == LEVEL
-            target = self._exact if exact else self._target
-            self._coulomb = self._coulomb_values(self._pairs.list, total, target)
-            reaction = self._reaction_to(total, target, anew=True)
-            density = self._quadrature.densities(list(hermite), gradient, exact=exact)
-            change_of_matrices = densities
-        else:
-            change = hermite - self._hermite
-            self._coulomb = self._coulomb + self._coulomb_values(self._pairs.list, change.sum(axis=0), self._target)
-            reaction = self._reaction_to(change.sum(axis=0), self._target)
-            density = self._quadrature.densities(list(change), gradient, further=True)
-            change_of_matrices = densities - self._densities
+        some, matrices = (hermite - self._hermite, densities - self._densities) if is_change else (hermite, densities)
+        target = self._exact if exact or (not is_change and self._level == LEVEL) else self._target
+        exchange = self._exact_exchange(matrices, is_change)
+        potential = self._coulomb_values(self._pairs.list, some.sum(axis=0), target)
+        self._coulomb = (self._coulomb if is_change else 0.0) + potential
+        reaction = self._reaction_to(some.sum(axis=0), target, anew=not is_change)
+        of_grid = self._of_grid(some, matrices, target, is_change, exact)
+        self._hermite, self._densities = hermite, densities
+        energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + of_grid.energy + self.solvation
+        energy += 0.5 * hermite.sum(axis=0) @ self._coulomb + 0.5 * np.sum(densities * exchange)
+        field = self._coulomb + reaction
+        result = np.array([to_matrix(self._pairs, field + values, self._target) for values in of_grid.values])
+        if self._kinetic:
+            result += [self._kinetic.matrix(values) for values in of_grid.kinetic_values]
+        return float(energy), result + self._core + exchange
+
+    def _of_grid(
+        self, hermite: Reals, densities: Reals, target: Target, is_change: bool, exact: bool
+    ) -> ExchangeCorrelation:
+        """What is integrated on the grid, of densities or of their change; all in double precision for `exact`."""
+        if self._quadrature is None:
+            return ExchangeCorrelation(0.0, (), tuple(np.zeros_like(hermite)))
+        gradient, is_double = self._functional.needs_gradient, not is_change and target is self._exact
+        quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
+        values = self._quadrature.densities(list(hermite), gradient, further=is_change, exact=is_double)
         kinetic = None
         if self._kinetic:
-            taus = self._kinetic.densities(list(change_of_matrices), change_of_matrices is not densities, exact)
+            taus = self._kinetic.densities(list(densities), is_change, is_double)
             kinetic = self._kinetic.in_precision(quadrature.target), taus
-        self._hermite, self._densities = hermite, densities
-        is_double = exact and self._exact.precision == "double"
-        of_grid = of_densities(quadrature, density, self._functional, exact=is_double, kinetic=kinetic)
-        energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + 0.5 * total @ self._coulomb
-        field = self._coulomb + reaction
-        matrices = [to_matrix(self._pairs, field + values, self._target) for values in of_grid.values]
-        if self._kinetic:
-            parts = zip(matrices, of_grid.kinetic_values, strict=True)
-            matrices = [matrix + self._kinetic.matrix(values) for matrix, values in parts]
-        energy += of_grid.energy + self.solvation + 0.5 * np.sum(densities * exchange)
-        return float(energy), np.array(matrices) + self._core + exchange
+        is_double = is_double and self._exact.precision == "double"
+        return of_densities(quadrature, values, self._functional, exact=is_double, kinetic=kinetic)
 
     def _exact_exchange(self, densities: Reals, is_change: bool) -> Reals | float:
-        """What exact exchange adds to Fock matrices: of a change on the coarse grid, and in single precision.
+        """What exact exchange adds to Fock matrices: of a change on the coarse grid, whose error is a share of it.
 
-        An error of it is a share of the change. Of the first densities, where energies are to be exact, it is computed
-        on the fine grid and in double precision.
+        Of the first densities, where energies are to be exact, it is computed on a fine grid; where they are not yet,
+        all is on the coarsest.
         """
         if not self._functional.is_hybrid:
             return 0.0
-        if is_change:
-            parts = self._exchange_on("coarse", self._target).matrices(
-                densities - self._densities, self._functional.exact
-            )
-            self._exchange = self._exchange - 0.5 * len(densities) * parts
-        else:
-            is_fine = self._level == LEVEL
-            on = self._exchange_on("fine", self._exact) if is_fine else self._exchange_on("coarse", self._target)
-            self._exchange = -0.5 * len(densities) * on.matrices(densities, self._functional.exact)
+        quality, target = self._qualities[is_change], self._target
+        if self._level != LEVEL:
+            quality = "coarsest"
+        elif self._is_heavy and not is_change:
+            target = self._exact
+        parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
+        self._exchange = (self._exchange if is_change else 0.0) - 0.5 * len(densities) * parts
         return self._exchange
 
     def _exchange_on(self, quality: Quality, target: Target) -> Exchange:

@@ -102,6 +102,11 @@ class Functional:
         """Whether it has exact exchange."""
         return self.exact != ExactExchange()
 
+    @property
+    def is_semilocal(self) -> bool:
+        """Whether it has anything beside exact exchange."""
+        return bool(self.exchange or self.correlation) or not self.by_kernel
+
     def __call__(
         self, densities: list[Expression], products: list[Expression], taus: list[Expression], limit: Expression
     ) -> Expression:

@@ -12,7 +12,7 @@ from taichi_kernels.devices import probe
 from taichi_kernels.target import Target
 
 from ... import __version__
-from ...base.arrays import Reals
+from ...base.arrays import Reals, one_thread_of_blas
 from ...base.errors import OrbitileError
 from ...base.memory import require_memory
 from ...base.packages import install_command
@@ -32,7 +32,7 @@ from ...model.units import kelvin
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
 from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
 from ..core_potentials import CorePotential, core_potential_gradient, core_potential_matrix, core_potentials
-from ..kohn_sham import LEVEL, Criteria, Field, Hamiltonian, self_consistent_field
+from ..kohn_sham import LEVEL, LIGHT, QUALITIES, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
 from ..occupation import Occupation
 from ..starting_densities import extrapolated_densities, superposed_densities
@@ -44,7 +44,7 @@ PROGRAM = "Orbitile"
 _HIGHEST = 8
 """Angular momentum up to which there are kernels for the products of two functions."""
 
-_CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-5)}
+_CRITERIA = {"single": Criteria(1e-7, 3e-5), "double": Criteria(1e-9, 3e-6)}
 """By precision: an energy of terms in single precision does not settle to more digits."""
 
 _WITH_SOLVENT = 3e-6
@@ -53,10 +53,6 @@ square, and is some 3e-8 hartree then."""
 
 _ROUGH = Criteria(1e-5, 3e-4, settled=False)
 """Where the atoms are about to be elsewhere."""
-
-_LIGHT = 18
-"""Largest atomic number with which the quadrature of forces is exact enough in single precision: rounding in the cores
-makes 1e-6 hartree/bohr for Cl, 6e-6 for Br and 2e-5 for I."""
 
 _MATRICES = 32
 """Matrices over basis functions and spin that are held at once: DIIS has three times eight."""
@@ -138,7 +134,7 @@ def solve(
     )
     n_spins = len(occupation.occupied)
     _require_memory(basis, n_spins, calculation)
-    with device_session(device, precision) as target:
+    with device_session(device, precision) as target, one_thread_of_blas(basis.n_basis):
         hamiltonian = hamiltonian_of(geometry, charges, basis, calculation, target, close=bool(before), rough=rough)
         if before:
             start = extrapolated_densities(before, hamiltonian.overlap)
@@ -178,7 +174,7 @@ def gradient(
         ((c, n, e),) = sets
         sets = [(c, (n > least).astype(np.float64), e) for least in (0.5, 1.5)]
     densities = [(c[:, n > 0] * n[n > 0]) @ c[:, n > 0].T for c, n, _ in sets]
-    with device_session(device, precision) as target:
+    with device_session(device, precision) as target, one_thread_of_blas(wavefunction.n_basis):
         if kind == "ro":
             basis = Basis(wavefunction.shells, wavefunction.positions)
             hamiltonian = hamiltonian_of(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
@@ -187,14 +183,14 @@ def gradient(
         else:
             weighted = sum((c[:, n > 0] * (n * e)[n > 0]) @ c[:, n > 0].T for c, n, e in sets)
         on_grid = target
-        if wavefunction.atomic_numbers.max() > _LIGHT and probe(target.device).double:
+        if wavefunction.atomic_numbers.max() > LIGHT and probe(target.device).double:
             on_grid = Target(target.device, "double")
         grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, LEVEL)
         pairs, charges = pairs_of(wavefunction), wavefunction.core_charges
         numbers, positions = wavefunction.atomic_numbers, wavefunction.positions
         quadrature, exchange = quadrature_of(pairs, grid, on_grid), None
         if functional(name).is_hybrid:
-            points = exchange_grid_of(numbers, positions, target, "fine")
+            points = exchange_grid_of(numbers, positions, target, QUALITIES[precision][0])
             exchange = exchange_of(wavefunction, points, overlap(pairs, target), on_grid)
         result = kohn_sham_gradient(
             wavefunction, charges, densities, weighted, quadrature, functional(name), target, exchange
