@@ -91,8 +91,9 @@ def test_commands_take_one_frame(tmp_path, water, capsys, monkeypatch):
     capsys.readouterr()
     assert main(["info", "water.h5"]) == 2
     assert "holds a trajectory of 9 frames, not one wavefunction; choose one with --frame" in capsys.readouterr().err
-    assert main(["info", "water.h5", "--frame", "10"]) == 2
-    assert "expected a number from 1 to 9, got 10" in capsys.readouterr().err
+    for command, frame in (("info", "10"), ("interactions", "1000000000"), ("interactions", "0")):
+        assert main([command, "water.h5", "--frame", frame]) == 2
+        assert f"expected a number from 1 to 9, got {frame}\n" in capsys.readouterr().err
 
 
 def test_two_spins_and_orbitals_that_come_and_go(tmp_path):

@@ -13,7 +13,7 @@ from ..base.arguments import FLAG
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_file, add_option, add_trajectory
 from ._console import progress_bar, tell
-from ._files import load_frame, tell_notes
+from ._files import chosen_frame, load_frame, tell_notes
 
 _ROWS = 200
 """Rows of a table that are printed for people."""
@@ -114,7 +114,7 @@ def _atoms(options: argparse.Namespace) -> Any:
             geometries = load_geometries(options.file)
         except OrbitileError:
             raise error from None
-        return geometries.read((options.frame or len(geometries)) - 1)
+        return geometries.read(len(geometries) - 1 if options.frame is None else chosen_frame(options, geometries))
 
 
 def _trajectory(options: argparse.Namespace) -> Any:

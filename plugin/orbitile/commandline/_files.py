@@ -10,8 +10,9 @@ from ..base.errors import FileError, OrbitileError
 from ._console import tell
 
 if TYPE_CHECKING:
-    from ..model.geometry import Geometry
+    from ..model.geometry import Geometries, Geometry
     from ..model.surface import Surface
+    from ..model.trajectory import Trajectory
     from ..model.volume import Volume
     from ..model.wavefunction import Wavefunction
     from ..scenes.web import Document
@@ -31,10 +32,14 @@ def load_frame(options: argparse.Namespace) -> Wavefunction:
     if options.frame is None:
         return load(options.file)
     trajectory = load_trajectory(options.file)
-    n = len(trajectory)
-    if not 1 <= options.frame <= n:
-        raise FileError(f"{trajectory.name}: --frame: expected a number from 1 to {n}, got {options.frame}")
-    return trajectory[options.frame - 1]
+    return trajectory[chosen_frame(options, trajectory)]
+
+
+def chosen_frame(options: argparse.Namespace, frames: Trajectory | Geometries) -> int:
+    """The frame that the options ask for, as an index from 0."""
+    if not 1 <= options.frame <= len(frames):
+        raise FileError(f"{frames.name}: --frame: expected a number from 1 to {len(frames)}, got {options.frame}")
+    return int(options.frame) - 1
 
 
 def tell_notes(options: argparse.Namespace, wavefunction: Wavefunction) -> None:
