@@ -66,7 +66,8 @@ def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
     ("atoms", "calculation"),
     [
         pytest.param(IODIDE, Calculation("pbe", "def2-svpd", -1), id="iodide"),
-        pytest.param(HYDROGEN_IODIDE, Calculation("lda,vwn", "lanl2dz", cartesian=True), id="hydrogen iodide"),
+        # not lanl2dz, of 46 electrons in the core: PySCF 2.7 takes the grid of a lighter element for it
+        pytest.param(HYDROGEN_IODIDE, Calculation("lda,vwn", "def2-svp", cartesian=True), id="hydrogen iodide"),
         *(
             pytest.param(geometry(atoms), calculation, id=atoms[:2], marks=pytest.mark.slow)
             for atoms, calculation in (
