@@ -218,11 +218,12 @@ def bar(seen):
 def test_a_molecule_is_made_live_as_it_is_set(bar):
     begun, ended = told_by(bar.begun), told_by(bar.ended)
     bar.charge_box.setValue(-1)
+    assert min(box.width() for box in (bar.method_box, bar.solvent_box, bar.smearing_box)) > 50
     QtTest.mouseClick(bar.button, Qt.LeftButton, Qt.NoModifier, QtCore.QPoint(5, 5))
-    assert begun == [("", "6-31g*", "pbe", -1, 0, "vacuum")]
+    assert begun == [("", "6-31g*", "pbe", -1, 0, "vacuum", "0 K")]
     bar.offer(["hcn", "water"])
     bar.menu.actions()[1].trigger()
-    assert begun[1] == ("water", "6-31g*", "pbe", -1, 0, "vacuum")
+    assert begun[1] == ("water", "6-31g*", "pbe", -1, 0, "vacuum", "0 K")
     bar.show_status(STATUS)
     QtTest.mouseClick(bar.button, Qt.LeftButton, Qt.NoModifier, QtCore.QPoint(5, 5))
     bar.offer(["hcn", "water"])
@@ -300,18 +301,19 @@ def test_of_a_molecule_from_a_file_all_is_as_it_is_there(bar):
     bar.show_electrons((1, 2))
     assert (bar.charge_box.value(), bar.unpaired_box.value()) == (1, 2)
     bar.button.click()
-    assert begun == [("", "", "", None, None, "")]
+    assert begun == [("", "", "", None, None, "", "")]
     bar.method_box.setCurrentText("hf")
     bar.unpaired_box.setValue(0)
+    bar.smearing_box.setCurrentText("1000 K")
     bar.button.click()
     bar.button.click()
-    assert begun[1] == ("", "", "hf", 1, 0, "")
+    assert begun[1] == ("", "", "hf", 1, 0, "", "1000 K")
     bar.show_electrons(None)  # a molecule without orbitals, by what was set before
     assert (bar.method_box.currentText(), bar.basis_box.currentText()) == ("pbe", "6-31g*")
     bar.menu.clear()
     bar.offer(["hcn"])
     bar.menu.actions()[0].trigger()
-    assert begun[-1] == ("hcn", "6-31g*", "pbe", None, None, "vacuum")
+    assert begun[-1] == ("hcn", "6-31g*", "pbe", None, None, "vacuum", "0 K")
 
 
 def test_why_nothing_is_live_is_said_until_another_molecule_is_there(bar):

@@ -52,14 +52,15 @@ def hcn(angle):
 def test_parts_of_the_energy_are_told_and_its_forces_have_them(tmp_path):
     pytest.importorskip("ase", reason="ASE is not installed")
     pytest.importorskip("dftd3", reason="dftd3 is not installed (extra dispersion)")
-    calculation = Calculation("hf-d3bj", "sto-3g", solvent="water")
+    calculation = Calculation("hf-d3bj", "sto-3g", solvent="water", smearing=5000)
     found = ordered(tmp_path, calculation=calculation, relaxation=Relaxation(1.0))
-    assert sorted(found.parts) == ["dispersion", "solvation"]
+    assert sorted(found.parts) == ["dispersion", "smearing", "solvation"]
     solver = engine_of("pyscf", Geometry(*atoms_of(WATER)), calculation)
     gradient = solver.gradient(found.wavefunction, calculation)
     assert found.largest_force == pytest.approx(np.linalg.norm(gradient, axis=1).max(), abs=1e-6)
+    told = ", ".join(f"{name} {found.parts[name]:.7f}" for name in ("solvation", "smearing"))
     text = energy_text(found.energy, found.parts)
-    assert text == f"{found.energy:.7f} hartree (solvation {found.parts['solvation']:.7f}, dispersion -0.0045089)"
+    assert text == f"{found.energy:.7f} hartree ({told}, dispersion -0.0045089)"
 
 
 @pytest.mark.parametrize("engine", ["pyscf", "orbitile"])

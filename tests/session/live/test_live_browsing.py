@@ -122,8 +122,9 @@ def test_nothing_is_selected_that_was_not(browser):
 
 
 def test_what_is_in_the_way_is_given(browser):
-    assert "no molecule" in browser.live.start("nothing", "sto-3g", "pbe", 0, 0)
-    assert browser.showing.settings["live"] == {"basis": "sto-3g", "method": "pbe", "solvent": ""}
+    assert "no molecule" in browser.live.start("nothing", "sto-3g", "pbe", 0, 0, smearing="300 K")
+    kept = {"basis": "sto-3g", "method": "pbe", "solvent": "", "smearing": "300 K"}
+    assert browser.showing.settings["live"] == kept
     for refused in (browser.live.relax(0.5), browser.live.undo(), browser.live.scan()):
         assert "no molecule is live" in refused
     assert browser.live.end() == ""

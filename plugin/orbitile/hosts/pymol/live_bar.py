@@ -22,10 +22,11 @@ Qt = QtCore.Qt
 _METHODS = ("pbe", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
 _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SOLVENTS = ("vacuum", "water", "acetonitrile", "methanol", "dmso", "thf", "toluene")
+_TEMPERATURES = ("0 K", "300 K", "1000 K", "3000 K", "10000 K")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
 _UNITS = {"degrees": "°", "Angstrom": "Å"}
 _AS_IN_FILE = "as in file"
-"""Text that stands for the method, the basis set and the solvent of the file that a molecule came from."""
+"""Text that stands for the method, the basis set, the solvent and the smearing of the file of a molecule."""
 
 _PATIENCE = 6000
 """Time in milliseconds for which the bar says why something cannot be done with the live molecule."""
@@ -49,13 +50,14 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     Parameters
     ----------
     level
-        What was kept of an earlier run: method, basis set and solvent, by these words; anything else is passed over.
+        What was kept of an earlier run: method, basis, solvent and smearing, by these words; anything else is passed
+        over.
 
     Attributes
     ----------
-    begun : signal of str, str, str, int or None, int or None, str
+    begun : signal of str, str, str, int or None, int or None, str, str
         A molecule is to be live: its name, empty for the one that is listed; basis set, method, charge, unpaired
-        electrons, solvent, empty or None for those of its file.
+        electrons, solvent, smearing, empty or None for those of its file.
     ended : signal
         It is to be so no longer.
     relaxed : signal of float or None
@@ -64,7 +66,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         The atoms are to be at this geometry of the scan, from 0.
     """
 
-    begun = QtCore.Signal(str, str, str, object, object, str)
+    begun = QtCore.Signal(str, str, str, object, object, str, str)
     ended = QtCore.Signal()
     relaxed = QtCore.Signal(object)
     scanned = QtCore.Signal(int)
@@ -110,17 +112,28 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self.method_box = _words(_METHODS, level.get("method"), "Functional, or hf")
         self.basis_box = _words(_BASES, level.get("basis"), "Basis set")
         self.solvent_box = _words(_SOLVENTS, level.get("solvent"), "Solvent, or its dielectric constant")
+        self.smearing_box = _words(
+            _TEMPERATURES, level.get("smearing"), "Electronic temperature, at which orbitals are occupied in part"
+        )
         self.charge_box = QtWidgets.QSpinBox(minimum=-20, maximum=20, toolTip="Charge of the molecule")
         self.unpaired_box = QtWidgets.QSpinBox(maximum=20, toolTip="Number of unpaired electrons")
         for box in (self.charge_box, self.unpaired_box):
             box.valueChanged.connect(self._set_electrons)
-        self._word_boxes = self.basis_box, self.method_box, self.solvent_box
+        self._word_boxes = self.basis_box, self.method_box, self.solvent_box, self.smearing_box
         self._words = [box.currentText() for box in self._word_boxes]
-        charge, unpaired = QtWidgets.QLabel("charge"), QtWidgets.QLabel("unpaired")
-        words = (self.method_box, self.basis_box, self.solvent_box)
-        boxes = (*words, charge, self.charge_box, unpaired, self.unpaired_box)
-        settings = row_widget(*boxes, stretch=0)
-        settings.layout().setStretch(1, 1)
+        settings = QtWidgets.QWidget()
+        grid = QtWidgets.QGridLayout(settings)
+        grid.setContentsMargins(0, 0, 0, 0)
+        for at, boxes in enumerate(
+            (
+                (self.method_box, self.basis_box, QtWidgets.QLabel("charge"), self.charge_box),
+                (self.solvent_box, self.smearing_box, QtWidgets.QLabel("unpaired"), self.unpaired_box),
+            )
+        ):
+            for column, box in enumerate(boxes):
+                grid.addWidget(box, at, column)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
         return settings
 
     def _make_moving(self) -> Any:
@@ -226,7 +239,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
     def _fit(self) -> None:
         """Show what there is room and use for."""
         is_live = self._status is not None
+        policy = QtWidgets.QSizePolicy
+        self.settings.setSizePolicy(policy.Preferred, policy.Ignored if is_live else policy.Preferred)  # two rows
         self.controls.setCurrentWidget(self.moving if is_live else self.settings)
+        self.controls.updateGeometry()
         self.text.setVisible(bool(self.text.text()))
         self.plot.setVisible(is_live)
         scans = self._status is not None and self._status.scan is not None
@@ -241,9 +257,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             return
         self._show("", "")
         words = (box.currentText().strip() for box in self._word_boxes)
-        basis, method, solvent = ("" if word == _AS_IN_FILE else word for word in words)
+        basis, method, *surroundings = ("" if word == _AS_IN_FILE else word for word in words)
         electrons = (self.charge_box.value(), self.unpaired_box.value()) if self._has_set_electrons else (None, None)
-        self.begun.emit(name, basis, method, *electrons, solvent)
+        self.begun.emit(name, basis, method, *electrons, *surroundings)
 
     def _relax(self) -> None:
         hardness = self.hardness_slider.value() / _HARDNESS

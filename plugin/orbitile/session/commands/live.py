@@ -34,6 +34,13 @@ _SOLVENT = Argument(
     None,
     "that of the file, else vacuum",
 )
+_SMEARING = Argument(
+    "smearing",
+    NUMBER,
+    "electronic temperature in kelvin for fractional occupations; 0 for none",
+    None,
+    "that of the file, else 0",
+)
 
 
 @command(
@@ -54,6 +61,7 @@ _SOLVENT = Argument(
     ),
     _CARTESIAN,
     _SOLVENT,
+    _SMEARING,
     examples=("fetch 1l2y, state=1", "orb_scf water, basis=def2-tzvp, method=b3lyp-d3bj, solvent=water"),
     related=("orb_load", "orb_mo", "orb_cancel"),
 )
@@ -67,11 +75,20 @@ def orb_scf(
     filename: Path | None,
     cartesian: bool | None,
     solvent: str | None,
+    smearing: float | None,
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"orbitals of {session.calculation.molecule} are being computed; orb_cancel stops that")
     numbers, geometries = trajectory_viewer(session.host).geometries(name)
-    given = _given(basis=basis, method=method, charge=charge, unpaired=spin, cartesian=cartesian, solvent=solvent)
+    given = _given(
+        basis=basis,
+        method=method,
+        charge=charge,
+        unpaired=spin,
+        cartesian=cartesian,
+        solvent=solvent,
+        smearing=smearing,
+    )
     level, remarks = session.live.level_of(name, given, Level(Calculation()))
     calculation = level.calculation
     target = (filename or Path(f"{name}.series.h5")).absolute()
@@ -93,6 +110,7 @@ def orb_scf(
     _CARTESIAN,
     Argument("engine", one_of(*engine_names()), "program that computes", AUTO, "the first one suitable"),
     _SOLVENT,
+    _SMEARING,
     examples=("fragment methane", "orb_live methane, 6-31g*", "translate [0.1,0,0], methane and index 1", "orb_live"),
     related=("orb_settle", "orb_relax", "orb_undo", "orb_path", "orb_scf", "orb_mo", "orb_field"),
 )
@@ -106,9 +124,18 @@ def orb_live(
     cartesian: bool | None,
     engine: str,
     solvent: str | None,
+    smearing: float | None,
 ) -> Answer:
     live = session.live.now
-    given = _given(basis=basis, method=method, charge=charge, unpaired=unpaired, cartesian=cartesian, solvent=solvent)
+    given = _given(
+        basis=basis,
+        method=method,
+        charge=charge,
+        unpaired=unpaired,
+        cartesian=cartesian,
+        solvent=solvent,
+        smearing=smearing,
+    )
     if not name and live is None:
         raise OrbitileError("no molecule is live: orb_live NAME makes one live")
     if live is not None and (not name or (name == live.molecule and not given and engine in (AUTO, live.level.engine))):

@@ -35,15 +35,30 @@ class LiveOrbitals(Activity):
     # ---- what the user does
 
     def start(
-        self, molecule: str, basis: str, method: str, charge: int | None, unpaired: int | None, solvent: str = ""
+        self,
+        molecule: str,
+        basis: str,
+        method: str,
+        charge: int | None,
+        unpaired: int | None,
+        solvent: str = "",
+        smearing: str = "",
     ) -> str:
         """Have the electrons of an object of the viewer follow its atoms; returns the reason why not, or "".
 
-        What is empty, or None, is as in the file of the molecule.
+        What is empty, or None, is as in the file of the molecule; smearing is in kelvin, "1000 K" or "1000".
         """
         if basis and method:
-            self.showing.remember(live={"basis": basis, "method": method, "solvent": solvent})
-        given = {"basis": basis, "method": method, "charge": charge, "unpaired": unpaired, "solvent": solvent}
+            self.showing.remember(live={"basis": basis, "method": method, "solvent": solvent, "smearing": smearing})
+        kelvins = smearing.rstrip("kK ")
+        given = {
+            "basis": basis,
+            "method": method,
+            "charge": charge,
+            "unpaired": unpaired,
+            "solvent": solvent,
+            "smearing": kelvins,
+        }
         return self._run(
             commands.orb_live, [molecule], {key: value for key, value in given.items() if value is not None}
         )

@@ -4,6 +4,7 @@ namespace eval ::orbitile::panel {
     variable method ""        ;# as in the file of the molecule, else pbe
     variable basis ""         ;# the same, else sto-3g
     variable solvent ""       ;# the same, else vacuum
+    variable smearing ""      ;# the same, else 0, in kelvin
     variable relaxes 0
     variable hardness 0.5
     variable energies {}      ;# of the live molecule, in hartree, one after the other
@@ -22,10 +23,11 @@ proc ::orbitile::panel::build_live {f} {
     ttk::combobox $first.basis -textvariable ${here}::basis -width 8 -values {{} sto-3g 3-21g 6-31g* def2-svp}
     ttk::combobox $first.solvent -textvariable ${here}::solvent -width 8 \
         -values {{} vacuum water acetonitrile methanol dmso thf toluene}
+    ttk::combobox $first.smearing -textvariable ${here}::smearing -width 5 -values {{} 0 300 1000 3000 10000}
     ttk::checkbutton $first.relax -text Relax -variable ${here}::relaxes -command ${here}::relax
     ttk::scale $first.hardness -from 0 -to 1 -length 60 -variable ${here}::hardness -command ${here}::hardness_slid
     ttk::button $first.undo -text Undo -width 6 -command [list ${here}::do orb_undo]
-    pack $first.molecules $first.method $first.basis $first.solvent -side left -padx {0 4}
+    pack $first.molecules $first.method $first.basis $first.solvent $first.smearing -side left -padx {0 4}
     pack $first.relax $first.hardness -side left -padx {0 4}
     pack $first.undo -side left
     ttk::label $f.status -justify left -anchor w
@@ -42,6 +44,7 @@ proc ::orbitile::panel::build_live {f} {
     tip $first.method "Functional, or hf; if empty, that of the file, else pbe"
     tip $first.basis "Basis set; if empty, that of the file, else sto-3g"
     tip $first.solvent "Solvent, or its dielectric constant; if empty, that of the file, else vacuum"
+    tip $first.smearing "Electronic temperature in kelvin; if empty, that of the file, else 0"
     tip $first.relax "Forces move the atoms; those that you move are held"
     tip $first.hardness "How hard"
     tip $first.undo "Put the atoms back where they rested before"
@@ -80,10 +83,11 @@ proc ::orbitile::panel::toggle_live {name} {
     variable method
     variable basis
     variable solvent
+    variable smearing
     if {$name eq $::orbitile::live} {
         do orb_live
     } else {
-        do orb_live $name -method $method -basis $basis -solvent $solvent
+        do orb_live $name -method $method -basis $basis -solvent $solvent -smearing $smearing
     }
 }
 
