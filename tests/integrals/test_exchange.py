@@ -10,6 +10,7 @@ from orbitile.integrals.grids import exchange_grid_of
 from orbitile.integrals.one_electron import overlap
 from orbitile.integrals.pairs import pairs_of
 from orbitile.scf.engines.pyscf import functions_of_pyscf
+from taichi_kernels.devices import probe
 
 from .references import basis_of, molecule, ours
 
@@ -61,6 +62,8 @@ def of_pyscf(mol, densities, exact) -> np.ndarray:
     "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in MOLECULES]
 )
 def test_matrices_are_those_of_pyscf(name, exact, device):
+    if name in LARGE and device == "vulkan" and probe(device).software:
+        pytest.skip("a Vulkan driver in software takes minutes for kernels of f and g functions; a GPU's runs them")
     mol = molecule(*MOLECULES[name])
     theirs, densities = densities_of(mol)
     expected = of_pyscf(mol, theirs, exact)

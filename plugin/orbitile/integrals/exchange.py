@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.memory import share
 from ..base.watch import watcher
 from ..gaussians.expansion import polynomial_powers, starts
@@ -114,31 +115,23 @@ def exchange_of(basis: Basis | Wavefunction, grid: Grid, overlap: Reals, target:
     target
         The device of the current session, and the precision of terms.
     """
-    from taichi_kernels.exchange import ExchangeSums, Functions
-    from taichi_kernels.hermite_map import Sparse
+    from taichi_kernels.exchange import ExchangeSums
     from taichi_kernels.quadrature_lists import cells_of
 
-    pairs = pairs_of(basis)
-    primitives = pairs.primitives
     cells = cells_of(grid.points)
     weights = grid.weights[cells.order]
     weights[len(grid.weights) :] = 0.0
-    kinds, kind = _kinds(primitives)
-    terms = primitives.from_basis.tocsr()
-    functions = [
-        np.unique(terms[first:last].indices) for first, last in itertools.pairwise(primitives.first_term.tolist())
-    ]
-    first, column = starts(np.array([len(some) for some in functions], np.int32)), np.concatenate(functions)
-    n_terms = int(primitives.first_term[-1])
+    products = _PRODUCTS.of(basis, (), lambda: _products(basis))
+    n_terms = products.functions.n_terms
     sums = ExchangeSums(
         cells,
         weights,
-        Functions(kinds, n_terms, _sparse(terms.T)),
-        _sparse(terms),
-        Sparse(first, column.astype(np.int32), np.ones(len(column))),
-        _groups(pairs, kinds, kind),
+        products.functions,
+        products.from_basis,
+        products.of_primitives,
+        products.groups,
         basis.positions[_atom_of_functions(basis)],
-        _reach(primitives),
+        products.reach,
         _POINTS[target.device] if target.on_host else share("exchange on a GPU", 3 * n_terms * target.dtype.itemsize),
         target,
     )
@@ -148,6 +141,41 @@ def exchange_of(basis: Basis | Wavefunction, grid: Grid, overlap: Reals, target:
     fitted = np.linalg.solve(some.T @ of_grid @ some, some.T)
     correction = np.eye(len(overlap)) + (overlap - of_grid) @ some @ fitted
     return Exchange(basis, sums, correction, _LEFT_OUT[target.precision])
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """What there is of a basis set whatever the grid; see `ExchangeSums`."""
+
+    functions: Functions
+    from_basis: Sparse
+    of_primitives: Sparse
+    groups: list[PairGroup]
+    reach: Reals
+
+
+_PRODUCTS = Derived[_Products]("pairs of functions")
+
+
+def _products(basis: Basis | Wavefunction) -> _Products:
+    from taichi_kernels.exchange import Functions
+    from taichi_kernels.hermite_map import Sparse
+
+    pairs = pairs_of(basis)
+    primitives = pairs.primitives
+    kinds, kind = _kinds(primitives)
+    terms = primitives.from_basis.tocsr()
+    functions = [
+        np.unique(terms[first:last].indices) for first, last in itertools.pairwise(primitives.first_term.tolist())
+    ]
+    first, column = starts(np.array([len(some) for some in functions], np.int32)), np.concatenate(functions)
+    return _Products(
+        Functions(kinds, int(primitives.first_term[-1]), _sparse(terms.T)),
+        _sparse(terms),
+        Sparse(first, column.astype(np.int32), np.ones(len(column))),
+        _groups(pairs, kinds, kind),
+        _reach(primitives),
+    )
 
 
 _CORRECTED = 0.01

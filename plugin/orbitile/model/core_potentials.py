@@ -39,6 +39,11 @@ _GTH = tuple(
 """Valence electrons of hydrogen to radon in the potentials of S. Goedecker, M. Teter and J. Hutter (Phys. Rev. B 1996,
 54, 1703) and C. Hartwigsen et al. (Phys. Rev. B 1998, 58, 3641) that CP2K takes where none of several is named."""
 
+_VALENCE = {3: 2, 11: 10, 19: 18, 30: 28, 37: 36, 48: 46, 55: 54, 72: 68, 80: 78}
+"""By the first element of a row: electrons in the cores of GFN1-xTB (S. Grimme, C. Bannwarth, P. Shushkov, J. Chem.
+Theory Comput. 2017, 13, 1989) and GFN2-xTB (C. Bannwarth, S. Ehlert, S. Grimme, ibid. 2019, 15, 1652); lanthanum to
+lutetium have three valence electrons, f electrons are in the core."""
+
 _HEAVY = 36
 """Atomic number beyond which elements usually have a core potential where any has."""
 
@@ -59,6 +64,26 @@ def gth_charges(numbers: NDArray[np.int64]) -> Reals:
     Elements behind radon, for which there are none, have that of their nucleus.
     """
     return np.array([_GTH[z - 1] if 0 < z <= len(_GTH) else z for z in numbers.tolist()], float)
+
+
+def valence_charges(numbers: NDArray[np.int64]) -> Reals:
+    """Core charges of atoms in GFN1-xTB and GFN2-xTB; 0 for a ghost, and as if a core of 78 behind radon."""
+    core = {z: 0 if z < 3 else _VALENCE[max(first for first in _VALENCE if first <= z)] for z in set(numbers.tolist())}
+    return np.array([3 if 57 <= z <= 71 else z - core[z] for z in numbers.tolist()], float)
+
+
+def lack_cores(numbers: NDArray[np.int64], s_functions: NDArray[np.int64]) -> bool:
+    """Whether a basis set is for valence electrons alone: one s function an atom leaves none for 1s beside the valence.
+
+    Parameters
+    ----------
+    numbers
+        Element of each atom, 0 for a ghost.
+    s_functions
+        How many contracted s functions each has.
+    """
+    heavy = numbers > 2
+    return bool(heavy.any() and np.all(s_functions[heavy] == 1))
 
 
 def is_usual(number: int, core: float) -> bool:
@@ -109,11 +134,18 @@ def named_ghosts(numbers: NDArray[np.int64], charges: Reals) -> tuple[str, ...]:
     return (f"{named} without nuclear charge: taken for ghost atoms, which carry functions only",)
 
 
+_VALENCE_TAKEN = (
+    "one s function on each atom leaves none for core electrons, of which the file says nothing: nuclei have the "
+    "charges of the valence in xTB"
+)
+
+
 def settled_charges(
     numbers: NDArray[np.int64],
     candidates: Sequence[Reals],
     n_electrons: float,
     charge: float | None = None,
+    coreless: bool = False,
 ) -> tuple[Reals, tuple[str, ...]]:
     """Core charges that go with the electrons of a molecule, and what had to be assumed.
 
@@ -128,6 +160,9 @@ def settled_charges(
         Electrons in the orbitals.
     charge
         Total charge that the file states, if it does.
+    coreless
+        Whether the basis set is for valence electrons alone (`lack_cores`): where the file says nothing of cores, they
+        are those of xTB.
 
     Returns
     -------
@@ -136,7 +171,12 @@ def settled_charges(
     """
     full = numbers.astype(float)
     kept = [np.asarray(charges, float) for charges in candidates]
-    kept += [np.where(kept[0] == 0, 0.0, full), full]
+    silent = coreless and bool(np.all((kept[0] == 0) | (kept[0] == full)))
+    if coreless:
+        valence = np.where(kept[0] == 0, 0.0, valence_charges(numbers))
+        kept = [valence] if silent else [kept[0], valence]
+    else:
+        kept += [np.where(kept[0] == 0, 0.0, full), full]
     wanted = charge or 0.0
 
     def excess(charges: Reals) -> float:
@@ -161,7 +201,7 @@ def settled_charges(
                 )
         return first, ()
     if np.array_equal(best, first):
-        return best, ()
+        return best, (_VALENCE_TAKEN,) if silent else ()
     wrong = np.flatnonzero(best != first)
     named = ", ".join(f"{SYMBOLS[numbers[n]]}{n + 1} ({first[n]:g})" for n in wrong[:3].tolist())
     named += " ..." if len(wrong) > 3 else ""

@@ -28,7 +28,7 @@ from ..files.reading import DAMAGES, damage_as_error
 from ..gaussians.orthonormality import REMEDY, TOLERANCE, accepting_damaged
 from ..gaussians.overlap import contraction_norms, orbital_norms, shell_overlap
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization, radial_normalization
-from ..model.core_potentials import named_ghosts, settled_charges
+from ..model.core_potentials import lack_cores, named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
 from ._contractions import order_and_signs
 from ._statements import Statements, statements, why_not_normalised
@@ -149,7 +149,7 @@ def _translated(error: Exception, path: Path, format_name: str, content: bytes, 
     if "contains errors" in text:
         return ConventionError(
             f"{path.name}: the orbitals are not normalised in any known {format_name} dialect (as written, ORCA, Psi4, "
-            "Turbomole, CFOUR, NWChem, xtb, unnormalised contractions): "
+            "Turbomole, CFOUR, NWChem, xtb, tblite, unnormalised contractions): "
             + (why_not_normalised(content) or attempts.explained())
             + (f"; {REMEDY}" if attempts.may_be_accepted else "")
         )
@@ -208,8 +208,10 @@ def _wavefunction(
     if set(labels) == {"X"} and mo.kind == "restricted" and _are_of_one_spin(occupations, numbers):
         occupations = 2 * occupations
         remarks = (*remarks, "each orbital is stated to hold one electron: two are taken, one of each spin")
+    s_functions = np.bincount([shell.atom for shell in shells if not shell.angular_momentum], minlength=len(numbers))
+    coreless = format_name == "molden" and lack_cores(numbers, s_functions)
     charges, assumed = settled_charges(
-        numbers, found.charges or (data.atcorenums,), float(occupations.sum()), found.whole.charge
+        numbers, found.charges or (data.atcorenums,), float(occupations.sum()), found.whole.charge, coreless
     )
     density_missing = ""
     if format_name == "fchk" and len(energies):
@@ -491,7 +493,10 @@ def _more_dialects(basis: Any) -> Iterator[tuple[str, Any, Reals | None]]:
         * radial_normalization(shell.exponents, int(shell.angmoms[0]))[:, None]
         for shell in basis.shells
     ]
-    yield "norms of primitives in the coefficients, as of NWChem and xtb", _divided(basis, of_primitives), None
+    with_norms = _divided(basis, of_primitives)
+    yield "norms of primitives in the coefficients, as of NWChem and xtb", with_norms, None
+    if (factors := molden._fix_mo_coeffs_psi4(basis)) is not None:
+        yield "norms of primitives, those of xx for xy too, as of tblite", with_norms, factors
     norms = contraction_norms(shells_and_order(basis)[0])
     off = [abs(norm - 1) > _NORMALISED for norm, shell in zip(norms, basis.shells, strict=True) if shell.nexp > 1]
     # a single one that is not normalised has a damaged number
