@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orbitile.evaluation.devices import device_session
-from orbitile.integrals.exchange import _reach, exchange_of
+from orbitile.integrals.exchange import exchange_of
 from orbitile.integrals.functionals import ExactExchange
 from orbitile.integrals.grids import exchange_grid_of
 from orbitile.integrals.one_electron import overlap
@@ -74,17 +74,6 @@ def test_matrices_are_those_of_pyscf(name, exact, device):
             found = exchange_in(mol, quality, target).matrices(densities, exact)
         assert np.abs(found - expected).max() < ELEMENT[quality]
         assert 0.5 * np.vdot(densities, found - expected) == pytest.approx(0, abs=ENERGY[quality])
-
-
-def test_functions_are_left_out_only_where_they_are_small():
-    """Of copper, whose sharp ones fall from 1e-3 to nothing within a quarter of a bohr."""
-    mol = molecule("Cu 0 0 0", "def2-svp", False, 0, 1)
-    reach = _reach(pairs_of(basis_of(mol)).primitives)
-    directions = np.random.default_rng(1).normal(size=(20, 3))
-    directions /= np.linalg.norm(directions, axis=1)[:, None]
-    rows, _ = functions_of_pyscf(mol)
-    values = [mol.eval_gto("GTOval", far * directions)[:, row] for far, row in zip(reach, rows, strict=True)]
-    assert np.abs(values).max() < 1e-7
 
 
 @pytest.mark.slow
