@@ -482,7 +482,7 @@ class Live:
         self.found: Converged | None = None
         same = before if before is not None and before.molecule == molecule else None
         self._goes_on = same is not None
-        self._kept = viewer.kept_atoms(molecule)
+        self._kept, self._source = viewer.kept_atoms(molecule), viewer.molecules().get(molecule, "")
         self._others: tuple[OtherAtoms, ...] = () if same is None else same.others_before(atomic_numbers)
         self._like = same.like if same is not None else None if origin is None else origin.wavefunction
         self.following = Following(viewer, shelf, computing, molecule, show, isovalues)
@@ -678,11 +678,12 @@ class Live:
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
         if positions is None:
-            raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
+            raise OrbitileError(f"{self.molecule} was deleted, or has no atoms: it is no longer live")
         now = time.monotonic()
         has_moved = len(positions) != len(self._numbers) or np.abs(positions - self._positions).max() > _SAME
         if has_moved or now - self._compared > _COMPARED:
             self._compared = now
+            self._require_own()
             try:
                 numbers = self._viewer.geometries(self.molecule)[0]
             except OrbitileError as error:
@@ -691,6 +692,12 @@ class Live:
                 raise AtomsChanged(f"{self.molecule}: its atoms are no longer the same")
         if has_moved:
             self._positions, self._since = positions, now
+
+    def _require_own(self) -> None:
+        """Refuse to go on with a molecule that another file was loaded for, which may have other electrons."""
+        source = self._viewer.molecules().get(self.molecule, self._source)
+        if source != self._source and not self.path.holds(source):
+            raise OrbitileError(f"{self.molecule} was loaded from another file: it is no longer live")
 
     def compare_elements(self) -> None:
         """Look at once which elements atoms are that have not moved."""
@@ -749,6 +756,7 @@ class Live:
         if self.found is None or self.found.source != found.source:
             self.path.add(found)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
+            self._require_own()
             self._viewer.adopt(self.molecule, found.source)
         self.found = found
 
@@ -964,7 +972,7 @@ class LiveMolecule:
                 or is_promolecule(request.path)
             ):
                 continue
-            if self.now is not None and self.now.following.is_default(name):
+            if self.last is not None and self.last.following.is_default(name):
                 isovalues[name] = shown.isovalue
             elif request.isovalue is None:
                 sample = self._computing.samples.known(request)
@@ -1003,7 +1011,11 @@ class LiveMolecule:
         now = self._host.molecules().get(molecule, "")
         if origin is None or not (now == origin.source or ended.following.knows(now)):
             return
-        if not _are_of(origin, self._host.geometries(molecule)[0]):
+        try:
+            numbers, _ = self._host.geometries(molecule)
+        except OrbitileError:  # it has no atoms
+            return
+        if not _are_of(origin, numbers):
             return
         surfaces = [name for name in self._shelf.present() if self._shelf[name].molecule == molecule]
         asked = {name: ended.following.request(name, True) for name in surfaces}
