@@ -224,6 +224,9 @@ _REST = 0.25
 _COMPARED = 0.5
 """Polling interval in seconds: which elements atoms are that do not move."""
 
+_MOST_CHANGES = 32
+"""Changes of atoms that can be undone."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are the same."""
 
@@ -399,6 +402,22 @@ class Origin:
     wavefunction: Wavefunction | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class OtherAtoms:
+    """What a live molecule was before its atoms were changed.
+
+    Attributes
+    ----------
+    kept : object
+        For `Viewer.restore_atoms`.
+    last : Reached
+        The last geometry.
+    """
+
+    kept: Any
+    last: Reached
+
+
 class AtomsChanged(OrbitileError):
     """A live molecule has other atoms than it had: it has to begin anew."""
 
@@ -463,6 +482,8 @@ class Live:
         self.found: Converged | None = None
         same = before if before is not None and before.molecule == molecule else None
         self._goes_on = same is not None
+        self._kept, self._source = viewer.kept_atoms(molecule), viewer.molecules().get(molecule, "")
+        self._others: tuple[OtherAtoms, ...] = () if same is None else same.others_before(atomic_numbers)
         self._like = same.like if same is not None else None if origin is None else origin.wavefunction
         self.following = Following(viewer, shelf, computing, molecule, show, isovalues)
         self._key = token_hex(8)
@@ -470,10 +491,17 @@ class Live:
         self._positions, self._since = positions, time.monotonic()
         self._compared = 0.0
         self._failed: tuple[Positions, str] | None = None
-        self._has_ended = False
+        self._has_ended = self._is_undoing = False
         self.scan: RunningScan | None = None
         self._known = KnownGeometries()
         self._pulling = Pulling(viewer)
+
+    def others_before(self, numbers: NDArray[np.int64]) -> tuple[OtherAtoms, ...]:
+        """What one of the same molecule can go back to, with these atoms."""
+        last = self.path.last
+        if self._is_undoing or last is None or self._kept is None or np.array_equal(numbers, self._numbers):
+            return self._others
+        return (*self._others, OtherAtoms(self._kept, last))[-_MOST_CHANGES:]
 
     # ---- what there is
 
@@ -506,7 +534,7 @@ class Live:
             self.path.energies,
             self._pulling.is_on,
             self._pulling.hardness,
-            self.path.before(self._positions) is not None,
+            self.path.before(self._positions) is not None or bool(self._others),
             scan,
         )
 
@@ -604,13 +632,22 @@ class Live:
     def undo(self) -> Reached:
         """Put the atoms back to where they rested before, which is returned, and leave them alone.
 
+        Where they have rested nowhere else, those that there were before they were changed come back.
+
         Raises
         ------
         OrbitileError
             When there is nothing to go back to, or the viewer cannot be told where atoms are.
         """
         self._look()
-        if (before := self.path.before(self._positions)) is None:
+        if (before := self.path.before(self._positions)) is None and self._others:
+            *others, other = self._others
+            self._others, self._is_undoing, before = tuple(others), True, other.last
+            self._viewer.restore_atoms(self.molecule, other.kept)
+            self._viewer.move(self.molecule, before.positions)
+            self._pulling.end()
+            return before
+        if before is None:
             raise OrbitileError(f"{self.molecule}: there is no geometry to go back to")
         self._viewer.move(self.molecule, before.positions)
         self.path.go_back(before)
@@ -641,11 +678,12 @@ class Live:
     def _look(self) -> None:
         positions = self._viewer.positions(self.molecule)
         if positions is None:
-            raise OrbitileError(f"{self.molecule} was deleted: it is no longer live")
+            raise OrbitileError(f"{self.molecule} was deleted, or has no atoms: it is no longer live")
         now = time.monotonic()
         has_moved = len(positions) != len(self._numbers) or np.abs(positions - self._positions).max() > _SAME
         if has_moved or now - self._compared > _COMPARED:
             self._compared = now
+            self._require_own()
             try:
                 numbers = self._viewer.geometries(self.molecule)[0]
             except OrbitileError as error:
@@ -654,6 +692,12 @@ class Live:
                 raise AtomsChanged(f"{self.molecule}: its atoms are no longer the same")
         if has_moved:
             self._positions, self._since = positions, now
+
+    def _require_own(self) -> None:
+        """Refuse to go on with a molecule that another file was loaded for, which may have other electrons."""
+        source = self._viewer.molecules().get(self.molecule, self._source)
+        if source != self._source and not self.path.holds(source):
+            raise OrbitileError(f"{self.molecule} was loaded from another file: it is no longer live")
 
     def compare_elements(self) -> None:
         """Look at once which elements atoms are that have not moved."""
@@ -712,6 +756,7 @@ class Live:
         if self.found is None or self.found.source != found.source:
             self.path.add(found)
             self._computing.wavefunctions.keep_one(OneFile.read(found.source), found.wavefunction)
+            self._require_own()
             self._viewer.adopt(self.molecule, found.source)
         self.found = found
 
@@ -927,7 +972,7 @@ class LiveMolecule:
                 or is_promolecule(request.path)
             ):
                 continue
-            if self.now is not None and self.now.following.is_default(name):
+            if self.last is not None and self.last.following.is_default(name):
                 isovalues[name] = shown.isovalue
             elif request.isovalue is None:
                 sample = self._computing.samples.known(request)
@@ -966,7 +1011,11 @@ class LiveMolecule:
         now = self._host.molecules().get(molecule, "")
         if origin is None or not (now == origin.source or ended.following.knows(now)):
             return
-        if not _are_of(origin, self._host.geometries(molecule)[0]):
+        try:
+            numbers, _ = self._host.geometries(molecule)
+        except OrbitileError:  # it has no atoms
+            return
+        if not _are_of(origin, numbers):
             return
         surfaces = [name for name in self._shelf.present() if self._shelf[name].molecule == molecule]
         asked = {name: ended.following.request(name, True) for name in surfaces}
