@@ -52,6 +52,25 @@ def test_positions_are_in_the_order_of_the_elements(cmd, change):
     assert len(numbers) == len(positions)
 
 
+def test_atoms_that_were_changed_come_back_as_they_were_drawn(cmd):
+    viewer = PyMOLViewer(cmd)
+    cmd.fragment("methanol")
+    cmd.show_as("spheres", "methanol")
+    cmd.color("red", "methanol and elem H")
+    drawn = "drawn.append((name, elem, color, reps, x, y, z))"
+    before, after = [], []
+    cmd.iterate_state(1, "methanol", drawn, space={"drawn": before})
+    bonds, kept = cmd.get_bonds("methanol"), viewer.kept_atoms("methanol")
+    cmd.remove("methanol and index 6")
+    cmd.alter("methanol and index 1", "elem = 'Si'")
+    cmd.h_add("methanol")
+    viewer.restore_atoms("methanol", kept)
+    cmd.iterate_state(1, "methanol", drawn, space={"drawn": after})
+    assert after == before
+    assert cmd.get_bonds("methanol") == bonds
+    assert cmd.get_names() == ["methanol"]
+
+
 def test_where_atoms_are_going_to_be_is_known_to_the_bit(cmd):
     viewer = PyMOLViewer(cmd)
     cmd.fragment("ala")

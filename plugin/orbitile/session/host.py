@@ -74,6 +74,13 @@ class Atoms:
         """
         raise OrbitileError("this viewer cannot move atoms")
 
+    def kept_atoms(self, molecule: str) -> Any:
+        """What `restore_atoms` brings back: atoms, bonds and how they are drawn; None where the program cannot."""
+        return None
+
+    def restore_atoms(self, molecule: str, kept: Any) -> None:
+        """Put atoms that were kept in the place of those that a molecule has, as the same object."""
+
     def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         """What `positions` will give, to the bit, when atoms are put there, of one geometry or several.
 

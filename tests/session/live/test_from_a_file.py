@@ -67,6 +67,11 @@ def test_a_radical_cation_is_live_as_such_and_comes_back(session, tmp_path):
     assert len(session.shelf) == 2
     orb_path.run(session, [str(tmp_path / "path.h5")])
     np.testing.assert_allclose(ob.load_trajectory(tmp_path / "path.h5")[-1].positions, moved, atol=1e-9)
+    orb_live.run(session, ["ammonia"], {"method": "hf"})
+    molden(tmp_path / "neutral.molden", atoms, "sto-3g", method="RHF")
+    orb_load.run(session, [str(tmp_path / "neutral.molden"), "ammonia"])
+    with pytest.raises(ob.OrbitileError, match="loaded from another file: it is no longer live"):
+        session.live.settle()
 
 
 def test_phases_and_degenerate_orbitals_are_those_of_the_file_in_another_basis_set(tmp_path):

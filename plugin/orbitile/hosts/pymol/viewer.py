@@ -434,6 +434,20 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"no molecule is called {molecule!r}")
         self.cmd.load_coords((positions / angstrom).tolist(), f"%{molecule}", self._state_of(molecule))
 
+    def kept_atoms(self, molecule: str) -> Any:
+        drawn: list[tuple[int, int]] = []
+        self.cmd.iterate(f"%{molecule}", "drawn.append((color, reps))", space={"drawn": drawn})
+        return self.cmd.get_model(f"%{molecule}"), drawn
+
+    def restore_atoms(self, molecule: str, kept: Any) -> None:
+        model, drawn = kept
+        self.cmd.unpick()
+        self.cmd.remove(f"%{molecule}")
+        self.cmd.load_model(model, molecule, self._state_of(molecule), zoom=0)
+        space = {"drawn": iter(drawn), "next": next}
+        self.cmd.alter(f"%{molecule}", "(color, reps) = next(drawn)", space=space)
+        self.cmd.rebuild(molecule)
+
     def as_held(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
         return (positions / angstrom).astype(np.float32).astype(np.float64) * angstrom
 

@@ -190,8 +190,8 @@ def orb_relax(session: Session, relax: str, hardness: float | None) -> Answer:
 
 
 @command(
-    "Move the atoms of the live molecule back to where they last rested; each repetition goes back one further. "
-    "Forces no longer move them.",
+    "Move the atoms of the live molecule back to where they last rested; each repetition goes back one further, in "
+    "PyMOL also to the atoms that there were before some were added, removed or changed. Forces no longer move them.",
     related=("orb_live", "orb_relax", "orb_path"),
 )
 def orb_undo(session: Session) -> Answer:
@@ -295,7 +295,10 @@ def _atoms(session: Session, text: str) -> tuple[int, ...]:
         return tuple(int(number) - 1 for number in re.findall(r"\d+", text))
     found = session.host.picked(live.molecule, text.split())
     if not found:
-        raise OrbitileError("pick two, three or four atoms first (in PyMOL in editing mode), or give numbers: 1-2-3-4")
+        raise OrbitileError(
+            "pick two, three or four atoms first (in PyMOL: Mouse > 3 Button Editing, then click them), or type their "
+            "numbers: orb_scan 1-2-3-4"
+        )
     return found
 
 
