@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -110,12 +110,24 @@ def check_calculation(molecule: str, atomic_numbers: NDArray[np.int64], calculat
             f"basis sets come from pyscf or basis-set-exchange: {install_command('basis-set-exchange')}"
         )
     electrons, unpaired = int(atomic_numbers.sum()) - calculation.charge, calculation.unpaired
-    if electrons < unpaired or (electrons - unpaired) % 2:
+    if electrons < 1:
+        raise OrbitileError(
+            f"{molecule} has {electrons} electrons at a charge of {calculation.charge}: expected 1 or more; give "
+            "another charge"
+        )
+    if with_parity_of(atomic_numbers, calculation) != calculation:
         raise OrbitileError(
             f"{molecule} has {electrons} electrons at a charge of {calculation.charge}: {unpaired} cannot be unpaired. "
             "Are hydrogen atoms missing (in PyMOL h_add adds them)? Otherwise give the charge and the number of "
-            "unpaired electrons"
+            f"unpaired electrons, as {electrons % 2}"
         )
+
+
+def with_parity_of(atomic_numbers: NDArray[np.int64], calculation: Calculation) -> Calculation:
+    """A calculation with as few unpaired electrons as atoms can have, where they cannot have those that it names."""
+    electrons, unpaired = int(atomic_numbers.sum()) - calculation.charge, calculation.unpaired
+    is_possible = unpaired <= electrons and (electrons - unpaired) % 2 == 0
+    return calculation if is_possible else replace(calculation, unpaired=electrons % 2)
 
 
 @dataclass(frozen=True, eq=False)

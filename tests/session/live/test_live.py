@@ -398,10 +398,13 @@ def test_another_molecule_takes_over():
 
 
 def test_an_orbital_that_the_basis_set_does_not_have_is_told_and_the_others_follow(session, water):
+    lumo = orb_mo.run(session, ["m", "lumo+1", "", "coarse"]).value
     session.host.atoms["m"] = atoms_of(HYDROGEN)  # other atoms: it begins anew, and has two orbitals
     status = session.live.settle()
     assert status.stage == "converged"
-    assert any("orbitals 1 to 2" in text for text in session.host.told)
+    assert session.shelf["m_mo5"].request.field == "mo:1"  # the HOMO, as before
+    assert any("homo-0 to lumo+0" in text for text in session.host.told)
+    session.shelf.remove(lumo)
 
 
 def test_an_orbital_keeps_its_character_where_it_crosses_another(session, water):

@@ -116,14 +116,26 @@ def test_other_elements_begin_anew_in_the_same_process(water):
     assert len(water.live.now.found.wavefunction.atomic_numbers) == 5
 
 
-@pytest.mark.slow
-def test_atoms_that_do_not_go_with_the_calculation_end_it(water):
+def test_atoms_that_are_added_and_removed_begin_anew_with_electrons_that_can_be(water):
     numbers, positions = water.host.atoms["m"]
+    energy, (name,) = water.live.now.found.energy, water.shelf
+    default = shown(water).isovalue
+    assert shown(water).request.field == "mo:5"
     water.host.atoms["m"] = numbers[:2], positions[:2]
-    with pytest.raises(OrbitileError, match=r"9 electrons.*no longer live"):
-        water.live.settle()
-    assert water.live.now is None
-    assert list(water.host.surfaces) == list(water.shelf)  # what is shown stays
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.level.calculation == replace(HF, unpaired=1)
+    assert sum("unpaired electrons 1 (0 before)" in text for text in water.host.told) == 1
+    assert shown(water).isovalue not in (default, 0.06)
+    orb_iso.run(water, ["0.06"])
+    water.host.atoms["m"] = numbers, positions
+    assert water.live.settle().stage == "converged"
+    assert water.live.now.level.calculation == HF
+    assert water.live.now.found.energy == pytest.approx(energy, abs=1e-7)
+    assert (list(water.shelf), shown(water).request.field, shown(water).isovalue) == ([name], "mo:5", 0.06)
+    water.host.atoms["m"] = np.array([100, 1, 1]), positions  # the basis set does not have it
+    assert "fm" in water.live.settle().text.lower()
+    water.host.atoms["m"] = numbers, positions
+    assert water.live.settle().stage == "converged"  # it goes on where it can
 
 
 def test_a_failure_is_told_once_and_moving_back_recovers(water):

@@ -14,6 +14,8 @@ from ...base.errors import OrbitileError
 from ...model.lattice import Lattice
 from ...model.surface import Surface
 from ...model.volume import Volume
+from ...model.wavefunction import Wavefunction
+from ...pictures.orbitals import level_of, levels_of
 from ...pictures.request import Request, Sample
 from ..computing import Computing
 from ..host import Viewer
@@ -159,6 +161,9 @@ class Following:
         Object of the viewer.
     show : callable
         Shows a new surface, and gives its name.
+    isovalues : mapping of str to float, optional
+        Of surfaces of another calculation, those that nobody has chosen: they are shown at the default isovalue of the
+        first solution, which stays then.
 
     Attributes
     ----------
@@ -166,7 +171,15 @@ class Following:
         The same, when it was given another name.
     """
 
-    def __init__(self, viewer: Viewer, shelf: Shelf, computing: Computing, molecule: str, show: Show) -> None:
+    def __init__(
+        self,
+        viewer: Viewer,
+        shelf: Shelf,
+        computing: Computing,
+        molecule: str,
+        show: Show,
+        isovalues: Mapping[str, float] | None = None,
+    ) -> None:
         self._viewer, self._shelf, self._computing, self.molecule = viewer, shelf, computing, molecule
         self._show = show
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="orbitile-live")
@@ -175,6 +188,8 @@ class Following:
         self._drawn: dict[str, _Drawing] = {}
         self._coming: tuple[str, _Drawing] | None = None
         self._absent: dict[str, str] = {}
+        self._before: dict[str, float] = dict(isovalues or {})
+        self._defaults: dict[str, float] = {}
         shelf.observe(self)
 
     def surfaces(self) -> list[str]:
@@ -186,15 +201,15 @@ class Following:
 
     def surface_removed(self, name: str) -> None:
         """Forget what belongs to a surface."""
-        for known in (self._known, self._drawn, self._absent):
+        for known in (self._known, self._drawn, self._absent, self._before, self._defaults):
             known.pop(name, None)
 
     def surface_renamed(self, old: str, new: str) -> None:
         """Follow a surface that was given another name."""
-        if old in self._known:
-            self._known[new] = self._known.pop(old)
-        if old in self._drawn:
-            self._drawn[new] = self._drawn.pop(old)
+        tables: tuple[dict[str, Any], ...] = (self._known, self._drawn, self._before, self._defaults)
+        for known in tables:
+            if old in known:
+                known[new] = known.pop(old)
 
     def molecule_renamed(self, old: str, new: str) -> None:
         """Follow a molecule that was given another name."""
@@ -213,6 +228,8 @@ class Following:
                 self._has_none(name, found, str(sample))
             elif not name or name in self._shelf:
                 there = name or self._show(Shown(self.molecule, sample.request, sample.isovalue), sample)
+                if not name:
+                    self._defaults[there] = sample.isovalue
                 wanted = _apart_from_fineness(request if name else self.request(there, True))
                 self._known[there] = _Known(sample, wanted, found.source, found.positions, rests or not name)
                 self._absent.pop(there, None)
@@ -271,11 +288,15 @@ class Following:
         request = replace(
             shown.request,
             path="",
-            isovalue=shown.isovalue,
+            isovalue=None if self._before.get(name) == shown.isovalue else shown.isovalue,
             field=self._first_name(shown.request.path, shown.request.field),
             color_by=self._first_name(shown.request.path, shown.request.color_by),
         )
         return request if rests else replace(request, quality="coarse", most_faces=_MOVING_FACES)
+
+    def is_default(self, name: str) -> bool:
+        """Whether the isovalue of a surface is the default one, which nobody has chosen."""
+        return name in self._shelf and self._shelf[name].isovalue in (self._before.get(name), self._defaults.get(name))
 
     def name_now(self, source: str, name: str) -> str:
         """Name that an orbital of an earlier geometry has in the last one that has converged."""
@@ -351,6 +372,11 @@ class Following:
             request = replace(known.found.request, quality=shown.request.quality, most_faces=shown.request.most_faces)
             volume = known.found.volume
             shown = replace(shown, request=request, quantity=volume.quantity, unit=volume.unit)
+            if request.isovalue is None and self._before.pop(name, None) == shown.isovalue:
+                shown = replace(shown, isovalue=known.found.isovalue)
+                self._defaults[name] = shown.isovalue
+                known = self._known[name] = replace(known, asked=replace(known.asked, isovalue=shown.isovalue))
+                drawing = replace(drawing, known=known)
         self._shelf.redraw(name, shown, instructions, surface.colouring)
         if moved is not None:
             self._shelf.put_volume(name, shown, moved)
@@ -366,6 +392,14 @@ class Following:
         """End the thread, and follow nothing any more."""
         self._shelf.leave(self)
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def counted_from_frontier(wavefunction: Wavefunction, name: str) -> str:
+    """Name of an orbital that is named by its number, "mo:4" as "homo-1"; any other name as it is."""
+    level = level_of(wavefunction, levels_of(wavefunction), name) if name.lower().startswith("mo:") else None
+    if level is None or not level.counted:
+        return name
+    return level.frontier_name.lower() + (f":{level.spin}" if wavefunction.beta is not None else "")
 
 
 def _apart_from_fineness(request: Request) -> Request:

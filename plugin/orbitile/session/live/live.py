@@ -27,16 +27,17 @@ from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...pictures.request import Request
 from ...scf.calculation import Calculation, NotConverged, require_ase
+from ...scf.from_file import electrons_of
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
 from ...workers import Worker, WorkerEnded, Workers
-from ..calculation import check_calculation
+from ..calculation import check_calculation, with_parity_of
 from ..computing import Computing, one_thread
 from ..host import Viewer
 from ..shelf import Shelf
 from ..shown import Shown
 from ..source import OneFile, is_promolecule, is_volume_file
 from .calculating import converged
-from .following import Following, Show
+from .following import Following, Show, counted_from_frontier
 from .order import Converged, Level, Order, Positions, Relaxation, energy_text
 from .path import LivePath, Reached
 from .relaxing import SAME
@@ -97,9 +98,10 @@ def text_of(stage: Stage, found: Converged | None, forces: str, problem: str, sc
     scan
     """
     if found is None:
-        text = problem if stage == "failed" else "computing the first field"
+        again = f"{problem}; move the atoms, or make it live with another method or basis set"
+        text = again if stage == "failed" else "computing the first field"
     elif stage == "failed":
-        text = f"{problem}; what is shown is the last converged geometry"
+        text = f"{problem}; what is shown is the last converged geometry: move the atoms, or go back to it by undo"
     else:
         energy = energy_text(found.energy, found.parts)
         text = f"{energy}, {found.n_iterations} iterations in {found.seconds:.2f} s{forces}"
@@ -423,6 +425,8 @@ class Live:
         Another one, which ends, and whose process this one gets: it takes seconds to start.
     origin : Origin, optional
         What it was before, where it came from a file.
+    isovalues : mapping of str to float, optional
+        As for `Following`.
 
     Attributes
     ----------
@@ -451,12 +455,16 @@ class Live:
         positions: Positions,
         before: Live | None = None,
         origin: Origin | None = None,
+        isovalues: Mapping[str, float] | None = None,
     ) -> None:
         self.origin = origin
         self._viewer, self._computing, self._numbers = viewer, computing, atomic_numbers
         self.level, self.path = level, LivePath()
         self.found: Converged | None = None
-        self.following = Following(viewer, shelf, computing, molecule, show)
+        same = before if before is not None and before.molecule == molecule else None
+        self._goes_on = same is not None
+        self._like = same.like if same is not None else None if origin is None else origin.wavefunction
+        self.following = Following(viewer, shelf, computing, molecule, show, isovalues)
         self._key = token_hex(8)
         self._asking = Asking() if before is None else before.release()
         self._positions, self._since = positions, time.monotonic()
@@ -473,6 +481,11 @@ class Live:
     def molecule(self) -> str:
         """Object of the viewer."""
         return self.following.molecule
+
+    @property
+    def like(self) -> Wavefunction | None:
+        """What phases of another calculation are to be as in: the last solution, or what there was before it."""
+        return self._like if self.found is None else self.found.wavefunction
 
     @property
     def process_id(self) -> int | None:
@@ -633,10 +646,18 @@ class Live:
         has_moved = len(positions) != len(self._numbers) or np.abs(positions - self._positions).max() > _SAME
         if has_moved or now - self._compared > _COMPARED:
             self._compared = now
-            if not np.array_equal(self._viewer.geometries(self.molecule)[0], self._numbers):
+            try:
+                numbers = self._viewer.geometries(self.molecule)[0]
+            except OrbitileError as error:
+                raise OrbitileError(f"{error}; it is no longer live") from error
+            if not np.array_equal(numbers, self._numbers):
                 raise AtomsChanged(f"{self.molecule}: its atoms are no longer the same")
         if has_moved:
             self._positions, self._since = positions, now
+
+    def compare_elements(self) -> None:
+        """Look at once which elements atoms are that have not moved."""
+        self._compared = 0.0
 
     def _rests(self) -> bool:
         is_still = time.monotonic() - self._since > _REST and not self._viewer.is_dragging()
@@ -658,7 +679,7 @@ class Live:
                 self.scan.refuse(asked.order.positions, str(error))
             if asked.is_ahead:
                 return
-            if self.found is None and not isinstance(error, NotConverged | WorkerEnded):
+            if self.found is None and not self._goes_on and not isinstance(error, NotConverged | WorkerEnded):
                 raise  # it is no matter of the geometry
             if self._failed is None:  # once, until one converges
                 self._viewer.say(f"{self.molecule}: {error}")
@@ -756,9 +777,7 @@ class Live:
     ) -> None:
         """Ask for a geometry: where the atoms are, with the fields by surface, or ahead; how, as an `Order` says."""
         folder, name, atoms = str(self.path.folder), self.molecule, self._numbers
-        like = None if after is not None or self.origin is None else self.origin.wavefunction
-        if like is not None and (like.spinors is not None or not np.array_equal(like.atomic_numbers, atoms)):
-            like = None
+        like = None if after is not None or self._like is None or self._like.spinors is not None else self._like
         order = Order(
             self._key, self.level, atoms, positions, name, folder, requests, relaxation, after, **how, like=like
         )
@@ -810,6 +829,7 @@ class LiveMolecule:
         self._host, self._shelf, self._computing = host, shelf, computing
         self._show, self._is_writing = show, is_writing
         self.now: Live | None = None
+        self._asked = Level(Calculation())
         self.problem = ""
         self._ended: list[Live] = []
 
@@ -841,19 +861,27 @@ class LiveMolecule:
         OrbitileError
             When there is no such molecule, or the viewer does not say where its atoms are; as `check_calculation` does.
         """
+        self._begin(molecule, level)
+        self._asked = level
+
+    def _begin(self, molecule: str, level: Level, *, has_changed: bool = False) -> None:
+        """The same, for a molecule with other atoms too: with as many unpaired electrons as there can be."""
         numbers, geometries = self._host.geometries(molecule)
         if len(geometries) != 1:
             raise OrbitileError(
                 f"{molecule} has {len(geometries)} states; make an object of one of them, and make that live"
             )
+        if has_changed:
+            level = replace(level, calculation=with_parity_of(numbers, level.calculation))
         check_calculation(molecule, numbers, level.calculation)
         positions = self._host.positions(molecule)
         if positions is None:
             raise OrbitileError("this viewer does not tell where atoms are, which a live molecule needs")
         before = self.now
-        origin = self._origin_of(molecule, numbers, positions)
+        origin = self._origin_of(molecule, positions)
+        isovalues = self._prepare_surfaces(molecule, numbers, level)
         what = molecule, numbers, level, self._show, positions
-        self.now = Live(self._host, self._shelf, self._computing, *what, before=before, origin=origin)
+        self.now = Live(self._host, self._shelf, self._computing, *what, before, origin, isovalues)
         if before is not None:
             if before.molecule != molecule:
                 self._give_back(before)
@@ -877,14 +905,55 @@ class LiveMolecule:
         """What is live, or was so last: its geometries can be written."""
         return self.now or (self._ended[-1] if self._ended else None)
 
-    def _origin_of(self, molecule: str, numbers: NDArray[np.int64], positions: Positions) -> Origin | None:
+    def _prepare_surfaces(self, molecule: str, numbers: NDArray[np.int64], level: Level) -> dict[str, float]:
+        """Have the surfaces of a molecule say what they show in words that hold for the calculation that begins.
+
+        Orbitals are counted from the frontier where their numbers may be others: of other atoms, and where a method has
+        other electrons in its cores. Where somebody has asked for other electrons, numbers stay what they are.
+
+        Returns
+        -------
+        dict of str to float
+            Isovalues that nobody has chosen, by surface.
+        """
+        isovalues: dict[str, float] = {}
+        for name in self._shelf.present():
+            shown = self._shelf[name]
+            request = shown.request
+            if (
+                shown.molecule != molecule
+                or request.frame is not None
+                or is_volume_file(request.path)
+                or is_promolecule(request.path)
+            ):
+                continue
+            if self.now is not None and self.now.following.is_default(name):
+                isovalues[name] = shown.isovalue
+            elif request.isovalue is None:
+                sample = self._computing.samples.known(request)
+                if sample is None or sample.isovalue == shown.isovalue:
+                    isovalues[name] = shown.isovalue
+            try:
+                wavefunction = self._computing.wavefunctions.get(request.path)
+            except OrbitileError:  # its file is gone
+                continue
+            electrons = level.calculation.charge, level.calculation.unpaired
+            if np.array_equal(wavefunction.atomic_numbers, numbers) and electrons != electrons_of(wavefunction):
+                continue
+            field, color_by = (
+                counted_from_frontier(wavefunction, field) for field in (request.field, request.color_by)
+            )
+            self._shelf.note(name, replace(shown, request=replace(request, field=field, color_by=color_by)))
+        return isovalues
+
+    def _origin_of(self, molecule: str, positions: Positions) -> Origin | None:
         """What a molecule is, where it came from a file of the user's."""
         source = self._host.molecules().get(molecule, "")
         before = self.now
         if before is not None and before.molecule == molecule:
             origin = before.origin
             if before.path.holds(source) or (origin is not None and origin.source == source):
-                return origin if _are_of(origin, numbers) else None
+                return origin
         if not source or is_promolecule(source) or any(ended.path.holds(source) for ended in self._ended):
             return None
         wavefunction = None if is_volume_file(source) else self._computing.wavefunctions.get(source)
@@ -896,6 +965,8 @@ class LiveMolecule:
         origin, molecule = ended.origin, ended.molecule
         now = self._host.molecules().get(molecule, "")
         if origin is None or not (now == origin.source or ended.following.knows(now)):
+            return
+        if not _are_of(origin, self._host.geometries(molecule)[0]):
             return
         surfaces = [name for name in self._shelf.present() if self._shelf[name].molecule == molecule]
         asked = {name: ended.following.request(name, True) for name in surfaces}
@@ -938,12 +1009,16 @@ class LiveMolecule:
         try:
             self.now.tick()
         except AtomsChanged as change:
+            hardness = self.now.status.hardness if self.now.status.relaxes else None
             try:
-                self.begin(molecule, level)
+                self._begin(molecule, self._asked, has_changed=True)
+                if hardness is not None:
+                    self.now.relax(hardness)
             except OrbitileError as error:
                 self.end()
                 raise OrbitileError(f"{error}; it is no longer live") from error
-            self._host.say(f"{change}; its calculation starts again")
+            now = self.now.level.calculation
+            self._host.say(f"{change}; its calculation starts again: {now}{_parity_text(level.calculation, now)}")
         except OrbitileError:
             self.end()
             raise
@@ -960,6 +1035,8 @@ class LiveMolecule:
         Cancelled
             When `cancel` was called.
         """
+        if self.now is not None:
+            self.now.compare_elements()
         with self._computing.cancellable() as cancelled:
             while self.now is not None:
                 self._tick()
@@ -969,6 +1046,11 @@ class LiveMolecule:
                 if cancelled():
                     raise Cancelled("cancelled")
         raise OrbitileError("no molecule is live: orb_live makes one live")
+
+
+def _parity_text(before: Calculation, now: Calculation) -> str:
+    """What there is to say of unpaired electrons where atoms have made another number of them necessary."""
+    return "" if before.unpaired == now.unpaired else f" ({before.unpaired} before)"
 
 
 def _are_of(origin: Origin | None, numbers: NDArray[np.int64]) -> bool:
