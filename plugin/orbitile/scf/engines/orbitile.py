@@ -30,7 +30,7 @@ from ...integrals.solvents import dielectric_constant
 from ...model.geometry import Geometry
 from ...model.units import kelvin
 from ...model.wavefunction import Basis, Orbitals, Wavefunction
-from ..calculation import Calculation, Response, Solution, check_electrons, check_room, method_of
+from ..calculation import Calculation, FockResponse, Response, Solution, check_electrons, check_room, method_of
 from ..core_potentials import CorePotential, core_potential_gradient, core_potential_matrix, core_potentials
 from ..kohn_sham import LEVEL, LIGHT, Criteria, Field, Hamiltonian, self_consistent_field
 from ..level_of_theory import core_electrons, shells_of
@@ -144,11 +144,12 @@ def solve(
                 geometry, basis, potentials, n_spins, symmetric=bool(calculation.unpaired) or kind == "ro"
             )
         criteria = _CRITERIA[precision]
+        known = response if isinstance(response, FockResponse) else None
         if rough:
             criteria = _ROUGH
         elif calculation.solvent:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
-        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), response)
+        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), known)
     found = _wavefunction(geometry, charges, basis, calculation, field)
     parts = {"solvation": hamiltonian.solvation} if calculation.solvent else {}
     if calculation.smearing:
