@@ -253,8 +253,9 @@ def _kinds(primitives: MergedPrimitives) -> tuple[list[Primitives], NDArray[np.i
 
 
 _TERMS = 10
-"""Terms of a primitive in one kernel, those of an f function. With all 15 of a g function the kernel for two of them
-was still being compiled after nine minutes."""
+"""Terms of a primitive in one kernel, those of an f function. With all 15 of a g function the first energy and
+forces of HF in def2-QZVP take 171 s in single and 264 s in double precision, most of it to compile; in parts 111 and
+98 s."""
 
 
 def _pieces(kind: Primitives) -> list[Primitives]:
