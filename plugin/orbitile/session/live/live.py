@@ -861,6 +861,8 @@ class LiveMolecule:
         What is live now.
     problem : str
         Why the last one is live no longer, to be told by a window; empty where somebody has ended that.
+    remark : str
+        How it goes on with other atoms, to be told by a window.
     """
 
     def __init__(
@@ -875,7 +877,7 @@ class LiveMolecule:
         self._show, self._is_writing = show, is_writing
         self.now: Live | None = None
         self._asked = Level(Calculation())
-        self.problem = ""
+        self.problem = self.remark = ""
         self._ended: list[Live] = []
 
     def level_of(self, molecule: str, given: Mapping[str, Any], otherwise: Level) -> tuple[Level, tuple[str, ...]]:
@@ -1026,7 +1028,10 @@ class LiveMolecule:
             shown, before = self._shelf[name], origin.shown.get(name)
             if before is None:
                 references = shown.request.references
-                before = replace(shown, request=replace(asked[name], path=origin.source, references=references))
+                wanted = replace(asked[name], path=origin.source, references=references)
+                if ended.following.is_default(name):
+                    wanted = replace(wanted, isovalue=None)
+                before = replace(shown, request=wanted)
             try:
                 found = self._computing.sampled(before.request)
                 isovalue = found.isovalue if name not in origin.shown else before.isovalue
@@ -1067,7 +1072,8 @@ class LiveMolecule:
                 self.end()
                 raise OrbitileError(f"{error}; it is no longer live") from error
             now = self.now.level.calculation
-            self._host.say(f"{change}; its calculation starts again: {now}{_parity_text(level.calculation, now)}")
+            self.remark = f"{change}; its calculation starts again: {now}{_parity_text(level.calculation, now)}"
+            self._host.say(self.remark)
         except OrbitileError:
             self.end()
             raise
