@@ -930,9 +930,9 @@ class LiveMolecule:
         what = molecule, numbers, level, self._show, positions
         self.now = Live(self._host, self._shelf, self._computing, *what, before, origin, isovalues)
         if before is not None:
+            self._ended.append(before)
             if before.molecule != molecule:
                 self._give_back(before)
-            self._ended.append(before)
         self._clear_up()
         self._host.every(TICK, self._look)
 
@@ -999,19 +999,24 @@ class LiveMolecule:
         before = self.now
         if before is not None and before.molecule == molecule:
             origin = before.origin
-            if before.path.holds(source) or (origin is not None and origin.source == source):
+            if origin is not None and (origin.source == source or self._is_of_live(source)):
                 return origin
-        if not source or is_promolecule(source) or any(ended.path.holds(source) for ended in self._ended):
+        if not source or is_promolecule(source) or self._is_of_live(source):
             return None
         wavefunction = None if is_volume_file(source) else self._computing.wavefunctions.get(source)
         shown = {name: self._shelf[name] for name in self._shelf.present() if self._shelf[name].molecule == molecule}
         return Origin(source, positions, shown, wavefunction)
 
+    def _is_of_live(self, source: str) -> bool:
+        """Whether a wavefunction was computed for a molecule that is live, or was."""
+        lives = self._ended if self.now is None else (self.now, *self._ended)
+        return any(one.path.holds(source) for one in lives)
+
     def _give_back(self, ended: Live) -> None:
         """Have a molecule be what it was before it was live, unless something else has taken its place."""
         origin, molecule = ended.origin, ended.molecule
         now = self._host.molecules().get(molecule, "")
-        if origin is None or not (now == origin.source or ended.following.knows(now)):
+        if origin is None or not (now == origin.source or self._is_of_live(now)):
             return
         try:
             numbers, _ = self._host.geometries(molecule)
