@@ -64,6 +64,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("linux") and sys.platform != "linux":
             item.add_marker(pytest.mark.skip(reason="of what only Linux has"))
+        if (
+            item.get_closest_marker("not_in_software")
+            and item.get_closest_marker("vulkan")
+            and probe("vulkan").software
+        ):
+            item.add_marker(pytest.mark.skip(reason="left to GPUs: Vulkan in software takes minutes for its kernels"))
         for name in ("cuda", "vulkan"):
             if item.get_closest_marker(name) and not probe(name).available:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))

@@ -34,7 +34,7 @@ OF_MANY_PARTS = ["b3pw91", "cam-b3lyp", "wb97x", "tpss", "r2scan", "m06l", "m06"
 
 
 def slow(names: list[str]) -> list:
-    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+    return [pytest.param(name, marks=[pytest.mark.slow, pytest.mark.not_in_software]) for name in names]
 
 
 def random_points(n_spins: int, n: int = 4000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -64,7 +64,11 @@ def answer(mol, density, target, positions=None, dielectric=EPSILON):
 
 @pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in MOLECULES]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow, pytest.mark.not_in_software] if name in LARGE else [])
+        for name in MOLECULES
+    ],
 )
 def test_energy_matrix_and_derivatives_are_those_of_pyscf(name, device, precision):
     mol = molecule(*MOLECULES[name])
@@ -126,11 +130,9 @@ def geometry(atoms: str) -> Geometry:
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (
-                (WATER, CALCULATION),
-                (FORMAMIDE, replace(CALCULATION, method="lda,vwn", solvent="4.7")),
+                (WATER, replace(CALCULATION, method="lda,vwn", solvent="4.7")),
                 (FORMATE, replace(CALCULATION, basis="6-31+g*", charge=-1)),
                 (AMMONIUM, replace(CALCULATION, charge=1)),
-                (ZINC_CHLORIDE, CALCULATION),
                 (IODOMETHANE, replace(CALCULATION, basis="def2-svp")),
             )
         ),

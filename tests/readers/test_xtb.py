@@ -8,8 +8,12 @@ import pytest
 import orbitile as ob
 from orbitile.analysis._quadrature import analytic_moments
 from orbitile.fields.density import density_of
+from orbitile.model.conventions import angular_normalization, pure_from_cartesian, radial_normalization
 from orbitile.model.core_potentials import settled_charges
+from orbitile.model.geometry import Geometry
 from orbitile.model.units import debye
+from orbitile.scf.calculation import Calculation
+from orbitile.scf.engines import xtb
 
 FILES = Path(__file__).parent / "xtb"
 
@@ -38,3 +42,45 @@ def test_valence_is_no_matter_of_the_charge(electrons, charge):
     stated, none = settled_charges(numbers, [np.array([6, 1, 1]), numbers], electrons, coreless=True)
     assert np.array_equal(stated, charges)
     assert not none
+
+
+def test_the_molden_file_of_tblite(tmp_path):
+    """Written by its rules: norms of primitives are those of xx, for xy too: it has coefficients times sqrt(3)."""
+    pytest.importorskip("tblite")
+    places = np.array([[0, 0, 0], [1.5, 2.1, 2.2], [3.0, 1.0, 2.7]])
+    w = xtb.solve(Geometry(np.array([17, 8, 1]), places), Calculation("gfn2", charge=1, unpaired=1)).wavefunction
+    lines = ["[Molden Format]", "[Title]", "tblite version 0.8.0", "[Atoms] AU"]
+    for n, (symbol, number, place) in enumerate(zip(("Cl", "O", "H"), (17, 8, 1), places, strict=True), 1):
+        lines.append(f"{symbol} {n} {number} " + " ".join(map(str, place)))
+    lines += ["[Core]", "Cl : 10", "O  : 2", "H  : 0", "[Pseudo]", "Cl 1 7", "O 2 6", "H 3 1"]
+    lines += ["[Nval]", "Cl 7", "O 6", "H 1", "[GTO]"]
+    rows, start = [], 0
+    for atom in range(3):
+        lines.append(f"{atom + 1} 0")
+        for shell in (shell for shell in w.shells if shell.atom == atom):
+            l = shell.angular_momentum
+            norms = radial_normalization(shell.exponents, l) * angular_normalization((l, 0, 0))
+            lines.append(f"{'spd'[l]} {len(norms)} 1.00")
+            values = np.column_stack([shell.exponents, shell.coefficients * norms]).tolist()
+            lines += [f"{exponent!r} {coefficient!r}" for exponent, coefficient in values]
+            ours = w.alpha.coefficients[start : start + 2 * l + 1]
+            if l == 2:  # ours: xx xy xz yy yz zz
+                ours = (pure_from_cartesian(2).T @ ours)[[0, 3, 5, 1, 2, 4]] * np.sqrt([1, 1, 1, 3, 3, 3])[:, None]
+            rows += list(ours)
+            start += 2 * l + 1
+        lines.append("")
+    lines += ["[6D]", "[MO]"]
+    for spin, least in (("Alpha", 0.5), ("Beta", 1.5)):
+        for n, (energy, occupation) in enumerate(zip(w.alpha.energies, w.alpha.occupations, strict=True)):
+            held = float(occupation > least)
+            lines += [f"Sym= {n + 1}a ({spin.lower()})", f"Ene= {energy}", f"Spin= {spin}", f"Occup= {held}"]
+            lines += [f"{k} {row[n]:.16e}" for k, row in enumerate(rows, 1)]
+    path = tmp_path / "tblite.molden"
+    path.write_text("\n".join(lines) + "\n")
+    found = ob.load(path)
+    assert "tblite" in found.program
+    assert (found.charge, found.core_charges.tolist(), found.remarks) == (1, [7, 6, 1], ())
+    points = np.random.default_rng(0).normal(size=(20, 3)) * 2 + 1
+    for name in ("homo", "lumo"):
+        one, other = (np.abs(ob.evaluate(which, name, points, precision="double")) for which in (w, found))
+        assert one == pytest.approx(other, abs=1e-9)

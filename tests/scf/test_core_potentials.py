@@ -71,11 +71,6 @@ def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
         *(
             pytest.param(geometry(atoms), calculation, id=atoms[:2], marks=pytest.mark.slow)
             for atoms, calculation in (
-                (
-                    "C 0 0 0.02; H 1.03 0 -0.31; H -0.515 0.892 -0.31; H -0.515 -0.892 -0.31; I 0 0.05 2.14",
-                    Calculation("pbe", "def2-svp"),
-                ),
-                ("Ag 0 0 0; Cl 0 0 2.3", Calculation("pbe", "def2-tzvp")),
                 ("Au 0 0 0; Au 0 0.1 2.5", Calculation("pbe", "def2-svp")),
                 ("Pd 0 0 0; C 0 0 1.85; O 0 0 3.0; H 1.55 0 -0.2", Calculation("upbe", "def2-svp", 0, 1)),
             )

@@ -166,7 +166,7 @@ def test_auto_chooses_what_serves(geometry, calculation, expected):
     [
         ("orbitile", WATER, Calculation("wb97x-v", "sto-3g"), "engine orbitile: method 'wb97x-v' is no functional of"),
         ("orbitile", HYDROXYL, Calculation("ropbe", "sto-3g", 0, 1, smearing=1000), "open shells have no smearing"),
-        ("qchem", WATER, LDA, "engine: expected auto, orbitile, gpu4pyscf, pyscf, got 'qchem'"),
+        ("qchem", WATER, LDA, "engine: expected auto, orbitile, gpu4pyscf, pyscf, xtb, got 'qchem'"),
         ("gpu4pyscf", WATER, LDA, "engine gpu4pyscf: the package gpu4pyscf is missing|no NVIDIA GPU"),
     ],
 )

@@ -80,7 +80,9 @@ def test_electrons_in_core_potentials_are_no_charge(tmp_path):
         ("RMP2-FC", "hf", "stands on Hartree-Fock"),
         ("CCSD(T)", "hf", "stands on Hartree-Fock"),
         ("RHFS", "lda,", ""),
-        ("GFN2-xTB", "pbe", "no engine here has its method, GFN2-xTB: pbe is used"),
+        ("MNDO", "pbe", "no engine here has its method, MNDO: pbe is used"),
+        ("GFN2-xTB", "gfn2", ""),
+        ("gfn2, charge 0, unpaired electrons 0", "gfn2", ""),
         ("DFT", "pbe", "does not name"),
         ("b3lyp/sto-3g, charge 0, unpaired electrons 0", "b3lyp", ""),
     ],
@@ -88,8 +90,8 @@ def test_electrons_in_core_potentials_are_no_charge(tmp_path):
 def test_a_method_is_had_by_its_name_or_it_is_said_what_is_used(tmp_path, method, expected, said):
     from dataclasses import replace
 
-    for package in ("dftd3", "dftd4"):
-        if package[-2:] in expected:
+    for package, mark in (("dftd3", "d3"), ("dftd4", "d4"), ("tblite", "gfn")):
+        if mark in expected:
             pytest.importorskip(package)
     wavefunction = molden(tmp_path / "a.molden", "H 0 0 0; F 0 0 0.92", "sto-3g", method="RHF")
     calculation, remarks = calculation_for(replace(wavefunction, method=method))

@@ -246,14 +246,15 @@ def add_calculation(parser: CommandParser, method: str) -> None:
     parser.add_argument(
         "--method",
         metavar="NAME",
-        help="hf, or a functional such as pbe or b3lyp, with a dispersion correction at its end if any: b3lyp-d3bj, "
+        help="gfn2 or gfn1 (GFN-xTB: semi-empirical, valence electrons only, fast), hf, or a functional such as pbe or "
+        "b3lyp, with a dispersion correction at its end if any: b3lyp-d3bj, "
         "pbe0-d4; unrestricted if there are unpaired electrons, restricted open-shell with the prefix ro: rohf, "
         f"rob3lyp (default: that of the file, else {method})",
     )
     parser.add_argument(
         "--basis",
         metavar="NAME",
-        help="basis set, such as '6-31g*' or cc-pvtz (default: that of the file, else def2-svp)",
+        help="basis set, such as '6-31g*' or cc-pvtz (default: that of the file, else def2-svp; none with gfn1, gfn2)",
     )
     parser.add_argument(
         "--cartesian",
@@ -281,7 +282,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         "--engine",
         default="auto",
         metavar="NAME",
-        help="orbitile (all but nonlocal correlation), gpu4pyscf or "
+        help="xtb (gfn1, gfn2), orbitile (all but nonlocal correlation), gpu4pyscf or "
         "pyscf (default: auto: the one that began the file, else the first of these that can compute it)",
     )
     add_option(parser, "device", ", for the engine orbitile")

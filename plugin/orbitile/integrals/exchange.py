@@ -13,7 +13,7 @@ depend on each other that would make much of what the grid is off by.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -217,7 +217,8 @@ def _reach(primitives: MergedPrimitives) -> Reals:
         radial = np.power.outer(away, powers) * np.exp(-primitives.exponent[p] * away**2)[:, None]
         some = matrix[first:last].tocoo()
         np.add.at(largest, some.col, some.data[:, None] * radial.T[some.row])
-    return away[len(away) - 1 - np.argmax(largest[:, ::-1] > _SMALLEST, axis=1)]
+    behind_last = len(away) - np.argmax(largest[:, ::-1] > _SMALLEST, axis=1)
+    return away[np.minimum(behind_last, len(away) - 1)]
 
 
 _SMALLEST, _FARTHEST = 1e-8, 60.0
@@ -251,6 +252,20 @@ def _kinds(primitives: MergedPrimitives) -> tuple[list[Primitives], NDArray[np.i
     return found, kind.reshape(-1)
 
 
+_TERMS = 10
+"""Terms of a primitive in one kernel, those of an f function. With all 15 of a g function the kernel for two of them
+was still being compiled after nine minutes."""
+
+
+def _pieces(kind: Primitives) -> list[Primitives]:
+    """Primitives with all their terms, in parts of like size."""
+    parts = np.array_split(np.arange(len(kind.terms)), -(-len(kind.terms) // _TERMS))
+    return [
+        replace(kind, terms=kind.terms[part[0] : part[-1] + 1], offsets=kind.offsets[part[0] : part[-1] + 1])
+        for part in parts
+    ]
+
+
 def _groups(pairs: Pairs, kinds: list[Primitives], kind: NDArray[np.intp]) -> list[PairGroup]:
     """Pairs by the kinds of their primitives."""
     from taichi_kernels.exchange import PairGroup
@@ -270,14 +285,15 @@ def _groups(pairs: Pairs, kinds: list[Primitives], kind: NDArray[np.intp]) -> li
         along = hermite_coefficients_along_axes(primitives, p, q, m, n)
         z = pairs.list.exponent[here]
         factor = np.pi**1.5 / z * np.where(p == q, 0.5, 1.0)
-        coefficients = coefficients_of(kinds[a].terms, kinds[b].terms, along, place(m, n)) * factor[:, None]
         first = np.flatnonzero(np.diff(p, prepend=-1))
         lefts = np.column_stack([primitives.first_term[p[first]], p[first], first, [*first[1:], len(p)]])
         rights = np.column_stack([primitives.first_term[q], q])
-        groups.append(
-            PairGroup(
-                kinds[a], kinds[b], lefts.astype(np.int32), rights.astype(np.int32),
-                pairs.list.centre[here], z, bound[here], coefficients,
-            )
-        )  # fmt: skip
+        for one, other in itertools.product(_pieces(kinds[a]), _pieces(kinds[b])):
+            coefficients = coefficients_of(one.terms, other.terms, along, place(m, n)) * factor[:, None]
+            groups.append(
+                PairGroup(
+                    one, other, lefts.astype(np.int32), rights.astype(np.int32),
+                    pairs.list.centre[here], z, bound[here], coefficients,
+                )
+            )  # fmt: skip
     return groups

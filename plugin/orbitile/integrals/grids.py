@@ -70,7 +70,7 @@ _EXCHANGE: dict[Quality, tuple[float, tuple[int, int, int, int, int]]] = {
     "coarsest": (0.25, (5, 7, 9, 11, 9)),
     "coarse": (0.35, (9, 11, 13, 15, 13)),
     "fine": (0.6, (15, 21, 27, 35, 23)),
-    "finest": (0.9, (17, 23, 35, 47, 35)),
+    "finest": (0.9, (17, 23, 35, 59, 35)),
 }
 """For exact exchange: the share of the spheres of level 3, and the degrees of the rules from the nucleus outwards."""
 

@@ -53,6 +53,16 @@ _SOLVENT = re.compile(
 )
 
 
+SEMIEMPIRICAL = ("gfn1", "gfn2", "gfn1-xtb", "gfn2-xtb")
+"""Methods with functions and parameters of their own, by the names that they are asked for."""
+
+
+def semiempirical(name: str) -> str:
+    """GFN1-xTB or GFN2-xTB where that is the name of one of them, otherwise nothing."""
+    short = name.strip().lower()
+    return f"GFN{short[3]}-xTB" if short in SEMIEMPIRICAL else ""
+
+
 def without_correction(name: str) -> str:
     """A method without its dispersion correction, on which orbitals do not depend; empty where it has none."""
     found = _DISPERSION.fullmatch(name.strip().lower())

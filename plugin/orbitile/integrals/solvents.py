@@ -107,17 +107,32 @@ def dielectric_constant(solvent: str) -> float:
     try:
         constant = float(solvent)
     except ValueError:
-        return _constant_of(solvent)
+        return _CONSTANTS[_known(solvent)]
     if not (math.isfinite(constant) and constant > 1):
         raise OrbitileError(f"solvent: expected a dielectric constant above 1 (1 is vacuum), got {solvent}")
     return constant
 
 
-def _constant_of(name: str) -> float:
+def full_name(solvent: str) -> str:
+    """The name by which a solvent is known here; nothing where its dielectric constant stands in its place.
+
+    Raises
+    ------
+    OrbitileError
+        When the name is not known.
+    """
+    try:
+        float(solvent)
+    except ValueError:
+        return _known(solvent)
+    return ""
+
+
+def _known(name: str) -> str:
     known = {_short(full): full for full in _CONSTANTS} | {_short(one): full for one, full in _OTHER_NAMES.items()}
     short = _short(name)
     if short in known:
-        return _CONSTANTS[known[short]]
+        return known[short]
     close = dict.fromkeys(known[name] for name in get_close_matches(short, known, 3))
     hint = f"did you mean {', '.join(close)}? Otherwise give" if close else "give"
     raise OrbitileError(f"solvent {name!r}: no dielectric constant is known for it; {hint} its dielectric constant")

@@ -12,7 +12,7 @@ import numpy as np
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
-from ..integrals.method_names import split_name
+from ..integrals.method_names import semiempirical, split_name
 from ..integrals.solvents import dielectric_constant
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
@@ -34,11 +34,13 @@ class Calculation:
         "hf", or a density functional by its name in libxc: "pbe", "b3lyp", "wb97x-v" ... Orbitals are restricted where
         no electron is unpaired, and unrestricted otherwise; "u" or "ro" in front of the name make them unrestricted or
         restricted open-shell ("uhf", "rohf", "rob3lyp"). A name that is known as a whole is that functional: "rpbe".
+        "gfn1" and "gfn2" are semi-empirical: GFN1-xTB and GFN2-xTB, of valence electrons only, by the package tblite.
         With a dispersion correction at the end, by the packages dftd3 and dftd4: "b3lyp-d3bj" or "b3lyp-d3(bj)" with
         damping as by Becke and Johnson, "m06-2x-d3zero" to zero, "-d3" with the former where the functional has
         parameters for it, otherwise the latter; "pbe0-d4".
     basis : str
-        A basis set by its name, "def2-svp" or "6-31g*", with its effective core potentials.
+        A basis set by its name, "6-31g*", with its effective core potentials; def2-SVP where none is named. A
+        semi-empirical method has functions of its own, and none is named for it.
     charge : int
         Of the molecule.
     unpaired : int
@@ -55,13 +57,13 @@ class Calculation:
     Raises
     ------
     OrbitileError
-        When method or basis set have no name, the method has a part that is not computed, such as the perturbation
-        theory of a double hybrid, the number of unpaired electrons or the temperature is negative, or the solvent is
-        not known.
+        When the method has no name, or a part that is not computed, such as the perturbation theory of a double hybrid,
+        a basis set is named for a semi-empirical method, the number of unpaired electrons or the temperature is
+        negative, or the solvent is not known.
     """
 
     method: str = "hf"
-    basis: str = "def2-svp"
+    basis: str = ""
     charge: int = 0
     unpaired: int = 0
     cartesian: bool = False
@@ -69,10 +71,14 @@ class Calculation:
     smearing: float = 0.0
 
     def __post_init__(self) -> None:
-        for what, name in (("method", self.method), ("basis set", self.basis)):
-            if not name.strip():
-                raise OrbitileError(f"{what}: expected a name, got none")
+        if not self.method.strip():
+            raise OrbitileError("method: expected a name, got none")
         split_name(self.method)
+        if not semiempirical(self.method):
+            object.__setattr__(self, "basis", self.basis.strip() or "def2-svp")
+        elif self.basis or self.cartesian:
+            got = repr(self.basis) if self.basis else "Cartesian ones"
+            raise OrbitileError(f"method {self.method}: it has functions of its own, expected no basis set, got {got}")
         if self.unpaired < 0:
             raise OrbitileError(f"unpaired electrons: expected 0 or more, got {self.unpaired}")
         if not 0 <= self.smearing < inf:
@@ -84,7 +90,8 @@ class Calculation:
 
     def __str__(self) -> str:
         return (
-            f"{self.method.lower()}/{self.basis.lower()}, charge {self.charge}, unpaired electrons {self.unpaired}"
+            f"{self.method.lower()}{self.basis and '/'}{self.basis.lower()}, charge {self.charge}, "
+            f"unpaired electrons {self.unpaired}"
             f"{', Cartesian functions' if self.cartesian else ''}"
             f"{f', solvent {self.solvent.lower()}' if self.solvent else ''}"
             f"{f', smearing {self.smearing:g} K' if self.smearing else ''}"
@@ -118,8 +125,12 @@ class NotConverged(OrbitileError):
     """The self-consistent field of one geometry was not reached; that of another one may be."""
 
 
-@dataclass(frozen=True, eq=False)
 class Response:
+    """What an engine learnt from a self-consistent field, for the next geometry of the same atoms; each has its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class FockResponse(Response):
     """Changes of Fock matrices with those of density matrices, over Loewdin's functions; the latest last.
 
     Attributes

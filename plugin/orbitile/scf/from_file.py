@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import OrbitileError
-from ..integrals.method_names import without_correction
+from ..integrals.method_names import semiempirical, without_correction
 from ..model.geometry import Geometries, Geometry
 from ..model.wavefunction import Shell, Wavefunction
 from ..readers import load_geometries
@@ -68,7 +68,7 @@ _NO_METHODS = ("", "r", "u", "ro", "dft", "ks", "rks", "uks", "roks", "scf", "ca
 """What programs write where they name no method."""
 
 _OURS = re.compile(
-    r"(\S+)/(.+), charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?"
+    r"(\S+?)(?:/(.+))?, charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?"
     r"(?:, solvent (?P<solvent>.+?))?(?:, smearing (?P<smearing>\S+) K)?"
 )
 """As `Calculation` writes itself."""
@@ -114,20 +114,30 @@ def calculation_for(
         remarks.append("its ghost atoms have no basis functions here")
     same = not given.keys() & set(_ELECTRONS)
     named, _, rest = wavefunction.method.partition("/")
-    named = "" if named.lower() in _NO_METHODS else named
     ours = _OURS.fullmatch(wavefunction.method)
+    named, rest = (ours[1], ours[2] or "") if ours else ("" if named.lower() in _NO_METHODS else named, rest)
+    told = {name: value for name, value in (ours.groupdict() if ours else {}).items() if value} | given
+    solvent, smearing = str(told.get("solvent", otherwise.solvent)), float(told.get("smearing", otherwise.smearing))
+    if own := semiempirical(str(given.get("method", named))):
+        start = Calculation(own[:4].lower(), "", charge, unpaired, solvent=solvent, smearing=smearing)
+        calculation = replace(start, **{name: given[name] for name in ("basis", "cartesian") if name in given})
+        try:
+            engine_of(engine, geometry, calculation)
+        except OrbitileError:
+            if "method" in given:
+                raise
+        else:
+            return calculation, tuple(remarks)
     basis, cartesian = otherwise.basis, bool(given.get("cartesian", otherwise.cartesian))
     if "basis" in given:
         basis = str(given["basis"])
-    elif found := _basis_of(wavefunction, ours[2] if ours else rest or named):
+    elif found := _basis_of(wavefunction, rest or named):
         named = "" if found == named.strip().lower() else named
         basis, cartesian = found, bool(given.get("cartesian", _is_cartesian(wavefunction)))
     else:
         if not _all_have(basis, geometry):
             basis = "def2-svp"
         remarks.append(f"its basis set has no known name: {basis} is used")
-    told = {name: value for name, value in (ours.groupdict() if ours else {}).items() if value} | given
-    solvent, smearing = str(told.get("solvent", otherwise.solvent)), float(told.get("smearing", otherwise.smearing))
     start = Calculation(otherwise.method, basis, charge, unpaired, cartesian, solvent, smearing)
     if "method" in given:
         return replace(start, method=str(given["method"])), tuple(remarks)
@@ -170,7 +180,10 @@ def calculation_of_geometries(
         return calculation_for(wavefunction, given, otherwise, engine)
     stated = dict(getattr(geometries, "stated", {}))
     known = {part.name for part in fields(Calculation)}
-    return replace(otherwise, **{name: value for name, value in {**stated, **given}.items() if name in known}), ()
+    parts = {name: value for name, value in {**stated, **given}.items() if name in known}
+    if semiempirical(str(parts.get("method", ""))):
+        parts = {"basis": "", **parts}
+    return replace(otherwise, **parts), ()
 
 
 def electrons_of(wavefunction: Wavefunction) -> tuple[int, int]:

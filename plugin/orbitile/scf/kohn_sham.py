@@ -47,7 +47,7 @@ from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import ExchangeCorrelation, KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
 from ..model.wavefunction import Basis
-from .calculation import NotConverged, Response
+from .calculation import FockResponse, NotConverged
 from .free_energy import FreeDescent
 from .occupation import Occupation, roothaan
 from .rotations import Descent
@@ -78,7 +78,7 @@ class Diis:
         How far Fock matrices and the density matrices that they are of are from a field.
     """
 
-    def __init__(self, symmetric: Reals, response: Response | None, error: Callable[[Reals, Reals], Reals]) -> None:
+    def __init__(self, symmetric: Reals, response: FockResponse | None, error: Callable[[Reals, Reals], Reals]) -> None:
         self._symmetric, self._response, self._error = symmetric, response, error
         self._matrices: list[Reals] = []
         self._densities: list[Reals] = []
@@ -116,14 +116,14 @@ class Diis:
         """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
         self._matrices = [matrices + change for matrices in self._matrices]
 
-    def response(self) -> Response:
+    def response(self) -> FockResponse:
         """What was learnt here and before."""
         rotated = self._symmetric @ np.array([self._matrices, self._densities]) @ self._symmetric.T
         changes = np.diff(rotated, axis=1)
         if self._response is not None:
             changes = np.concatenate([[self._response.fock, self._response.densities], changes], axis=1)
         first = max(0, changes.shape[1] - min(_LEARNT, _BYTES // rotated[:, 0].nbytes))
-        return Response(*changes[:, first:])
+        return FockResponse(*changes[:, first:])
 
 
 def commutators(matrices: Reals, densities: Reals) -> Reals:
@@ -215,7 +215,7 @@ class Field:
         -TS in hartree, a part of the energy.
     n_iterations : int
         Fock matrices that it took.
-    response : Response
+    response : FockResponse
         What was learnt, for the next geometry.
     """
 
@@ -225,7 +225,7 @@ class Field:
     occupations: tuple[Reals, ...]
     smearing: float
     n_iterations: int
-    response: Response
+    response: FockResponse
 
 
 def self_consistent_field(
@@ -234,7 +234,7 @@ def self_consistent_field(
     start: Reals,
     criteria: Criteria,
     name: str,
-    response: Response | None = None,
+    response: FockResponse | None = None,
 ) -> Field:
     """Converge, from density matrices to begin with.
 

@@ -90,9 +90,9 @@ def compute_series(
     topology
         File that names the elements, where `source` does not.
     engine
-        "orbitile", "pyscf", "gpu4pyscf", or "auto" for the first that serves (`orbitile.scf.engines`). It is no part of
-        what a series is: all of them converge to the same numbers. But a series is not continued by another engine
-        than began it, so that no step in it comes from that; `auto` stands for that one then.
+        "orbitile", "pyscf", "gpu4pyscf", "xtb", or "auto" for the first that serves (`orbitile.scf.engines`). It is no
+        part of what a series is: all that have a method converge to the same numbers. But a series is not continued by
+        another engine than began it, so that no step in it comes from that; `auto` stands for that one then.
     device, precision
         As for `orbitile.compute`, where the engine has a choice. In single precision matrix elements are right to 2e-6
         hartree, in double precision to 1e-9.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pymol.Qt import QtCore, QtGui, QtWidgets
 
+from ...integrals.method_names import semiempirical
 from ...model.units import kilocalorie_per_mole
 from ...session.live.live import LiveStatus
 from ...session.live.scan import ScanStatus
@@ -19,7 +20,7 @@ from .widgets import faded, mark_colour, narrow_box, row, row_widget, shortened_
 
 Qt = QtCore.Qt
 
-_METHODS = ("pbe", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
+_METHODS = ("gfn2", "pbe", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
 _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SOLVENTS = ("vacuum", "water", "acetonitrile", "methanol", "dmso", "thf", "toluene")
 _TEMPERATURES = ("0 K", "300 K", "1000 K", "3000 K", "10000 K")
@@ -109,8 +110,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self._fit()
 
     def _make_settings(self, level: dict[str, Any]) -> Any:
-        self.method_box = _words(_METHODS, level.get("method"), "Functional, or hf")
+        self.method_box = _words(_METHODS, level.get("method"), "Functional, hf, or gfn2 (semi-empirical)")
         self.basis_box = _words(_BASES, level.get("basis"), "Basis set")
+        self.method_box.currentTextChanged.connect(lambda name: self.basis_box.setDisabled(bool(semiempirical(name))))
         self.solvent_box = _words(_SOLVENTS, level.get("solvent"), "Solvent, or its dielectric constant")
         self.smearing_box = _words(
             _TEMPERATURES, level.get("smearing"), "Electronic temperature, at which orbitals are occupied in part"
@@ -256,7 +258,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             self.ended.emit()
             return
         self._show("", "")
-        words = (box.currentText().strip() for box in self._word_boxes)
+        words = (box.currentText().strip() if box.isEnabled() else "" for box in self._word_boxes)
         basis, method, *surroundings = ("" if word == _AS_IN_FILE else word for word in words)
         electrons = (self.charge_box.value(), self.unpaired_box.value()) if self._has_set_electrons else (None, None)
         self.begun.emit(name, basis, method, *electrons, *surroundings)

@@ -13,7 +13,8 @@ A module offers
 - `gradient(wavefunction, calculation, device, precision)`: derivatives of the energy with respect to the positions of
   the atoms, from what it solved.
 
-`auto` stands for the first one that has no obstacle, by `PRIORITY`. Engines know nothing of dispersion: what
+`auto` stands for the first one that has no obstacle, by `PRIORITY`; for a method that an engine names in `METHODS`,
+only such engines are asked, and for another one only those that name none. Engines know nothing of dispersion: what
 `engine_of` gives adds it, whatever computes the rest.
 """
 
@@ -46,6 +47,7 @@ class Engine(Protocol):
     PROGRAM: str
     PRIORITY: int = 0
     SLOW: tuple[str, ...] = ()
+    METHODS: tuple[str, ...] = ()
 
     def check(self, calculation: Calculation) -> None:
         """Refuse what no geometry can mend, by an `OrbitileError`."""
@@ -147,7 +149,9 @@ def chosen(name: str, geometry: Geometry, calculation: Calculation) -> tuple[str
     method = re.sub("^(ro|u|r)(?=hf$)", "", plain.method.strip().lower())
     slow = [one for one, engine in known.items() if method in engine.SLOW]
     obstacles = dict.fromkeys(slow if name == AUTO else (), f"slower for {method}")
-    for candidate in sorted(known, key=lambda one: one in slow) if name == AUTO else (name,):
+    own = [one for one, engine in known.items() if method in engine.METHODS]
+    serving = own or [one for one in sorted(known, key=lambda one: one in slow) if not known[one].METHODS]
+    for candidate in serving if name == AUTO else (name,):
         obstacles[candidate] = known[candidate].obstacle(geometry, plain)
         if not obstacles[candidate]:
             known[candidate].check(plain)

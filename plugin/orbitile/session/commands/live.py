@@ -44,11 +44,11 @@ _SMEARING = Argument(
 
 
 @command(
-    "Compute the orbitals of an object by HF or DFT, for all its states, in the background.",
+    "Compute the orbitals of an object by HF, DFT or GFN-xTB, for all its states, in the background.",
     Argument("name", TEXT, "an object with all hydrogen atoms", required=True),
     Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp"),
     Argument(
-        "method", TEXT, "hf, rohf, or a functional such as pbe or rob3lyp-d3bj", None, "that of the file, else hf"
+        "method", TEXT, "hf, rohf, a functional such as pbe or rob3lyp-d3bj, or gfn2", None, "that of the file, else hf"
     ),
     Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
     Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
@@ -104,7 +104,13 @@ def orb_scf(
     "what the file holds.",
     Argument("name", TEXT, "an object with all hydrogen atoms", otherwise="none: the live molecule is no longer live"),
     Argument("basis", TEXT, "name of the basis set", None, "that of the file, else sto-3g"),
-    Argument("method", TEXT, "pbe, another functional such as b3lyp, or hf", None, "that of the file, else pbe"),
+    Argument(
+        "method",
+        TEXT,
+        "pbe, another functional such as b3lyp, hf, or gfn2 (semi-empirical)",
+        None,
+        "that of the file, else pbe",
+    ),
     Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
     Argument("unpaired", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
     _CARTESIAN,

@@ -19,7 +19,7 @@ proc ::orbitile::panel::build_live {f} {
     set first [ttk::frame $f.first]
     ttk::menubutton $first.molecules -text Live -menu $first.molecules.menu
     menu $first.molecules.menu -tearoff 0 -postcommand [list ${here}::fill_live_menu $first.molecules.menu]
-    ttk::combobox $first.method -textvariable ${here}::method -width 7 -values {{} pbe blyp b3lyp b3lyp-d3bj pbe0 hf}
+    ttk::combobox $first.method -textvariable ${here}::method -width 7 -values {{} gfn2 pbe blyp b3lyp b3lyp-d3bj pbe0 hf}
     ttk::combobox $first.basis -textvariable ${here}::basis -width 8 -values {{} sto-3g 3-21g 6-31g* def2-svp}
     ttk::combobox $first.solvent -textvariable ${here}::solvent -width 8 \
         -values {{} vacuum water acetonitrile methanol dmso thf toluene}
@@ -41,7 +41,7 @@ proc ::orbitile::panel::build_live {f} {
     pack $f.scan.value -side left
     pack $first -fill x
     tip $first.molecules "Recompute the orbitals while you move the atoms (Mouse > Move)"
-    tip $first.method "Functional, or hf; if empty, that of the file, else pbe"
+    tip $first.method "Functional, hf, or gfn2 (semi-empirical, without a basis set); if empty, that of the file, else pbe"
     tip $first.basis "Basis set; if empty, that of the file, else sto-3g"
     tip $first.solvent "Solvent, or its dielectric constant; if empty, that of the file, else vacuum"
     tip $first.smearing "Electronic temperature in kelvin; if empty, that of the file, else 0"

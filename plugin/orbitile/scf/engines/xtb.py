@@ -1,0 +1,257 @@
+"""GFN1-xTB and GFN2-xTB (extra `orbitile[xtb]`): semi-empirical, valence electrons only, by the package tblite.
+
+S. Grimme, C. Bannwarth, P. Shushkov, J. Chem. Theory Comput. 2017, 13, 1989; C. Bannwarth, S. Ehlert, S. Grimme, ibid.
+2019, 15, 1652; solvents by ALPB, of a dielectric constant alone the electrostatic part (S. Ehlert, M. Stahn, S.
+Spicher, S. Grimme, ibid. 2021, 17, 4250). tblite tells coefficients of orbitals, but not of which functions: those are
+made from the parameters that it exports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ...base.arrays import Reals
+from ...base.caches import Cache
+from ...base.errors import OrbitileError
+from ...base.packages import install_command, required
+from ...base.watch import checkpoint, patiently
+from ...gaussians.orthonormality import checked
+from ...integrals.method_names import SEMIEMPIRICAL, semiempirical
+from ...integrals.solvents import dielectric_constant, full_name
+from ...model.core_potentials import valence_charges
+from ...model.elements import SYMBOLS
+from ...model.geometry import Geometry
+from ...model.units import kelvin
+from ...model.wavefunction import Orbitals, Shell, Wavefunction
+from ..calculation import Calculation, NotConverged, Response, Solution, check_electrons, check_room
+from ..slater import same_centre, slater_expansion
+
+PRIORITY = -10
+PROGRAM = "tblite"
+METHODS = SEMIEMPIRICAL
+
+_HEAVIEST = 86
+"""Atomic number of radon, the last element of both methods."""
+
+_SOLVENTS = {
+    "1,4-dioxane": "dioxane",
+    "1-octanol": "octanol",
+    "carbon disulfide": "cs2",
+    "dichloromethane": "ch2cl2",
+    "diethyl ether": "ether",
+    "dimethyl sulfoxide": "dmso",
+    "dimethylformamide": "dmf",
+    "ethyl acetate": "ethylacetate",
+    "tetrahydrofuran": "thf",
+} | {
+    name: name
+    for name in (
+        *("acetone", "acetonitrile", "aniline", "benzene", "chloroform", "ethanol", "hexadecane", "hexane"),
+        *("methanol", "nitromethane", "toluene", "water"),
+    )
+}
+"""Solvents with parameters of ALPB, by our names for them, as tblite calls them."""
+
+_gradients: Cache[Reals] = Cache("numbers")
+"""Of what was solved, since tblite computes them with the energy: by calculation, elements and positions."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Result(Response):
+    """What tblite begins the next geometry of a calculation from: charges and multipoles of the shells."""
+
+    calculation: Calculation
+    atomic_numbers: bytes
+    result: Any
+
+
+def check(calculation: Calculation) -> None:
+    """Refuse another method, and a solvent without parameters."""
+    if reason := _unserved(calculation):
+        raise OrbitileError(f"engine xtb: {reason}")
+
+
+def obstacle(geometry: Geometry, calculation: Calculation) -> str:
+    """Why tblite cannot compute this, empty where it can."""
+    if reason := _unserved(calculation):
+        return reason
+    if not find_spec("tblite"):
+        return f"the package tblite is missing: {install_command('tblite')}"
+    heaviest = int(geometry.atomic_numbers.max(initial=0))
+    if heaviest > _HEAVIEST:
+        return f"its elements go up to {SYMBOLS[_HEAVIEST]}, got {SYMBOLS[heaviest]}"
+    return "it has no ghost atoms" if np.any(geometry.atomic_numbers == 0) else ""
+
+
+def _unserved(calculation: Calculation) -> str:
+    if not semiempirical(calculation.method):
+        return f"its methods are gfn1 and gfn2, got {calculation.method!r}"
+    name = full_name(calculation.solvent) if calculation.solvent else ""
+    if name and name not in _SOLVENTS:
+        constant = dielectric_constant(name)
+        return f"ALPB has no parameters for {name}: its dielectric constant, {constant:g}, gives the electrostatic part"
+    return ""
+
+
+def solve(
+    geometry: Geometry,
+    calculation: Calculation,
+    before: Sequence[Wavefunction] = (),
+    device: str | None = None,
+    precision: str = "single",
+    response: Response | None = None,
+    rough: bool = False,
+) -> Solution:
+    """Self-consistent field, begun from the charges of the solution before where there is its response.
+
+    tblite computes on the CPU and in double precision, whatever is asked for. Electrons are at 300 K, as the methods
+    are defined, where no other temperature is asked for; the energy is the free energy then.
+
+    Raises
+    ------
+    NotConverged
+        When it does not converge.
+    OrbitileError
+        When charge and unpaired electrons do not go together, or the method has no such element.
+    """
+    check(calculation)
+    charges = valence_charges(geometry.atomic_numbers)
+    electrons = int(charges.sum()) - calculation.charge
+    check_electrons(electrons, 0, calculation)
+    shells = shells_of(geometry, calculation)
+    check_room((electrons + calculation.unpaired) // 2, sum(shell.n_functions for shell in shells), calculation)
+    numbers, lines = geometry.atomic_numbers.tobytes(), list[str]()
+    start = None
+    if isinstance(response, _Result) and (response.calculation, response.atomic_numbers) == (calculation, numbers):
+        start = response.result
+    checkpoint()
+    result = patiently(lambda: _computed(geometry, calculation, start, lines))
+    _gradients.put(_key(geometry.atomic_numbers, geometry.positions, calculation), result.get("gradient"))
+    rows = _rows(shells)
+    orbitals = Orbitals(
+        result.get("orbital-coefficients")[rows], result.get("orbital-occupations"), result.get("orbital-energies")
+    )
+    found = Wavefunction(
+        atomic_numbers=geometry.atomic_numbers,
+        positions=geometry.positions,
+        core_charges=charges,
+        shells=shells,
+        alpha=orbitals,
+        program=f"{PROGRAM} {version(PROGRAM)}",
+        method=str(calculation),
+    )
+    cycles = sum(line.split()[:1] != [] and line.split()[0].isdigit() for line in lines)
+    return Solution(checked(found), float(result.get("energy")), cycles, _Result(calculation, numbers, result))
+
+
+def gradient(
+    wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
+) -> Reals:
+    """Derivatives of the energy by tblite, as of the self-consistent field where that has just been found."""
+    key = _key(wavefunction.atomic_numbers, wavefunction.positions, calculation)
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    return _gradients.of(key, lambda: patiently(lambda: _computed(geometry, calculation)).get("gradient")).copy()
+
+
+def _key(numbers: Any, positions: Reals, calculation: Calculation) -> tuple[str, bytes, bytes]:
+    return str(calculation), numbers.tobytes(), positions.tobytes()
+
+
+def _computed(geometry: Geometry, calculation: Calculation, start: Any = None, lines: list[str] | None = None) -> Any:
+    """Energy, gradient and orbitals of tblite; `lines` takes what it tells of its cycles."""
+    told: list[str] = [] if lines is None else lines
+    try:
+        calculator = _interface().Calculator(
+            semiempirical(calculation.method),
+            geometry.atomic_numbers,
+            geometry.positions,
+            float(calculation.charge),
+            calculation.unpaired,
+            color=False,
+            logger=told.append,
+        )
+        if calculation.solvent:
+            name = full_name(calculation.solvent)
+            if name:
+                calculator.add("alpb-solvation", _SOLVENTS[name])
+            else:
+                calculator.add("gbe-solvation", dielectric_constant(calculation.solvent), "p16")
+        if calculation.smearing:
+            calculator.set("temperature", calculation.smearing * kelvin)
+        return calculator.singlepoint(start, copy=start is not None)
+    except (RuntimeError, ValueError) as error:
+        raise NotConverged(f"{calculation}: {' '.join(str(error).split())}") from error
+
+
+def shells_of(geometry: Geometry, calculation: Calculation) -> tuple[Shell, ...]:
+    """Functions of the atoms in the order of tblite, from its parameters.
+
+    Raises
+    ------
+    OrbitileError
+        When tblite is missing, or the method has no such element.
+    """
+    method = semiempirical(calculation.method)
+    numbers = geometry.atomic_numbers.tolist()
+    return tuple(
+        Shell(atom, l, True, exponents, coefficients)
+        for atom, number in enumerate(numbers)
+        for l, exponents, coefficients in _contractions(method, number)
+    )
+
+
+@lru_cache(2 * _HEAVIEST)
+def _contractions(method: str, number: int) -> tuple[tuple[int, Reals, Reals], ...]:
+    """Angular momentum, exponents and coefficients of the shells of an element.
+
+    A second shell of an angular momentum, as of hydrogen in GFN1, is made orthogonal to the first.
+    """
+    element = _parameters(method).get(SYMBOLS[number])
+    if element is None:
+        raise OrbitileError(f"{method} has no parameters for {SYMBOLS[number]}")
+    found: dict[int, tuple[Reals, Reals]] = {}
+    result = []
+    for name, n_gaussians, exponent in zip(element["shells"], element["ngauss"], element["slater"], strict=True):
+        l = "spdf".index(name[1])
+        exponents, coefficients = slater_expansion(int(name[0]), l, n_gaussians, exponent)
+        if l in found:
+            first, those = found[l]
+            share = those @ same_centre(first, exponents, l) @ coefficients
+            exponents, coefficients = np.append(exponents, first), np.append(coefficients, -share * those)
+            coefficients = coefficients / np.sqrt(coefficients @ same_centre(exponents, exponents, l) @ coefficients)
+        found.setdefault(l, (exponents, coefficients))
+        result.append((l, exponents, coefficients))
+    return tuple(result)
+
+
+@lru_cache(2)
+def _parameters(method: str) -> dict[str, dict[str, Any]]:
+    """Parameters of a method by element, as tblite exports them."""
+    library = _interface().library
+    parameters, table = library.new_param(), library.new_table()
+    {"GFN1-xTB": library.export_gfn1_param, "GFN2-xTB": library.export_gfn2_param}[method](parameters)
+    library.dump_param(parameters, table)
+    return dict(library.table_to_dict(table)["element"])
+
+
+def _rows(shells: Sequence[Shell]) -> list[int]:
+    """Where tblite, which has components from m = -l to l, has each of our functions."""
+    rows, start = [], 0
+    for shell in shells:
+        l = shell.angular_momentum
+        order = (1, -1, 0) if l == 1 else (0, *(sign * m for m in range(1, l + 1) for sign in (1, -1)))
+        rows += [start + l + m for m in order]
+        start += 2 * l + 1
+    return rows
+
+
+def _interface() -> Any:
+    """tblite's interface, which holds its library."""
+    return required("tblite.interface", OrbitileError, "GFN1-xTB and GFN2-xTB need the package tblite", "tblite")
