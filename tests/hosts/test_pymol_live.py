@@ -60,6 +60,7 @@ def test_atoms_that_were_changed_come_back_as_they_were_drawn(cmd):
     drawn = "drawn.append((name, elem, color, reps, x, y, z))"
     before, after = [], []
     cmd.iterate_state(1, "methanol", drawn, space={"drawn": before})
+    viewer.adopt("methanol", "source")
     bonds, kept = cmd.get_bonds("methanol"), viewer.kept_atoms("methanol")
     cmd.remove("methanol and index 6")
     cmd.alter("methanol and index 1", "elem = 'Si'")
@@ -67,6 +68,7 @@ def test_atoms_that_were_changed_come_back_as_they_were_drawn(cmd):
     viewer.restore_atoms("methanol", kept)
     cmd.iterate_state(1, "methanol", drawn, space={"drawn": after})
     assert after == before
+    assert viewer.molecules() == {"methanol": "source"}
     assert cmd.get_bonds("methanol") == bonds
     assert cmd.get_names() == ["methanol"]
 

@@ -440,10 +440,12 @@ class PyMOLViewer(TrajectoryViewer):
         return self.cmd.get_model(f"%{molecule}"), drawn
 
     def restore_atoms(self, molecule: str, kept: Any) -> None:
-        model, drawn = kept
+        (model, drawn), state = kept, self._state_of(molecule)
+        title = self.cmd.get_title(molecule, state) or ""  # by which its wavefunction is known
         self.cmd.unpick()
         self.cmd.remove(f"%{molecule}")
-        self.cmd.load_model(model, molecule, self._state_of(molecule), zoom=0)
+        self.cmd.load_model(model, molecule, state, zoom=0)
+        self.cmd.set_title(molecule, state, title)
         space = {"drawn": iter(drawn), "next": next}
         self.cmd.alter(f"%{molecule}", "(color, reps) = next(drawn)", space=space)
         self.cmd.rebuild(molecule)

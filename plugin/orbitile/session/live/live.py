@@ -861,6 +861,8 @@ class LiveMolecule:
         What is live now.
     problem : str
         Why the last one is live no longer, to be told by a window; empty where somebody has ended that.
+    remark : str
+        How it goes on with other atoms, to be told by a window.
     """
 
     def __init__(
@@ -875,7 +877,7 @@ class LiveMolecule:
         self._show, self._is_writing = show, is_writing
         self.now: Live | None = None
         self._asked = Level(Calculation())
-        self.problem = ""
+        self.problem = self.remark = ""
         self._ended: list[Live] = []
 
     def level_of(self, molecule: str, given: Mapping[str, Any], otherwise: Level) -> tuple[Level, tuple[str, ...]]:
@@ -928,9 +930,9 @@ class LiveMolecule:
         what = molecule, numbers, level, self._show, positions
         self.now = Live(self._host, self._shelf, self._computing, *what, before, origin, isovalues)
         if before is not None:
+            self._ended.append(before)
             if before.molecule != molecule:
                 self._give_back(before)
-            self._ended.append(before)
         self._clear_up()
         self._host.every(TICK, self._look)
 
@@ -997,19 +999,24 @@ class LiveMolecule:
         before = self.now
         if before is not None and before.molecule == molecule:
             origin = before.origin
-            if before.path.holds(source) or (origin is not None and origin.source == source):
+            if origin is not None and (origin.source == source or self._is_of_live(source)):
                 return origin
-        if not source or is_promolecule(source) or any(ended.path.holds(source) for ended in self._ended):
+        if not source or is_promolecule(source) or self._is_of_live(source):
             return None
         wavefunction = None if is_volume_file(source) else self._computing.wavefunctions.get(source)
         shown = {name: self._shelf[name] for name in self._shelf.present() if self._shelf[name].molecule == molecule}
         return Origin(source, positions, shown, wavefunction)
 
+    def _is_of_live(self, source: str) -> bool:
+        """Whether a wavefunction was computed for a molecule that is live, or was."""
+        lives = self._ended if self.now is None else (self.now, *self._ended)
+        return any(one.path.holds(source) for one in lives)
+
     def _give_back(self, ended: Live) -> None:
         """Have a molecule be what it was before it was live, unless something else has taken its place."""
         origin, molecule = ended.origin, ended.molecule
         now = self._host.molecules().get(molecule, "")
-        if origin is None or not (now == origin.source or ended.following.knows(now)):
+        if origin is None or not (now == origin.source or self._is_of_live(now)):
             return
         try:
             numbers, _ = self._host.geometries(molecule)
@@ -1026,7 +1033,10 @@ class LiveMolecule:
             shown, before = self._shelf[name], origin.shown.get(name)
             if before is None:
                 references = shown.request.references
-                before = replace(shown, request=replace(asked[name], path=origin.source, references=references))
+                wanted = replace(asked[name], path=origin.source, references=references)
+                if ended.following.is_default(name):
+                    wanted = replace(wanted, isovalue=None)
+                before = replace(shown, request=wanted)
             try:
                 found = self._computing.sampled(before.request)
                 isovalue = found.isovalue if name not in origin.shown else before.isovalue
@@ -1067,7 +1077,8 @@ class LiveMolecule:
                 self.end()
                 raise OrbitileError(f"{error}; it is no longer live") from error
             now = self.now.level.calculation
-            self._host.say(f"{change}; its calculation starts again: {now}{_parity_text(level.calculation, now)}")
+            self.remark = f"{change}; its calculation starts again: {now}{_parity_text(level.calculation, now)}"
+            self._host.say(self.remark)
         except OrbitileError:
             self.end()
             raise

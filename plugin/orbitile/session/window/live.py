@@ -125,6 +125,9 @@ class LiveOrbitals(Activity):
         if self.session.live.problem:
             self.view.say(self.session.live.problem, error=True)
             self.session.live.problem = ""
+        if self.session.live.remark:
+            self.view.say(self.session.live.remark)
+            self.session.live.remark = ""
         self.list_orbitals()
 
     def list_orbitals(self) -> None:
