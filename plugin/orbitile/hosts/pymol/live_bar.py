@@ -20,7 +20,7 @@ from .widgets import faded, mark_colour, narrow_box, row, row_widget, shortened_
 
 Qt = QtCore.Qt
 
-_METHODS = ("gfn2", "pbe", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
+_METHODS = ("pbe", "gfn2", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
 _BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
 _SOLVENTS = ("vacuum", "water", "acetonitrile", "methanol", "dmso", "thf", "toluene")
 _TEMPERATURES = ("0 K", "300 K", "1000 K", "3000 K", "10000 K")

@@ -401,6 +401,11 @@ class Origin:
     shown: Mapping[str, Shown]
     wavefunction: Wavefunction | None = None
 
+    def has_other_cores_than(self, wavefunction: Wavefunction) -> bool:
+        """Whether the numbers of orbitals are others, since other electrons are in the cores of the same atoms."""
+        mine = self.wavefunction
+        return mine is not None and not np.array_equal(mine.core_charges, wavefunction.core_charges)
+
 
 @dataclass(frozen=True, eq=False)
 class OtherAtoms:
@@ -1036,6 +1041,9 @@ class LiveMolecule:
                 wanted = replace(asked[name], path=origin.source, references=references)
                 if ended.following.is_default(name):
                     wanted = replace(wanted, isovalue=None)
+                if ended.found is not None and origin.has_other_cores_than(ended.found.wavefunction):
+                    field = counted_from_frontier(ended.found.wavefunction, shown.request.field)
+                    wanted = replace(wanted, field=field)
                 before = replace(shown, request=wanted)
             try:
                 found = self._computing.sampled(before.request)
