@@ -309,7 +309,7 @@ def test_refusals(tmp_path):
         (tmp_path / "other.xyz").write_text(geometries.read_text().replace("O 0 0 0", other))
         with pytest.raises(FileError, match="another geometry"):
             compute_series(tmp_path / "other.xyz", tmp_path / "s.h5", STO)
-    for arguments in ({"method": " "}, {"basis": ""}, {"unpaired": -1}):
+    for arguments in ({"method": " "}, {"method": "gfn2", "basis": "sto-3g"}, {"unpaired": -1}):
         with pytest.raises(OrbitileError, match="expected"):
             Calculation(**arguments)
 
