@@ -58,13 +58,11 @@ def by_pyscf(mol, matrix, points):
     [
         ("O 0 0 0.2; H 1.4 0 1.3; H -1.4 0 1.3", "6-31+g*", 0),
         ("N 0 0 0; O 0 0 2.2", "cc-pvtz", 1),
-        pytest.param("Ne 0.3 0.2 0.1", "cc-pvqz", 0, marks=pytest.mark.slow),
+        pytest.param("Ne 0.3 0.2 0.1", "cc-pvqz", 0, marks=[pytest.mark.slow, pytest.mark.not_in_software]),
     ],
     ids=["water", "nitric oxide, f", "neon, g"],
 )
 def test_against_pyscf(tmp_path, device, atoms, basis, spin, cart):
-    if device == "vulkan" and basis == "cc-pvqz" and cart:
-        pytest.skip("the kernels are those of pure functions, which software Vulkan compiles for minutes")
     mol, sets, counts = molecule(atoms, basis, cart, spin)
     wavefunction = as_wavefunction(tmp_path, mol, sets, counts)
     matrix = sum(c[:, :count] @ c[:, :count].T for c, count in zip(sets, counts, strict=True))
