@@ -183,7 +183,7 @@ _CORRECTED = 0.01
 aug-cc-pVDZ, with eigenvalues down to 2e-6, is off by 8e-5 hartree with this, by 5e-4 with all, by 9e-5 with none."""
 
 
-_POINTS = {"cpu": 2048}
+_POINTS = {"cpu": 4096}
 """Points that a CPU works on at once: what there is of them stays in its cache."""
 
 
