@@ -176,7 +176,7 @@ def energies(options: argparse.Namespace) -> None:
     names = ["orbitile", *(name for name in options.peers.split(",") if name and not kept)]
 
     def solve(engine: str, text: str, functional: str) -> Any:
-        calculation = Calculation(FUNCTIONALS[functional], BASIS)
+        calculation = Calculation(FUNCTIONALS.get(functional, functional), BASIS)
         return engines()[engine].solve(geometry_from(text), calculation, (), options.device, options.precision)
 
     def lines() -> Iterable[tuple[Any, ...]]:
@@ -269,7 +269,7 @@ def forces(options: argparse.Namespace) -> None:
         for system in options.systems.split(";"):
             geometry = geometry_from(_one_of_the_series(system)())
             for functional in options.functionals.split(","):
-                calculation = Calculation(FUNCTIONALS[functional], BASIS)
+                calculation = Calculation(FUNCTIONALS.get(functional, functional), BASIS)
                 found = {}
                 for name in names:
                     engine = engines()[name]
