@@ -162,7 +162,7 @@ def functional(calculation: Calculation) -> tuple[str, str]:
     names = [code.lower() for code in (*libxc.XC_CODES, *libxc.XC_ALIAS) if "_XC_" not in code]
     close = get_close_matches(name, ["hf", "rohf", "uhf", *names], 1, 0.7)
     raise OrbitileError(
-        f"method {calculation.method!r}: expected hf, or a functional that PySCF knows"
+        f"method {calculation.method!r}: expected hf, gfn1, gfn2, or a functional that PySCF knows"
         + (f"; did you mean {close[0]}?" if close else ", such as pbe or b3lyp")
     )
 
