@@ -228,9 +228,9 @@ def test_names_of_methods(name, unpaired, expected):
     ("name", "message"),
     [
         ("b3ylp", "did you mean b3lyp"),
-        ("mp2", "expected hf, or a functional"),
-        ("ro-pbe", "expected hf, or a functional"),
-        ("1", "expected hf, or a functional"),
+        ("mp2", "expected hf, gfn1, gfn2, or a functional"),
+        ("ro-pbe", "expected hf, gfn1, gfn2, or a functional"),
+        ("1", "expected hf, gfn1, gfn2, or a functional"),
     ],
 )
 def test_names_that_are_no_methods(name, message):
