@@ -39,6 +39,7 @@ from ..base.memory import share
 from ..base.watch import checkpoint
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
+from ..integrals.exchange_fitting import FittedExchange, fits, fitted_exchange_of
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
@@ -524,6 +525,8 @@ class Hamiltonian:
             self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
+        self._fitted: FittedExchange | None = None
+        self._may_fit = target.on_host and not self._is_heavy
         self._coulomb: Reals | float = 0.0
         self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
@@ -600,7 +603,12 @@ class Hamiltonian:
             quality = "coarsest"
         elif self._is_heavy and not is_change:
             target = self._exact
-        parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
+        if quality in ("coarsest", "coarse") and self._may_fit:
+            if self._fitted is None:
+                self._fitted = fitted_exchange_of(self._pairs, self._functional.exact, target)
+            parts = self._fitted.matrices(densities)
+        else:
+            parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
         self._exchange = (self._exchange if is_change else 0.0) - 0.5 * len(densities) * parts
         return self._exchange
 
