@@ -445,8 +445,16 @@ _COARSE = 1
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
 
-QUALITIES: dict[str, tuple[Quality, Quality]] = {"single": ("fine", "coarse"), "double": ("finest", "fine")}
-"""Grids of exact exchange by precision: of densities, and of their changes."""
+def qualities(functional: Functional, target: Target) -> tuple[Quality, Quality]:
+    """Grids of exact exchange: of densities, and of their changes."""
+    if target.precision == "double":
+        return "finest", "fine"
+    share = functional.exact.full + max(functional.exact.long_range, 0.0)
+    return "medium" if share < _QUARTER else "fine", "coarse"
+
+
+_QUARTER = 0.26
+"""Share of exact exchange below which it needs fewer points."""
 
 LIGHT = 18
 """Largest atomic number with which quadrature is exact enough in single precision. Rounding in the cores makes 1e-6
@@ -507,7 +515,7 @@ class Hamiltonian:
         self._pairs = pairs_of(basis)
         self.overlap = overlap(self._pairs, target)
         charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
-        self._qualities = QUALITIES[target.precision]
+        self._qualities = qualities(functional, target)
         self._is_heavy = bool(atomic_numbers.max() > LIGHT)
         self._exact = Target(target.device, "double") if probe(target.device).double else target
         independent = np.linalg.eigvalsh(self.overlap)
