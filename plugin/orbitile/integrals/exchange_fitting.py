@@ -21,16 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from taichi_kernels.hermite_tables import powers_of
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint
-from ..gaussians.expansion import term_counts
+from ..gaussians.expansion import starts, term_counts
 from .hermite_list import Block, HermiteList
-from .pairs import Pairs, terms
-from .two_electron import _sums
+from .pairs import Pairs, block_table
+from .two_electron import sums_of_orders
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -43,11 +42,11 @@ _RATIO = 2.7
 _HIGHEST = 4
 """Order up to which there are auxiliary functions."""
 
-_DEPENDENT = 1e-11
+_DEPENDENT = 1e-10
 """Added to the diagonal of V, which is 1: auxiliary functions may depend on each other."""
 
 _NOTHING = 1e-8
-"""Eigenvalue of a density matrix over orthonormal functions that does not matter."""
+"""Eigenvalue of a density matrix that does not matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class FittedExchange:
 
     Attributes
     ----------
-    factors : ndarray of float32, shape (n_basis, n_auxiliary, n_basis)
+    factors : ndarray of float32, shape (n_basis, n_basis, n_auxiliary)
         B, of an interaction.
     """
 
@@ -74,13 +73,15 @@ class FittedExchange:
             some = sign * values > _NOTHING
             if some.any():
                 orbitals = (vectors[:, some] * np.sqrt(np.abs(values[some]))).astype(np.float32)
-                half = (self.factors.reshape(-1, n) @ orbitals).reshape(n, -1)
+                half = (self.factors.transpose(0, 2, 1) @ orbitals).reshape(n, -1)
                 result += sign * (half @ half.T)
         return result
 
 
-def fits(n_basis: int, exponents: Reals) -> bool:
-    return True
+def may_be_fitted(pairs: Pairs) -> bool:
+    """Whether the factors have room in memory; with as many functions a grid is as quick."""
+    n_basis = pairs.primitives.from_basis.shape[1]
+    return n_basis**2 * auxiliary_functions(pairs).n_coefficients <= share("fitted exchange", 4)
 
 
 def fitted_exchange_of(pairs: Pairs, interaction: Interaction, target: Target) -> FittedExchange:
@@ -93,15 +94,17 @@ def fitted_exchange_of(pairs: Pairs, interaction: Interaction, target: Target) -
     interaction
         In place of 1/r.
     target
-        The device of the current session. What is computed is in double precision.
+        The device of the current session. What is computed is in double precision; meanwhile it takes one and a half
+        times the memory of the result.
     """
     auxiliary = auxiliary_functions(pairs)
     double = Target(target.device, "double")
-    integrals = _three_centres(pairs, auxiliary, double)
     # V = L L^T, and W over the functions that V makes orthonormal
     metric = _two_centres(auxiliary, double, 0.0)
     lower = cholesky(metric + _DEPENDENT * np.eye(len(metric)), lower=True)
-    factors = solve_triangular(lower, integrals.T, lower=True).T
+    integrals = _three_centres(pairs, auxiliary, double).T
+    factors = solve_triangular(lower, integrals, lower=True, overwrite_b=True, check_finite=False).T
+    del integrals
     if interaction.long_range:
         attenuated = _two_centres(auxiliary, double, interaction.omega)
         half = solve_triangular(lower, attenuated, lower=True)
@@ -115,7 +118,8 @@ def fitted_exchange_of(pairs: Pairs, interaction: Interaction, target: Target) -
     low = np.tril_indices(n)
     place[low] = np.arange(len(low[0]))
     place = np.maximum(place, place.T)
-    return FittedExchange(np.ascontiguousarray(factors.astype(np.float32)[place].transpose(0, 2, 1)))
+    factors = factors.astype(np.float32)
+    return FittedExchange(np.take(factors, place, axis=0))
 
 
 def auxiliary_functions(pairs: Pairs) -> HermiteList:
@@ -210,7 +214,7 @@ def _integrals(
         found *= ((wider / exponent) ** 1.5)[:, None, None]
     n, _, m = found.shape
     n_bra, n_ket = len(bra.orders), len(ket.orders)
-    spread = np.take(found, _sums(bra.degree, ket.degree).reshape(-1), axis=1).reshape(n * n_bra, n_ket, m)
+    spread = np.take(found, sums_of_orders(bra.degree, ket.degree).reshape(-1), axis=1).reshape(n * n_bra, n_ket, m)
     begin = ket.coefficients.start + (rows.start - ket.rows.start) * n_ket
     signs = np.array([(-1.0) ** sum(order) for order in ket.orders])
     norms = kets.coulomb_norms[begin : begin + n_ket * m].reshape(m, n_ket)
@@ -222,40 +226,37 @@ def _to_functions(pairs: Pairs) -> csr_matrix:
     """From values of the Hermite Gaussians of the list to elements of a matrix on and below its diagonal."""
     from scipy.sparse import csr_matrix
 
-    basis = pairs.primitives.from_basis.tocsr()
-    n = basis.shape[1]
-    first_term = pairs.primitives.first_term
-    begins = {block.rows.start: block.coefficients.start for block in pairs.list.blocks}
-    counts = term_counts(pairs.list.degree)
-    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    assert begins
-    found: list[tuple[Reals, NDArray[np.intp], NDArray[np.intp]]] = []
+    # to products of two terms of primitives
+    first_term, begin = pairs.primitives.first_term, starts(term_counts(pairs.list.degree))
+    values, columns, counts, terms = [], [], [], []
     for class_ in pairs.classes:
         p, q = pairs.left[class_.rows], pairs.right[class_.rows]
-        place_of = {order: k for k, order in enumerate(powers_of(class_.left_degree + class_.right_degree))}
-        by_terms: dict[tuple[int, int], list[tuple[int, tuple[int, ...]]]] = {}
-        for s, t, order, places in terms(class_.left_degree, class_.right_degree):
-            by_terms.setdefault((s, t), []).append((place_of[order], places))
-        for (s, t), orders in by_terms.items():
-            # functions with these terms: of every pair a product of two short lists
-            left, right = basis[first_term[p] + s], basis[first_term[q] + t]
-            n_left, n_right = np.diff(left.indptr), np.diff(right.indptr)
-            many = n_left * n_right
-            pair = np.repeat(np.arange(len(p)), many)
-            if not len(pair):
-                continue
-            inner = np.arange(len(pair)) - np.repeat(np.cumsum(many) - many, many)
-            i, j = left.indptr[pair] + inner // n_right[pair], right.indptr[pair] + inner % n_right[pair]
-            f, g = left.indices[i].astype(np.intp), right.indices[j].astype(np.intp)
-            factor = left.data[i] * right.data[j]
-            same = p[pair] == q[pair]
-            factor = factor * np.where(~same & (f == g), 2.0, 1.0)
-            kept = ~same | (f >= g)
-            pair, f, g, factor = pair[kept], f[kept], g[kept], factor[kept]
-            row = np.maximum(f, g) * (np.maximum(f, g) + 1) // 2 + np.minimum(f, g)
-            for k, (x, y, z) in orders:
-                along = class_.coefficients[pair]
-                value = factor * along[:, 0, x] * along[:, 1, y] * along[:, 2, z]
-                found.append((value, row, first[class_.rows][pair] + k))
-    values, rows, columns = (np.concatenate(some) for some in zip(*found, strict=True))
-    return csr_matrix((values, (rows, columns)), shape=(n * (n + 1) // 2, pairs.list.n_coefficients))
+        to_block, n_columns = block_table(class_.left_degree, class_.right_degree)
+        order, (x, y, z) = to_block.entry[:, 0], to_block.entry[:, 2:].T
+        along = class_.coefficients
+        values.append((along[:, 0, x] * along[:, 1, y] * along[:, 2, z]).reshape(-1))
+        columns.append((begin[:-1][class_.rows, None] + order).reshape(-1))
+        n_entries = np.diff(to_block.first)
+        counts.append(np.tile(n_entries, len(p)))
+        s, t = np.divmod(np.arange(len(n_entries)), n_columns)
+        of_block = np.broadcast_arrays(first_term[p, None] + s, first_term[q, None] + t, (p == q)[:, None])
+        terms.append(np.array([one.reshape(-1) for one in of_block]))
+    to_terms = csr_matrix(
+        (np.concatenate(values), np.concatenate(columns), starts(np.concatenate(counts))),
+        shape=(sum(map(len, counts)), int(begin[-1])),
+    )
+    # and of these to products of two functions
+    left, right, is_same = np.concatenate(terms, axis=1)
+    basis = pairs.primitives.from_basis.tocsr()
+    n, n_functions = basis.shape[1], np.diff(basis.indptr)
+    many = n_functions[left] * n_functions[right]
+    row = np.repeat(np.arange(len(many)), many)
+    inner = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+    i, j = np.divmod(inner, n_functions[right][row])
+    i, j = i + basis.indptr[left[row]], j + basis.indptr[right[row]]
+    f, g = basis.indices[i].astype(np.intp), basis.indices[j].astype(np.intp)
+    # a pair of two primitives stands for both orders, one with itself has both
+    factor = np.where(is_same[row] == 1, f >= g, np.where(f == g, 2.0, 1.0)) * basis.data[i] * basis.data[j]
+    high, low = np.maximum(f, g), np.minimum(f, g)
+    to_functions = csr_matrix((factor, (high * (high + 1) // 2 + low, row)), shape=(n * (n + 1) // 2, len(many)))
+    return to_functions @ to_terms

@@ -165,8 +165,8 @@ def exchange_grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, targ
     atomic_numbers, positions, target
         As for `grid_of`.
     quality : str
-        "coarsest" far from convergence, "coarse" for changes of a density, "medium" for energies with up to a quarter of
-        exact exchange, "fine" for other energies, "finest" for more digits: some 450, 1,300, 6,000, 8,000 and 21,000
+        "coarsest" far from convergence, "coarse" for changes of a density, "medium" for energies with up to a quarter
+        of exact exchange, "fine" for other energies, "finest" for more digits: some 450, 1,300, 6,000, 8,000 and 21,000
         points an atom.
     """
     return _grid(atomic_numbers, positions, target, quality, "treutler")

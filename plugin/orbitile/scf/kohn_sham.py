@@ -39,7 +39,7 @@ from ..base.memory import share
 from ..base.watch import checkpoint
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
-from ..integrals.exchange_fitting import FittedExchange, fits, fitted_exchange_of
+from ..integrals.exchange_fitting import FittedExchange, fitted_exchange_of, may_be_fitted
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
@@ -445,6 +445,7 @@ _COARSE = 1
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
 
+
 def qualities(functional: Functional, target: Target) -> tuple[Quality, Quality]:
     """Grids of exact exchange: of densities, and of their changes."""
     if target.precision == "double":
@@ -534,7 +535,8 @@ class Hamiltonian:
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
         self._fitted: FittedExchange | None = None
-        self._may_fit = target.on_host and not self._is_heavy
+        is_fitted = functional.is_hybrid and target.on_host and not self._is_heavy and may_be_fitted(self._pairs)
+        self._is_fitted = is_fitted
         self._coulomb: Reals | float = 0.0
         self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
@@ -602,7 +604,7 @@ class Hamiltonian:
         """What exact exchange adds to Fock matrices: of a change on the coarse grid, whose error is a share of it.
 
         Of the first densities, where energies are to be exact, it is computed on a fine grid; where they are not yet,
-        all is on the coarsest.
+        all is on the coarsest. In place of the coarse grids products of functions are fitted where that is quicker.
         """
         if not self._functional.is_hybrid:
             return 0.0
@@ -611,7 +613,7 @@ class Hamiltonian:
             quality = "coarsest"
         elif self._is_heavy and not is_change:
             target = self._exact
-        if quality in ("coarsest", "coarse") and self._may_fit:
+        if self._is_fitted and quality in ("coarsest", "coarse"):
             if self._fitted is None:
                 self._fitted = fitted_exchange_of(self._pairs, self._functional.exact, target)
             parts = self._fitted.matrices(densities)
