@@ -170,7 +170,7 @@ def errors(options: argparse.Namespace) -> None:
 
 
 def energies(options: argparse.Namespace) -> None:
-    """Whole calculations, by several engines or beside energies that are kept in a file; errors against the first of these."""
+    """Whole calculations by several engines, or beside energies kept in a file; errors against the first of these."""
     from orbitile.scf.calculation import Calculation
     from orbitile.scf.engines import engines
 
