@@ -18,6 +18,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -178,7 +179,7 @@ def energies(options: argparse.Namespace) -> None:
     names = ["orbitile", *(name for name in options.peers.split(",") if name and not kept)]
 
     def solve(engine: str, text: str, functional: str) -> Any:
-        calculation = Calculation(FUNCTIONALS.get(functional, functional), options.basis)
+        calculation = Calculation(FUNCTIONALS.get(functional, functional), options.basis, charge=_charge_in(text))
         if engine.endswith("-df"):
             return programs.fitted(geometry_from(text), calculation, on_gpu=engine.startswith("gpu"))
         return engines()[engine].solve(geometry_from(text), calculation, (), options.device, options.precision)
@@ -212,12 +213,17 @@ def _one_of_the_series(name: str) -> Callable[[], str]:
         if name in series:
             return series[name]
     if Path(name).suffix == ".xyz":
-        return lambda: "\n".join(Path(name).read_text(encoding="utf-8").splitlines()[2:])
+        return lambda: "# " + Path(name).read_text(encoding="utf-8").partition("\n")[2]
     raise OrbitileError(f"system: expected {', '.join(SERIES)}, a molecule of these or an XYZ file, got {name!r}")
 
 
+def _charge_in(text: str) -> int:
+    """Charge of the molecule, which the comment of an XYZ file may state: charge=1."""
+    return int((re.findall(r"charge=(-?\d+)", text) or [0])[0])
+
+
 def geometry_from(text: str) -> Any:
-    """A geometry of the model from atoms as PySCF reads them."""
+    """A geometry of the model from atoms as PySCF reads them, where comments begin with #."""
     from orbitile.model.elements import SYMBOLS
     from orbitile.model.geometry import Geometry
 
