@@ -223,17 +223,21 @@ def weights_gradient(
     apart = np.linalg.norm(along, axis=2)
     np.fill_diagonal(apart, np.inf)
     result = np.zeros((len(positions), 3))
+    at_once = min(_POINTS_AT_ONCE, max(32, _PAIRS_AT_ONCE // len(atoms)))
     for own, number in enumerate(atoms):
         its = np.flatnonzero((atom == number) & (values != 0))
-        for first in range(0, len(its), _POINTS_AT_ONCE):
+        for first in range(0, len(its), at_once):
             checkpoint()
-            here = its[first : first + _POINTS_AT_ONCE]
+            here = its[first : first + at_once]
             result[atoms] += _moved_weights(points[here], values[here], own, places, along, apart, shifts)
     return result
 
 
 _POINTS_AT_ONCE = 512
 """Points whose weights are differentiated together: close to each other, so that few atoms share them."""
+
+_PAIRS_AT_ONCE = 1 << 17
+"""Points times atoms at once, at most: some 200 MB where thirty atoms share them."""
 
 _NO_SHARE = 1e-18
 """Cell function below which an atom is left out."""

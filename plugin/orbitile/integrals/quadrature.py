@@ -200,11 +200,18 @@ class Quadrature:
         groups = self._reached.groups
         groups = replace(groups, degrees=tuple(degree + 1 for degree in groups.degrees))
         raised = _ready(
-            self.pairs, self.pairs.list.raised, self.grid, self.weights, replace(self._reached, groups=groups), self.target
+            self.pairs,
+            self.pairs.list.raised,
+            self.grid,
+            self.weights,
+            replace(self._reached, groups=groups),
+            self.target,
         )
         result = np.empty((len(self.weights), 3))
         for axis in range(3):
-            slopes = raised.densities([self.pairs.list.shifted(one, axis) for one in coefficients], columns.shape[1] == 4)
+            slopes = raised.densities(
+                [self.pairs.list.shifted(one, axis) for one in coefficients], columns.shape[1] == 4
+            )
             result[:, axis] = (raised.sums.to_numpy(slopes) * factors).sum(axis=(0, 1))
         return result
 
