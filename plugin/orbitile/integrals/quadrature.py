@@ -519,7 +519,7 @@ def gradient_of_points(
     positions: Reals,
     kinetic: tuple[KineticEnergyDensity, Sequence[Reals]] | None = None,
 ) -> Reals:
-    r"""Derivatives of the energy of exchange and correlation when the points and their weights alone move with the atoms.
+    r"""Derivatives of the energy of exchange and correlation when only points and weights move with the atoms.
 
     .. math::  \sum_{g \in A} w_g \nabla f(r_g) + \sum_g \frac{\partial w_g}{\partial R_A} f(r_g)
 
