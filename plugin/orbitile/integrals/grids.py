@@ -24,7 +24,7 @@ from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..base.watch import watcher
+from ..base.watch import checkpoint, watcher
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.units import angstrom
 
@@ -189,6 +189,107 @@ def _grid(
         np.concatenate([spheres[k][1] * share for share, k in zip(shares, kind, strict=True)]),
         np.repeat(atoms.astype(np.int32), [len(share) for share in shares]),
     )
+
+
+def weights_gradient(
+    points: Reals, atom: NDArray[np.integer], values: Reals, atomic_numbers: NDArray[np.integer], positions: Reals
+) -> Reals:
+    r"""Derivatives of a sum over the points of a grid when atoms move with their points, but values stay.
+
+    With the cell functions :math:`P_i = \prod_j s(\nu_{ij})` of `taichi_kernels.becke`, a weight in the cell of atom A
+    changes as
+
+    .. math::  \frac{\partial \ln w}{\partial R_B} = \sum_j M_{Bj} (u_B + \mu_{Bj} e_{Bj}), \qquad
+        M_{Bj} = \frac{1}{R_{Bj}} \left( c_j \frac{d \ln s(\nu_{jB})}{d \mu_{jB}}
+            - c_B \frac{d \ln s(\nu_{Bj})}{d \mu_{Bj}} \right), \qquad c_i = \delta_{iA} - \frac{P_i}{\sum_j P_j}
+
+    for B other than A, where u points from B to the point and e from j to B, both of length 1. M is antisymmetric. When
+    all atoms move alike nothing changes, which gives the derivative for A.
+
+    Parameters
+    ----------
+    points, atom
+        Shape (n_points, 3) in bohr, and the atom of each point; of `grid_of` with Treutler's borders, in any order.
+    values : ndarray, shape (n_points,)
+        What is summed up, weights included.
+    atomic_numbers, positions
+        Of all atoms, as for `grid_of`.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms, 3)
+        In units of the values per bohr.
+    """
+    atoms = np.flatnonzero(atomic_numbers > 0)
+    places, shifts = positions[atoms], _shifts(atomic_numbers[atoms], "treutler")
+    along = places[:, None] - places
+    apart = np.linalg.norm(along, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    result = np.zeros((len(positions), 3))
+    at_once = min(_POINTS_AT_ONCE, max(32, _PAIRS_AT_ONCE // len(atoms)))
+    for own, number in enumerate(atoms):
+        its = np.flatnonzero((atom == number) & (values != 0))
+        for first in range(0, len(its), at_once):
+            checkpoint()
+            here = its[first : first + at_once]
+            result[atoms] += _moved_weights(points[here], values[here], own, places, along, apart, shifts)
+    return result
+
+
+_POINTS_AT_ONCE = 512
+"""Points whose weights are differentiated together: close to each other, so that few atoms share them."""
+
+_PAIRS_AT_ONCE = 1 << 17
+"""Points times atoms at once, at most: some 200 MB where thirty atoms share them."""
+
+_NO_SHARE = 1e-18
+"""Cell function below which an atom is left out."""
+
+_NO_FACTOR = 1e-13
+"""Factor of a cell function below which its derivative is left out: it has no more digits."""
+
+
+def _moved_weights(
+    points: Reals, values: Reals, own: int, places: Reals, along: Reals, apart: Reals, shifts: Reals
+) -> Reals:
+    """For points of one atom: shape (n_atoms, 3)."""
+    from_atoms = points[:, None] - places
+    r = np.linalg.norm(from_atoms, axis=2)
+    directions = from_atoms / np.maximum(r, 1e-300)[..., None]
+    nearest = int(np.argmin(r.sum(axis=0)))
+
+    def factors(some: NDArray[np.intp], others: NDArray[np.intp]) -> tuple[Reals, Reals, Reals]:
+        """mu, s and d ln s / d mu of some atoms with others, shape (n_points, n_some, n_others)."""
+        mu = (r[:, some, None] - r[:, None, others]) / apart[np.ix_(some, others)]
+        shift = shifts[np.ix_(some, others)]
+        nu = mu + shift * (1 - mu * mu)
+        slope = -0.5 * (1 - 2 * shift * mu)
+        for _ in range(3):
+            slope *= 1.5 * (1 - nu * nu)
+            nu *= 1.5 - 0.5 * nu * nu
+        s = 0.5 - 0.5 * nu
+        return mu, s, np.divide(slope, s, out=np.zeros_like(s), where=s > _NO_FACTOR)
+
+    every = np.arange(len(places))
+    _, against_nearest, _ = factors(every, np.array([nearest]))
+    sharing = np.flatnonzero((against_nearest[:, :, 0].max(axis=0) > _NO_SHARE) | (every == own))
+    mu, s, slopes = factors(sharing, every)
+    same = sharing[:, None] == every
+    cells = np.where(same, 1.0, s).prod(axis=2)
+    c = -cells / cells.sum(axis=1, keepdims=True)
+    c[:, sharing == own] += 1.0
+    upper = -c[:, :, None] * slopes * (values[:, None, None] / apart[sharing])  # the part of M that is of sharing atoms
+    upper[:, same] = 0.0
+    ones = upper.sum(axis=2)
+    result = np.zeros((len(places), 3))
+    result[sharing] += np.einsum("gb,gbk->bk", ones, directions[:, sharing])
+    result -= np.einsum("gbj,gjk->jk", upper, directions)
+    along_bonds = np.einsum("gbj,gbj->bj", upper, mu)[..., None] * along[sharing] / apart[sharing][..., None]
+    result[sharing] += along_bonds.sum(axis=1)
+    result -= along_bonds.sum(axis=0)
+    result[own] = 0.0
+    result[own] = -result.sum(axis=0)
+    return result
 
 
 def _check(atoms: NDArray[np.integer], numbers: NDArray[np.integer], positions: Reals) -> None:
