@@ -2,7 +2,7 @@
 
     python benchmarks/exchange.py [--systems "ethanol;threonine"] [--bases "6-31g*,def2-tzvp"] [--device cpu]
 
-PySCF's direct K comes with J, whose integrals are the same; its fitted K has the auxiliary functions that PySCF chooses.
+PySCF's direct K comes with J, whose integrals are the same; its fitted K has the auxiliary functions of its choice.
 "Before" is what is made once a geometry: a first call less a second one, and the fit of products. The density is that
 of Hueckel orbitals.
 """
