@@ -2,7 +2,8 @@
 
     python benchmarks/kohn_sham.py coulomb,exchange-correlation --systems threonine,(H2O)6
     python benchmarks/kohn_sham.py errors
-    python benchmarks/kohn_sham.py energies --systems water,alkanes --functionals lda,pbe [--reference FILE.json]
+    python benchmarks/kohn_sham.py energies --systems water;alkanes --functionals lda,pbe [--reference FILE.json]
+    python benchmarks/kohn_sham.py energies --systems caffeine.xyz --functionals b3lyp --peers pyscf,pyscf-df
     python benchmarks/kohn_sham.py path --frames 100
     python benchmarks/kohn_sham.py forces
 
@@ -17,12 +18,14 @@ import argparse
 import json
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +171,7 @@ def errors(options: argparse.Namespace) -> None:
 
 
 def energies(options: argparse.Namespace) -> None:
-    """Whole calculations of the two series, by both engines or beside energies that are kept in a file."""
+    """Whole calculations by several engines, or beside energies kept in a file; errors against the first of these."""
     from orbitile.scf.calculation import Calculation
     from orbitile.scf.engines import engines
 
@@ -176,12 +179,15 @@ def energies(options: argparse.Namespace) -> None:
     names = ["orbitile", *(name for name in options.peers.split(",") if name and not kept)]
 
     def solve(engine: str, text: str, functional: str) -> Any:
-        calculation = Calculation(FUNCTIONALS.get(functional, functional), BASIS)
+        calculation = Calculation(FUNCTIONALS.get(functional, functional), options.basis, charge=_charge_in(text))
+        if engine.endswith("-df"):
+            return programs.fitted(geometry_from(text), calculation, on_gpu=engine.startswith("gpu"))
         return engines()[engine].solve(geometry_from(text), calculation, (), options.device, options.precision)
 
     def lines() -> Iterable[tuple[Any, ...]]:
         for system in options.systems.split(";"):
-            for name, make in (SERIES[system] if system in SERIES else {system: _one_of_the_series(system)}).items():
+            molecules = SERIES[system] if system in SERIES else {Path(system).stem: _one_of_the_series(system)}
+            for name, make in molecules.items():
                 for functional in options.functionals.split(","):
                     if kept and f"{name} {functional}" not in kept:
                         continue
@@ -192,7 +198,7 @@ def energies(options: argparse.Namespace) -> None:
                     if kept:
                         entry = kept[f"{name} {functional}"]
                         found["PySCF, kept"] = entry["energy"], entry["cycles"], "", ""
-                    reference = found[next(reversed(found))][0]
+                    reference = found[next(islice(found, 1, None), names[0])][0]
                     for engine, (energy, *rest) in found.items():
                         yield name, functional, engine, f"{energy:.9f}", f"{energy - reference:.1e}", *rest
 
@@ -206,11 +212,18 @@ def _one_of_the_series(name: str) -> Callable[[], str]:
     for series in SERIES.values():
         if name in series:
             return series[name]
-    raise OrbitileError(f"system: expected {', '.join(SERIES)} or a molecule of these, got {name!r}")
+    if Path(name).suffix == ".xyz":
+        return lambda: "# " + Path(name).read_text(encoding="utf-8").partition("\n")[2]
+    raise OrbitileError(f"system: expected {', '.join(SERIES)}, a molecule of these or an XYZ file, got {name!r}")
+
+
+def _charge_in(text: str) -> int:
+    """Charge of the molecule, which the comment of an XYZ file may state: charge=1."""
+    return int((re.findall(r"charge=(-?\d+)", text) or [0])[0])
 
 
 def geometry_from(text: str) -> Any:
-    """A geometry of the model from atoms as PySCF reads them."""
+    """A geometry of the model from atoms as PySCF reads them, where comments begin with #."""
     from orbitile.model.elements import SYMBOLS
     from orbitile.model.geometry import Geometry
 
@@ -312,7 +325,12 @@ def main() -> None:
     parser.add_argument("parts", help=f"some of {', '.join(PARTS)}, with commas between")
     parser.add_argument("--systems", help="with semicolons between")
     parser.add_argument("--functionals", default=",".join(FUNCTIONALS))
-    parser.add_argument("--peers", default="pyscf", help="pyscf, gpu4pyscf, or nothing")
+    parser.add_argument("--basis", default=BASIS, help="of whole calculations")
+    parser.add_argument(
+        "--peers",
+        default="pyscf",
+        help="pyscf, gpu4pyscf, or nothing; pyscf-df, gpu4pyscf-df (density-fitted, energies)",
+    )
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="single", help="of ours, in whole calculations")
     parser.add_argument("--frames", type=int, default=100)

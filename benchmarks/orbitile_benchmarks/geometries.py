@@ -37,8 +37,9 @@ _METHYL = (0, 1, (8, 9, 10))
 
 
 def atoms_of(geometry: str) -> tuple[list[str], Array]:
-    """Elements, and places in Angstrom of shape (n_atoms, 3)."""
-    atoms = [atom.split() for line in geometry.strip().splitlines() for atom in line.split(";") if atom.strip()]
+    """Elements, and places in Angstrom of shape (n_atoms, 3); lines that begin with # are comments."""
+    lines = [line for line in geometry.splitlines() if not line.startswith("#")]
+    atoms = [atom.split() for line in lines for atom in line.split(";") if atom.strip()]
     return [atom[0] for atom in atoms], np.array([[float(value) for value in atom[1:]] for atom in atoms])
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orbitile.model.geometry import Geometry
+from orbitile.scf.calculation import Calculation, Solution
 from taichi_kernels.target import Target
 
 from .kohn_sham_cases import Case
@@ -134,3 +136,14 @@ def _by_numint(
         return ExchangeCorrelation(float(np.sum(at_home(electrons))), float(energy), case.operator(matrices))
 
     return call
+
+
+def fitted(geometry: Geometry, calculation: Calculation, on_gpu: bool) -> Solution:
+    """A whole calculation by PySCF, or gpu4pyscf, with density fitting and its own choice of auxiliary functions."""
+    from orbitile.scf.engines.pyscf import solution
+
+    def moved(field: Any) -> Any:
+        field = field.density_fit()
+        return field.to_gpu() if on_gpu else field
+
+    return solution(geometry, calculation, (), False, moved)
