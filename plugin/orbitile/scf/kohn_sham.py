@@ -1,7 +1,7 @@
 r"""The self-consistent field of Kohn-Sham theory: densities consistent with their Fock matrices.
 
-Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised (`rotations`), which is
-slower and surer.
+Fock matrices are extrapolated by DIIS. Where that does not converge, or is likely to end on a saddle point, the energy
+is minimised (`rotations`), which is slower and surer.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
 
@@ -236,6 +236,7 @@ def self_consistent_field(
     criteria: Criteria,
     name: str,
     response: FockResponse | None = None,
+    downhill: bool = False,
 ) -> Field:
     """Converge, from density matrices to begin with.
 
@@ -253,6 +254,8 @@ def self_consistent_field(
         Of the calculation, for the error.
     response
         What was learnt of the same atoms and basis functions, where they were before.
+    downhill
+        Whether the energy is minimised first, and DIIS is for where that does not converge.
 
     Raises
     ------
@@ -268,9 +271,10 @@ def self_consistent_field(
         )
     attempt = _Attempt(operator, occupation, from_basis, criteria)
     extrapolation = Diis(symmetric, response, attempt.error)
-    found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
-    if found is not None:
-        return found
+    ways = (attempt.extrapolated, attempt.minimised)
+    for way in reversed(ways) if downhill else ways:
+        if found := way(start, extrapolation):
+            return found
     raise NotConverged(
         f"{name} did not converge in {attempt.n_iterations} iterations, by DIIS nor by minimisation of the "
         f"{'free ' if occupation.temperature else ''}energy: in the last one the energy changed by "
@@ -305,7 +309,6 @@ class _Attempt:
         self._operator, self._occupation, self._criteria = operator, occupation, criteria
         self._from_basis, self._to_basis = from_basis, operator.overlap @ from_basis
         self.n_iterations = 0
-        self._begin()
 
     def _begin(self) -> None:
         self._energy = self.change = self.gradient = self._before = np.inf
@@ -313,11 +316,12 @@ class _Attempt:
 
     def extrapolated(self, start: Reals, extrapolation: Diis) -> Field | None:
         """By DIIS; None where it does not converge."""
+        self._begin()
         densities, smearing = start, 0.0
         rough: Reals | None = None
-        least, since = np.inf, 0
+        least, since, most = np.inf, self.n_iterations, self.n_iterations + _MOST[0]
         found: list[Reals] = []
-        while self.n_iterations < min(_MOST[0], since + _PATIENCE):
+        while self.n_iterations < min(most, since + _PATIENCE):
             matrices, projected = self._look(densities, smearing)
             if rough is not None:
                 extrapolation.shift(matrices - rough)
