@@ -1,7 +1,7 @@
 r"""The self-consistent field of Kohn-Sham theory: densities consistent with their Fock matrices.
 
-Fock matrices are extrapolated by DIIS. Where that does not converge, or is likely to end on a saddle point, the energy
-is minimised (`rotations`), which is slower and surer.
+Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised (`rotations`), which is
+slower and surer; where it is likely to end on a saddle point, DIIS begins close to a minimum.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
 
@@ -255,7 +255,7 @@ def self_consistent_field(
     response
         What was learnt of the same atoms and basis functions, where they were before.
     downhill
-        Whether the energy is minimised first, and DIIS is for where that does not converge.
+        Whether the energy is minimised first, roughly, so that DIIS does not end on a saddle point.
 
     Raises
     ------
@@ -271,10 +271,11 @@ def self_consistent_field(
         )
     attempt = _Attempt(operator, occupation, from_basis, criteria)
     extrapolation = Diis(symmetric, response, attempt.error)
-    ways = (attempt.extrapolated, attempt.minimised)
-    for way in reversed(ways) if downhill else ways:
-        if found := way(start, extrapolation):
-            return found
+    if downhill:
+        start = attempt.lowered(start)
+    found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
+    if found is not None:
+        return found
     raise NotConverged(
         f"{name} did not converge in {attempt.n_iterations} iterations, by DIIS nor by minimisation of the "
         f"{'free ' if occupation.temperature else ''}energy: in the last one the energy changed by "
@@ -313,6 +314,15 @@ class _Attempt:
     def _begin(self) -> None:
         self._energy = self.change = self.gradient = self._before = np.inf
         self._exact = False
+
+    def lowered(self, start: Reals) -> Reals:
+        """Densities close to a minimum of the energy, without a temperature."""
+        self._begin()
+        descent = self._descent(start)
+        while not self._within(CLOSE) and self.n_iterations < _MOST[1]:
+            descent.step()
+        numbers, _ = self._occupation.of_energies(descent.energies)
+        return self._densities(descent.orbitals, numbers)
 
     def extrapolated(self, start: Reals, extrapolation: Diis) -> Field | None:
         """By DIIS; None where it does not converge."""

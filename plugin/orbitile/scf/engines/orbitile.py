@@ -152,7 +152,7 @@ def solve(
             criteria = _ROUGH
         elif calculation.solvent:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
-        # of two spins with as many electrons, too, DIIS often finds closed shells; frames after the first stay as they are
+        # two spins with as many electrons often become closed shells; frames after the first stay as they are
         many = not calculation.unpaired or np.isin(geometry.atomic_numbers, _OPEN_SHELLS).any()
         downhill = bool(n_spins == 2 and many and not (before or rough or calculation.smearing))
         field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), known, downhill)
