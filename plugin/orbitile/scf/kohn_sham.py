@@ -37,12 +37,13 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint
+from ..gaussians.overlap import dense, kinetic_matrix
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
-from ..integrals.one_electron import kinetic, overlap
+from ..integrals.one_electron import overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import ExchangeCorrelation, KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
@@ -70,59 +71,59 @@ class Diis:
 
     Parameters
     ----------
-    symmetric : ndarray, shape (n_basis, n)
-        The orthonormal functions in terms of Loewdin's.
     response
-        What was learnt at the geometries before.
+        What was learnt at the geometries before, over the same functions.
     error
         How far Fock matrices and the density matrices that they are of are from a field.
     """
 
-    def __init__(self, symmetric: Reals, response: FockResponse | None, error: Callable[[Reals, Reals], Reals]) -> None:
-        self._symmetric, self._response, self._error = symmetric, response, error
+    def __init__(self, response: FockResponse | None, error: Callable[[Reals, Reals], Reals]) -> None:
+        self._response, self._error = response, error
         self._matrices: list[Reals] = []
         self._densities: list[Reals] = []
-        learnt = np.zeros((2, 0, 1, len(symmetric), len(symmetric)))
-        if response is not None:
-            learnt = np.array([response.fock, response.densities])
-        self._learnt = symmetric.T @ learnt @ symmetric
+        self._errors: list[Reals] = []
 
     def add(self, matrices: Reals, densities: Reals) -> None:
         """Take Fock matrices of density matrices, shape (n_spins, n, n)."""
         self._matrices.append(matrices)
         self._densities.append(densities)
+        self._errors.append(self._error(matrices, densities))
         if len(self._matrices) > _COMBINED:
-            del self._matrices[0], self._densities[0]
+            del self._matrices[0], self._densities[0], self._errors[0]
 
     def best(self) -> Reals:
         """The combination of what was taken."""
-        last, densities = self._matrices[-1], self._densities[-1]
-        error = self._error(last, densities)
-        changes = [last - other for other in self._matrices[:-1]]
-        errors = [error - self._error(*pair) for pair in zip(self._matrices[:-1], self._densities[:-1], strict=True)]
-        fock, density = self._learnt
-        all_changes = np.array([*changes, *fock])
-        if not len(all_changes):
+        last, density, error = self._matrices[-1], self._densities[-1], self._errors[-1]
+        n_own = len(self._matrices) - 1
+        rows = np.empty((n_own + (len(self._response.fock) if self._response else 0), *error.shape))
+        for row, before in zip(rows, self._errors[:-1], strict=False):
+            np.subtract(error, before, out=row)
+        if self._response:
+            products = self._response.fock @ density
+            products += last @ self._response.densities
+            np.subtract(products, np.swapaxes(products, -1, -2), out=rows[n_own:])
+        if not len(rows):
             return last
-        learnt = commutators(fock, densities) + commutators(last, density)
-        factors = _least_squares(np.array([*errors, *learnt]).reshape(len(all_changes), -1), error.ravel())
-        return last - np.tensordot(factors, all_changes, 1)
+        factors = _least_squares(rows.reshape(len(rows), -1), error.ravel())
+        result = last - sum(f * (last - before) for f, before in zip(factors, self._matrices[:-1], strict=False))
+        return result - np.tensordot(factors[n_own:], self._response.fock, 1) if self._response else result
 
     def restart(self, matrices: Reals, densities: Reals) -> None:
         """Forget what was taken, and take others."""
-        self._matrices, self._densities = [matrices], [densities]
+        self._matrices, self._densities, self._errors = [], [], []
+        self.add(matrices, densities)
 
     def shift(self, change: Reals) -> None:
         """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
         self._matrices = [matrices + change for matrices in self._matrices]
+        self._errors = [self._error(*pair) for pair in zip(self._matrices, self._densities, strict=True)]
 
     def response(self) -> FockResponse:
         """What was learnt here and before."""
-        rotated = self._symmetric @ np.array([self._matrices, self._densities]) @ self._symmetric.T
-        changes = np.diff(rotated, axis=1)
+        changes = np.diff([self._matrices, self._densities], axis=1)
         if self._response is not None:
             changes = np.concatenate([[self._response.fock, self._response.densities], changes], axis=1)
-        first = max(0, changes.shape[1] - min(_LEARNT, _BYTES // rotated[:, 0].nbytes))
+        first = max(0, changes.shape[1] - min(_LEARNT, _BYTES // self._matrices[0].nbytes // 2))
         return FockResponse(*changes[:, first:])
 
 
@@ -134,9 +135,10 @@ def commutators(matrices: Reals, densities: Reals) -> Reals:
 
 def _least_squares(rows: Reals, wanted: Reals) -> Reals:
     """Factors of rows whose sum is close to what is wanted."""
-    length = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(float).tiny)
-    rows = rows / length[:, None]
-    return np.linalg.lstsq(rows @ rows.T, rows @ wanted, rcond=_NOISE**2)[0] / length
+    products = rows @ rows.T
+    length = np.maximum(np.sqrt(np.diag(products)), np.finfo(float).tiny)
+    scaled = products / np.outer(length, length)
+    return np.linalg.lstsq(scaled, (rows @ wanted) / length, rcond=_NOISE**2)[0] / length
 
 
 # ---- the loop
@@ -258,15 +260,17 @@ def self_consistent_field(
     NotConverged
         When no attempt converges: says what was tried, and by how much energy and gradient still changed.
     """
-    from_basis, symmetric = orthonormal_functions(operator.overlap)
-    n_independent = from_basis.shape[1]
+    from_basis = orthonormal_functions(operator.overlap)
+    n_basis, n_independent = from_basis.shape
     if max(occupation.occupied) > n_independent:
         raise NotConverged(
             f"{name}: {max(occupation.occupied)} occupied orbitals do not fit into {n_independent} functions that do "
             "not depend on others; are atoms too close to each other?"
         )
     attempt = _Attempt(operator, occupation, from_basis, criteria)
-    extrapolation = Diis(symmetric, response, attempt.error)
+    if response is not None and not (n_independent == n_basis == response.fock.shape[-1]):
+        response = None  # it was learnt over other functions
+    extrapolation = Diis(response, attempt.error)
     found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
     if found is not None:
         return found
@@ -278,15 +282,15 @@ def self_consistent_field(
     )
 
 
-def orthonormal_functions(overlap: Reals) -> tuple[Reals, Reals]:
-    """Orthonormal combinations of basis functions along the axes of their overlap, without those that depend on others.
+def orthonormal_functions(overlap: Reals) -> Reals:
+    """Coefficients of orthonormal combinations of basis functions, shape (n_basis, n).
 
-    Both results have the shape (n_basis, n): coefficients of the basis functions, and of Loewdin's orthonormal
-    functions, which are S^(-1/2) times the basis functions.
+    They are Loewdin's, S^(-1/2); where basis functions depend on others, n < n_basis along the axes of their overlap.
     """
     values, axes = np.linalg.eigh(overlap)
     kept = values > DEPENDENT
-    return axes[:, kept] / np.sqrt(values[kept]), axes[:, kept]
+    functions = axes[:, kept] / np.sqrt(values[kept])
+    return functions @ axes.T if kept.all() else functions
 
 
 def _settled(energies: list[Reals]) -> bool:
@@ -514,7 +518,7 @@ class Hamiltonian:
             self._target = target = self._exact
         nuclei = point_charges(-charges, basis.positions)
         attraction = self._coulomb_values(*nuclei, self._exact)
-        self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
+        self._core = dense(kinetic_matrix(basis)) + to_matrix(self._pairs, attraction, target)
         if core_potential is not None:
             self._core += core_potential
         self._repulsion = nuclear_repulsion(charges, basis.positions)
