@@ -18,20 +18,18 @@ and the integrals of x are overlaps.
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Indices, Reals
-from ..base.caches import Derived
+from ..base.caches import Cache, Derived
 from ..base.memory import share
 from ..base.watch import checkpoint
 from ..model.cell import Cell, molecules_only
@@ -56,15 +54,8 @@ _NO_CELL = np.empty(0)
 _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
 
-_latest: WeakKeyDictionary[Wavefunction, Reals] = WeakKeyDictionary()
-"""The overlap of one wavefunction, the last one asked for, where it is dense: a frame that was checked is followed
-next."""
-
-
-_latest_lock = threading.Lock()
-_latest_repeated: dict[tuple[object, ...], Reals] = {}
-"""The overlap of one basis set that repeats with a cell, the last one asked for, where it is dense: a file is read with
-the one that it is then checked with."""
+_LATEST: Cache[Reals] = Cache("pairs of functions", most=2)
+"""Overlaps of basis sets with themselves, where they are dense: a frame that was checked is followed next."""
 
 
 def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_matrix:
@@ -87,18 +78,10 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     return csr_matrix(repeated_overlap(bra.shells, bra.positions, other.shells, other.positions, bra.cell))
 
 
-def own_overlap(wavefunction: Wavefunction) -> Matrix:
-    """Overlap of the basis functions of a wavefunction, sparse if it is large; read-only where it is dense."""
-    known = _latest.get(wavefunction)
-    if known is not None:
-        return known
-    shells, positions = wavefunction.shells, wavefunction.positions
-    made = repeated_overlap(shells, positions, shells, positions, wavefunction.cell)
-    if isinstance(made, np.ndarray):
-        made.setflags(write=False)
-        _latest.clear()
-        _latest[wavefunction] = made
-    return made
+def own_overlap(basis: Basis | Wavefunction) -> Matrix:
+    """Overlap of basis functions, of a wavefunction say, sparse if it is large; read-only where it is dense."""
+    cell = basis.cell if isinstance(basis, Wavefunction) else _NO_CELL
+    return repeated_overlap(basis.shells, basis.positions, basis.shells, basis.positions, cell)
 
 
 def dense(matrix: Matrix) -> Reals:
@@ -188,21 +171,19 @@ def repeated_overlap(
     OrbitileError
         When the cell is too small for functions that are as diffuse.
     """
-    if not len(vectors):
-        return shell_overlap(bra, bra_positions, ket, ket_positions)
     key = None
-    if bra is ket and bra_positions is ket_positions:
+    if bra is ket and bra_positions is ket_positions and sum(shell.n_functions for shell in bra) ** 2 <= _DENSE:
         of_shells = tuple((s.atom, s.pure, s.exponents.tobytes(), s.coefficients.tobytes()) for s in bra)
         key = (of_shells, tuple(s.angular_momentum for s in bra), bra_positions.tobytes(), vectors.tobytes())
-    with _latest_lock:
-        if key is not None and key in _latest_repeated:
-            return _latest_repeated[key]
-    made = _add_images(bra, bra_positions, ket, ket_positions, vectors)
+        if (known := _LATEST.get(key)) is not None:
+            return known
+    if len(vectors):
+        made = _add_images(bra, bra_positions, ket, ket_positions, vectors)
+    else:
+        made = shell_overlap(bra, bra_positions, ket, ket_positions)
     if key is not None and isinstance(made, np.ndarray):
         made.setflags(write=False)
-        with _latest_lock:
-            _latest_repeated.clear()
-            _latest_repeated[key] = made
+        _LATEST.put(key, made)
     return made
 
 

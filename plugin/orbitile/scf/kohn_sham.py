@@ -37,13 +37,12 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint
-from ..gaussians.overlap import dense, kinetic_matrix
+from ..gaussians.overlap import dense, kinetic_matrix, own_overlap
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
-from ..integrals.one_electron import overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import ExchangeCorrelation, KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
@@ -82,6 +81,7 @@ class Diis:
         self._matrices: list[Reals] = []
         self._densities: list[Reals] = []
         self._errors: list[Reals] = []
+        self._learnt: Reals | None = None
 
     def add(self, matrices: Reals, densities: Reals) -> None:
         """Take Fock matrices of density matrices, shape (n_spins, n, n)."""
@@ -95,15 +95,14 @@ class Diis:
         """The combination of what was taken."""
         last, density, error = self._matrices[-1], self._densities[-1], self._errors[-1]
         n_own = len(self._matrices) - 1
-        rows = np.empty((n_own + (len(self._response.fock) if self._response else 0), *error.shape))
-        for row, before in zip(rows, self._errors[:-1], strict=False):
-            np.subtract(error, before, out=row)
-        if self._response:
+        if self._learnt is None and self._response:  # once: what changes here are of second order in it
             products = self._response.fock @ density
             products += last @ self._response.densities
-            np.subtract(products, np.swapaxes(products, -1, -2), out=rows[n_own:])
-        if not len(rows):
+            self._learnt = products - np.swapaxes(products, -1, -2)
+        learnt = () if self._learnt is None else self._learnt
+        if not n_own + len(learnt):
             return last
+        rows = np.array([*(error - before for before in self._errors[:-1]), *learnt])
         factors = _least_squares(rows.reshape(len(rows), -1), error.ravel())
         result = last - sum(f * (last - before) for f, before in zip(factors, self._matrices[:-1], strict=False))
         return result - np.tensordot(factors[n_own:], self._response.fock, 1) if self._response else result
@@ -508,7 +507,7 @@ class Hamiltonian:
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
-        self.overlap = overlap(self._pairs, target)
+        self.overlap = dense(own_overlap(basis))
         charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
         self._qualities = QUALITIES[target.precision]
         self._is_heavy = bool(atomic_numbers.max() > LIGHT)
