@@ -331,7 +331,7 @@ class _Tables:
     def _space(self, name: str, size: int, dtype: "np.dtype[Any]") -> Any:
         """Uninitialised."""
         return (
-            np.empty(size, dtype) if self._double.on_host else _kept.array(f"{name}, {dtype}", number(dtype), (size,))
+            np.empty(size, dtype) if self._double.on_host else _kept.array(f"{name}, {dtype.char}", number(dtype), (size,))
         )
 
 

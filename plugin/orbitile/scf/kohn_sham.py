@@ -135,7 +135,7 @@ def commutators(matrices: Reals, densities: Reals) -> Reals:
 def _least_squares(rows: Reals, wanted: Reals) -> Reals:
     """Factors of rows whose sum is close to what is wanted."""
     products = rows @ rows.T
-    length = np.maximum(np.sqrt(np.diag(products)), np.finfo(float).tiny)
+    length = np.maximum(np.sqrt(np.diag(products)), 1e-100)
     scaled = products / np.outer(length, length)
     return np.linalg.lstsq(scaled, (rows @ wanted) / length, rcond=_NOISE**2)[0] / length
 
