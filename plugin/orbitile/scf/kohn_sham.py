@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -560,11 +560,12 @@ class Hamiltonian:
         is_change = not exact and self._hermite is not None
         some, matrices = (hermite - self._hermite, densities - self._densities) if is_change else (hermite, densities)
         target = self._exact if exact or (not is_change and self._level == LEVEL) else self._target
+        at_points = self._at_points(some, matrices, target, is_change)  # a GPU is at it while more is prepared
         exchange = self._exact_exchange(matrices, is_change)
         potential = self._coulomb_values(self._pairs.list, some.sum(axis=0), target)
         self._coulomb = (self._coulomb if is_change else 0.0) + potential
         reaction = self._reaction_to(some.sum(axis=0), target, anew=not is_change)
-        of_grid = self._of_grid(some, matrices, target, is_change, exact)
+        of_grid = self._of_grid(at_points, hermite, target, is_change, exact)
         self._hermite, self._densities = hermite, densities
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + of_grid.energy + self.solvation
         energy += 0.5 * hermite.sum(axis=0) @ self._coulomb + 0.5 * np.sum(densities * exchange)
@@ -574,20 +575,24 @@ class Hamiltonian:
             result += [self._kinetic.matrix(values) for values in of_grid.kinetic_values]
         return float(energy), result + self._core + exchange
 
+    def _at_points(self, hermite: Reals, densities: Reals, target: Target, is_change: bool) -> tuple[Any, Any]:
+        """Densities at the points of the grid, or with their change; and tau where the functional asks for it."""
+        if self._quadrature is None:
+            return None, None
+        gradient, is_double = self._functional.needs_gradient, not is_change and target is self._exact
+        values = self._quadrature.densities(list(hermite), gradient, further=is_change, exact=is_double)
+        return values, self._kinetic and self._kinetic.densities(list(densities), is_change, is_double)
+
     def _of_grid(
-        self, hermite: Reals, densities: Reals, target: Target, is_change: bool, exact: bool
+        self, at_points: tuple[Any, Any], hermite: Reals, target: Target, is_change: bool, exact: bool
     ) -> ExchangeCorrelation:
-        """What is integrated on the grid, of densities or of their change; all in double precision for `exact`."""
+        """What is integrated on the grid; all in double precision for `exact`."""
         if self._quadrature is None:
             return ExchangeCorrelation(0.0, (), tuple(np.zeros_like(hermite)))
-        gradient, is_double = self._functional.needs_gradient, not is_change and target is self._exact
         quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
-        values = self._quadrature.densities(list(hermite), gradient, further=is_change, exact=is_double)
-        kinetic = None
-        if self._kinetic:
-            taus = self._kinetic.densities(list(densities), is_change, is_double)
-            kinetic = self._kinetic.in_precision(quadrature.target), taus
-        is_double = is_double and self._exact.precision == "double"
+        values, taus = at_points
+        kinetic = (self._kinetic.in_precision(quadrature.target), taus) if self._kinetic else None
+        is_double = not is_change and target is self._exact and self._exact.precision == "double"
         return of_densities(quadrature, values, self._functional, exact=is_double, kinetic=kinetic)
 
     def _exact_exchange(self, densities: Reals, is_change: bool) -> Reals | float:
