@@ -14,8 +14,10 @@ from orbitile.model.geometry import Geometry
 from orbitile.model.units import kelvin
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import chosen, engine_of, xtb
+from orbitile.scf.from_file import altered
 from orbitile.session.live.calculating import converged
 from orbitile.session.live.order import Level, Order, Relaxation
+from orbitile.session.source import OneFile
 
 interface = pytest.importorskip("tblite.interface")
 
@@ -104,10 +106,14 @@ def test_a_live_molecule(tmp_path):
         return converged(Order(str(tmp_path), level, numbers, positions, "m", str(tmp_path), **more))
 
     first = at(places)
+    assert OneFile.read(first.source) == OneFile.read(first.source).noted()  # known without reading the file
     found = at(moved, after=first, relaxation=Relaxation(1.0))
     expected = theirs(numbers, moved, "gfn2")
     assert found.energy == pytest.approx(expected.get("energy"), abs=1e-6)
     assert found.n_iterations < first.n_iterations
+    passed = at(moved, after=first, rough=True)
+    assert passed.n_iterations < found.n_iterations
+    assert passed.energy == pytest.approx(found.energy, abs=1e-6)
     assert found.largest_force == pytest.approx(np.linalg.norm(expected.get("gradient"), axis=1).max(), abs=1e-4)
 
 
@@ -115,6 +121,7 @@ def test_refusals():
     water = Geometry(np.array([8, 1, 1]), PLACES)
     with pytest.raises(OrbitileError, match=r"functions of its own.*got 'def2-svp'"):
         Calculation("gfn2", "def2-svp")
+    assert altered(Calculation("pbe"), {"method": "gfn2"}) == Calculation("gfn2")
     with pytest.raises(OrbitileError, match="its methods are gfn1 and gfn2, got 'pbe'"):
         chosen("xtb", water, Calculation("pbe"))
     with pytest.raises(OrbitileError, match=r"no parameters for heptane.*1\.9113"):

@@ -9,7 +9,7 @@ for the overlaps S (P. Pulay, Mol. Phys. 1969, 17, 197):
     - \mathrm{Tr}\, W \frac{\partial S}{\partial R}, \qquad W = \sum_i n_i \epsilon_i C_i C_i^T
 
 All fields are values on the raised list, so that the second term is one sum over it. The points of the quadrature are
-held where they are, with their weights.
+held where they are, with their weights, or move with the atoms.
 
 **Densities on the list** change when atoms move and take their basis functions with them. A density
 :math:`\rho = \sum_{\mu\nu} D_{\mu\nu}\chi_\mu\chi_\nu` in a fixed field, of which the integrals v with the Hermite
@@ -42,7 +42,7 @@ from .functionals import Functional
 from .hermite_list import Block, HermiteList, point_charges
 from .one_electron import derivative_pairs, integrals_over_space
 from .pairs import PairClass, Pairs, hermite_coefficients_along_axes, place, runs_of, to_hermite
-from .quadrature import KineticEnergyDensity, Quadrature, exchange_correlation
+from .quadrature import KineticEnergyDensity, Quadrature, exchange_correlation, gradient_of_points
 
 _NUMBERS = share("small matrix", 8)
 """Numbers that are held at once for some pairs."""
@@ -57,6 +57,7 @@ def kohn_sham_gradient(
     functional: Functional,
     target: Target,
     exchange: Exchange | None = None,
+    atoms_with_points: NDArray[np.integer] | None = None,
 ) -> Reals:
     """Derivatives of the energy of orbitals that are stationary, or at least orthonormal.
 
@@ -78,6 +79,9 @@ def kohn_sham_gradient(
         The device of the current session.
     exchange
         Of the basis set, where the functional has exact exchange.
+    atoms_with_points : ndarray of int, shape (n_atoms,), optional
+        Atomic numbers of the atoms where the points of the quadrature are to move with them, as those of `grid_of` do:
+        the derivatives are then those of the energy that the points give. Without it points are held where they are.
 
     Returns
     -------
@@ -94,6 +98,8 @@ def kohn_sham_gradient(
         if functional.needs_tau:
             kinetic = KineticEnergyDensity.of(basis, quadrature.grid, quadrature.target), densities
         own = exchange_correlation(quadrature, hermite, functional, raised=True, kinetic=kinetic)
+        if atoms_with_points is not None:
+            result += gradient_of_points(quadrature, hermite, functional, atoms_with_points, basis.positions, kinetic)
         for matrix, values in zip(densities, own.values, strict=True):
             result += to_gradient(pairs, matrix, values)
         for matrix, values in zip(densities, own.kinetic_values, strict=False):

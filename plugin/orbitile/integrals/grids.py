@@ -24,13 +24,13 @@ from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..base.watch import watcher
+from ..base.watch import checkpoint, watcher
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.units import angstrom
 
 Borders = Literal["treutler", "becke"]
 
-Quality = Literal["coarsest", "coarse", "fine", "finest"]
+Quality = Literal["coarsest", "coarse", "medium", "fine", "finest"]
 
 LEVELS = range(10)
 """From the coarsest to the finest."""
@@ -69,10 +69,12 @@ _DEGREE = (
 _EXCHANGE: dict[Quality, tuple[float, tuple[int, int, int, int, int]]] = {
     "coarsest": (0.25, (5, 7, 9, 11, 9)),
     "coarse": (0.35, (9, 11, 13, 15, 13)),
+    "medium": (0.55, (11, 17, 23, 31, 23)),
     "fine": (0.6, (15, 21, 27, 35, 23)),
     "finest": (0.9, (17, 23, 35, 59, 35)),
 }
-"""For exact exchange: the share of the spheres of level 3, and the degrees of the rules from the nucleus outwards."""
+"""For exact exchange: the share of the spheres of level 3, and the degrees of the rules from the nucleus outwards.
+About atoms beyond neon a medium grid is a fine one: that of NaCl would be off by 3e-5 hartree."""
 
 _SHARPER = (1.0, 1.0, 4 / 3, 1.8, 2.1, 2.1, 2.1)
 """By period, how many more of these spheres there are about an atom, whose core is sharper. With 4/3 for all but the
@@ -163,8 +165,9 @@ def exchange_grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, targ
     atomic_numbers, positions, target
         As for `grid_of`.
     quality : str
-        "coarsest" far from convergence, "coarse" for changes of a density, "fine" for energies, "finest" for more
-        digits: some 450, 1,300, 8,000 and 21,000 points an atom.
+        "coarsest" far from convergence, "coarse" for changes of a density, "medium" for energies with up to a quarter
+        of exact exchange, "fine" for other energies, "finest" for more digits: some 450, 1,300, 6,000, 8,000 and 21,000
+        points an atom.
     """
     return _grid(atomic_numbers, positions, target, quality, "treutler")
 
@@ -186,6 +189,107 @@ def _grid(
         np.concatenate([spheres[k][1] * share for share, k in zip(shares, kind, strict=True)]),
         np.repeat(atoms.astype(np.int32), [len(share) for share in shares]),
     )
+
+
+def weights_gradient(
+    points: Reals, atom: NDArray[np.integer], values: Reals, atomic_numbers: NDArray[np.integer], positions: Reals
+) -> Reals:
+    r"""Derivatives of a sum over the points of a grid when atoms move with their points, but values stay.
+
+    With the cell functions :math:`P_i = \prod_j s(\nu_{ij})` of `taichi_kernels.becke`, a weight in the cell of atom A
+    changes as
+
+    .. math::  \frac{\partial \ln w}{\partial R_B} = \sum_j M_{Bj} (u_B + \mu_{Bj} e_{Bj}), \qquad
+        M_{Bj} = \frac{1}{R_{Bj}} \left( c_j \frac{d \ln s(\nu_{jB})}{d \mu_{jB}}
+            - c_B \frac{d \ln s(\nu_{Bj})}{d \mu_{Bj}} \right), \qquad c_i = \delta_{iA} - \frac{P_i}{\sum_j P_j}
+
+    for B other than A, where u points from B to the point and e from j to B, both of length 1. M is antisymmetric. When
+    all atoms move alike nothing changes, which gives the derivative for A.
+
+    Parameters
+    ----------
+    points, atom
+        Shape (n_points, 3) in bohr, and the atom of each point; of `grid_of` with Treutler's borders, in any order.
+    values : ndarray, shape (n_points,)
+        What is summed up, weights included.
+    atomic_numbers, positions
+        Of all atoms, as for `grid_of`.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms, 3)
+        In units of the values per bohr.
+    """
+    atoms = np.flatnonzero(atomic_numbers > 0)
+    places, shifts = positions[atoms], _shifts(atomic_numbers[atoms], "treutler")
+    along = places[:, None] - places
+    apart = np.linalg.norm(along, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    result = np.zeros((len(positions), 3))
+    at_once = min(_POINTS_AT_ONCE, max(32, _PAIRS_AT_ONCE // len(atoms)))
+    for own, number in enumerate(atoms):
+        its = np.flatnonzero((atom == number) & (values != 0))
+        for first in range(0, len(its), at_once):
+            checkpoint()
+            here = its[first : first + at_once]
+            result[atoms] += _moved_weights(points[here], values[here], own, places, along, apart, shifts)
+    return result
+
+
+_POINTS_AT_ONCE = 512
+"""Points whose weights are differentiated together: close to each other, so that few atoms share them."""
+
+_PAIRS_AT_ONCE = 1 << 17
+"""Points times atoms at once, at most: some 200 MB where thirty atoms share them."""
+
+_NO_SHARE = 1e-18
+"""Cell function below which an atom is left out."""
+
+_NO_FACTOR = 1e-13
+"""Factor of a cell function below which its derivative is left out: it has no more digits."""
+
+
+def _moved_weights(
+    points: Reals, values: Reals, own: int, places: Reals, along: Reals, apart: Reals, shifts: Reals
+) -> Reals:
+    """For points of one atom: shape (n_atoms, 3)."""
+    from_atoms = points[:, None] - places
+    r = np.linalg.norm(from_atoms, axis=2)
+    directions = from_atoms / np.maximum(r, 1e-300)[..., None]
+    nearest = int(np.argmin(r.sum(axis=0)))
+
+    def factors(some: NDArray[np.intp], others: NDArray[np.intp]) -> tuple[Reals, Reals, Reals]:
+        """mu, s and d ln s / d mu of some atoms with others, shape (n_points, n_some, n_others)."""
+        mu = (r[:, some, None] - r[:, None, others]) / apart[np.ix_(some, others)]
+        shift = shifts[np.ix_(some, others)]
+        nu = mu + shift * (1 - mu * mu)
+        slope = -0.5 * (1 - 2 * shift * mu)
+        for _ in range(3):
+            slope *= 1.5 * (1 - nu * nu)
+            nu *= 1.5 - 0.5 * nu * nu
+        s = 0.5 - 0.5 * nu
+        return mu, s, np.divide(slope, s, out=np.zeros_like(s), where=s > _NO_FACTOR)
+
+    every = np.arange(len(places))
+    _, against_nearest, _ = factors(every, np.array([nearest]))
+    sharing = np.flatnonzero((against_nearest[:, :, 0].max(axis=0) > _NO_SHARE) | (every == own))
+    mu, s, slopes = factors(sharing, every)
+    same = sharing[:, None] == every
+    cells = np.where(same, 1.0, s).prod(axis=2)
+    c = -cells / cells.sum(axis=1, keepdims=True)
+    c[:, sharing == own] += 1.0
+    upper = -c[:, :, None] * slopes * (values[:, None, None] / apart[sharing])  # the part of M that is of sharing atoms
+    upper[:, same] = 0.0
+    ones = upper.sum(axis=2)
+    result = np.zeros((len(places), 3))
+    result[sharing] += np.einsum("gb,gbk->bk", ones, directions[:, sharing])
+    result -= np.einsum("gbj,gjk->jk", upper, directions)
+    along_bonds = np.einsum("gbj,gbj->bj", upper, mu)[..., None] * along[sharing] / apart[sharing][..., None]
+    result[sharing] += along_bonds.sum(axis=1)
+    result -= along_bonds.sum(axis=0)
+    result[own] = 0.0
+    result[own] = -result.sum(axis=0)
+    return result
 
 
 def _check(atoms: NDArray[np.integer], numbers: NDArray[np.integer], positions: Reals) -> None:
@@ -222,7 +326,7 @@ def _spheres(number: int, level: int | Quality) -> tuple[Reals, Reals]:
     """Points about an atom of an element, relative to it, and their weights without regard to others: 32 B a point."""
     period = int(np.searchsorted(_PERIODS, number))
     if isinstance(level, str):
-        share, zones = _EXCHANGE[level]
+        share, zones = _EXCHANGE["fine" if level == "medium" and period > 1 else level]
         n_radial = round(share * _SHARPER[period] * _RADIAL[3][period])
     else:
         n_radial, zones = _RADIAL[level][period], _zones(_DEGREE[level][period])

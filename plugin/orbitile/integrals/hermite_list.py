@@ -91,6 +91,17 @@ class HermiteList:
         """The same Gaussians in the same order, each of one degree more: what derivatives ask for."""
         return HermiteList(self.centre, self.exponent, self.degree + np.int32(1))
 
+    def shifted(self, coefficients: Reals, axis: int) -> Reals:
+        """Coefficients on the raised list of the derivative of a density along an axis, for points that move."""
+        raised = self.raised
+        result = np.zeros(raised.n_coefficients)
+        for block, above in zip(self.blocks, raised.blocks, strict=True):
+            place = {order: n for n, order in enumerate(above.orders)}
+            step = np.eye(3, dtype=int)[axis]
+            columns = [place[tuple(np.add(order, step).tolist())] for order in block.orders]
+            above.of(result)[:, columns] = -block.of(coefficients)
+        return result
+
     @cached_property
     def coulomb_norms(self) -> Reals:
         r"""Square root of the Coulomb energy of each :math:`L_n` with itself, shape (n_coefficients,), hartree^(1/2).

@@ -47,7 +47,8 @@ from ..gaussians.multipoles import hermite_terms
 from ..gaussians.packing import MergedPrimitives
 from ..model.wavefunction import Basis, Wavefunction
 from .functionals import Functional, at_points
-from .grids import Grid
+from .grids import Grid, weights_gradient
+from .hermite_list import HermiteList
 from .one_electron import derivative_pairs, from_derivatives, to_derivatives
 from .pairs import Pairs
 
@@ -76,6 +77,8 @@ class Quadrature:
     Attributes
     ----------
     pairs : Pairs
+    gaussians : HermiteList
+        The list of the pairs, or that list raised by one degree.
     grid : Grid
     weights : ndarray, shape (n_points,)
         In bohr^3.
@@ -86,6 +89,7 @@ class Quadrature:
     """
 
     pairs: Pairs
+    gaussians: HermiteList
     grid: Grid
     weights: Reals
     target: Target
@@ -107,7 +111,7 @@ class Quadrature:
         """The same points and lists, so that what is left out is the same, with terms in another precision."""
         if target == self.target:
             return self
-        return _ready(self.pairs, self.grid, self.weights, self._reached, target)
+        return _ready(self.pairs, self.gaussians, self.grid, self.weights, self._reached, target)
 
     def density(self, coefficients: Reals, gradient: bool) -> NDArray[np.floating]:
         """A density, and its gradient if it is wanted.
@@ -145,7 +149,7 @@ class Quadrature:
         return columns
 
     def _add_densities(self, coefficients: Sequence[Reals], columns: Any) -> None:
-        blocks = {block.degree: block for block in self.pairs.list.blocks}
+        blocks = {block.degree: block for block in self.gaussians.blocks}
         for spin, of_spin in enumerate(coefficients):
             terms = [part.polynomials(blocks[part.degree].of(of_spin)) for part in self._parts]
             self.sums.add_density(terms, columns, spin, watcher())
@@ -174,6 +178,41 @@ class Quadrature:
         for part, moments in zip(self._parts, all_moments, strict=True):
             block = blocks[part.degree + int(raised)]
             block.of(result)[part.rows[part.filled]] = part.values(moments, block.degree)[part.filled]
+        return result
+
+    def moved(self, coefficients: Sequence[Reals], columns: Any) -> Reals:
+        r"""How a sum over the points changes when they move through densities that stay, one point after the other.
+
+        .. math::  \sum_s \left(a_s + b_s \cdot \nabla\right) \nabla \rho_s
+
+        Parameters
+        ----------
+        coefficients : sequence of ndarray, shape (n_coefficients,)
+            Densities of one or two spins on the list of the pairs.
+        columns : array, shape (n_spins, 1 or 4, n_points)
+            On the device: a, or a and the components of b, with the weights.
+
+        Returns
+        -------
+        ndarray, shape (n_points, 3)
+        """
+        factors = np.asarray(self.sums.to_numpy(columns), np.float64)
+        groups = self._reached.groups
+        groups = replace(groups, degrees=tuple(degree + 1 for degree in groups.degrees))
+        raised = _ready(
+            self.pairs,
+            self.pairs.list.raised,
+            self.grid,
+            self.weights,
+            replace(self._reached, groups=groups),
+            self.target,
+        )
+        result = np.empty((len(self.weights), 3))
+        for axis in range(3):
+            slopes = raised.densities(
+                [self.pairs.list.shifted(one, axis) for one in coefficients], columns.shape[1] == 4
+            )
+            result[:, axis] = (raised.sums.to_numpy(slopes) * factors).sum(axis=(0, 1))
         return result
 
     def lost(self, coefficients: Reals) -> Reals:
@@ -280,14 +319,16 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     groups = groups_of(gaussians.centre, gaussians.degree, reach)
     fewer = np.log(of_cells.max() / of_cells)
     lists = lists_of(cells, groups, gaussians.centre, gaussians.exponent, reach, fewer)
-    return _ready(pairs, grid, weights, _Reached(cells, groups, lists), target)
+    return _ready(pairs, gaussians, grid, weights, _Reached(cells, groups, lists), target)
 
 
-def _ready(pairs: Pairs, grid: Grid, weights: Reals, reached: _Reached, target: Target) -> Quadrature:
+def _ready(
+    pairs: Pairs, gaussians: HermiteList, grid: Grid, weights: Reals, reached: _Reached, target: Target
+) -> Quadrature:
     """What is known of points and Gaussians, for terms in a precision."""
     from taichi_kernels.quadrature import QuadratureSums, scale_of
 
-    gaussians, cells, groups = pairs.list, reached.cells, reached.groups
+    cells, groups = reached.cells, reached.groups
     parts = []
     for n, degree in enumerate(groups.degrees):
         rows = groups.row[groups.first_slot[n] : groups.first_slot[n + 1]]
@@ -296,7 +337,7 @@ def _ready(pairs: Pairs, grid: Grid, weights: Reals, reached: _Reached, target: 
         of_block, z = np.where(filled, rows - of_degree.rows.start, 0), gaussians.exponent[np.maximum(rows, 0)]
         parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
     sums = QuadratureSums(cells, groups, reached.lists, gaussians.centre, gaussians.exponent, weights, target)
-    return Quadrature(pairs, grid, weights, target, sums, reached, tuple(parts))
+    return Quadrature(pairs, gaussians, grid, weights, target, sums, reached, tuple(parts))
 
 
 def _reach(pairs: Pairs, least: float) -> Reals:
@@ -468,6 +509,45 @@ def exchange_correlation(
         parts = zip(tau.coefficients(matrices), found.kinetic_values, strict=True)
         lost += sum(float(tau.quadrature.lost(one) @ of_spin) for one, of_spin in parts)
     return replace(found, energy=found.energy + lost)
+
+
+def gradient_of_points(
+    quadrature: Quadrature,
+    coefficients: Sequence[Reals],
+    functional: Functional,
+    atomic_numbers: NDArray[np.integer],
+    positions: Reals,
+    kinetic: tuple[KineticEnergyDensity, Sequence[Reals]] | None = None,
+) -> Reals:
+    r"""Derivatives of the energy of exchange and correlation when only points and weights move with the atoms.
+
+    .. math::  \sum_{g \in A} w_g \nabla f(r_g) + \sum_g \frac{\partial w_g}{\partial R_A} f(r_g)
+
+    (B. G. Johnson, P. M. W. Gill, J. A. Pople, J. Chem. Phys. 1993, 98, 5612). An exact quadrature would have none.
+
+    Parameters
+    ----------
+    quadrature, coefficients, functional, kinetic
+        Those of the last call of `exchange_correlation`, whose energies and potentials at the points are still there.
+    atomic_numbers, positions
+        Of the atoms.
+
+    Returns
+    -------
+    ndarray, shape (n_atoms, 3)
+        In hartree/bohr.
+    """
+    n_spins, sums = len(coefficients), quadrature.sums
+    energies = np.asarray(sums.to_numpy(sums.energies), np.float64)
+    result = weights_gradient(quadrature.points, quadrature.atom, energies, atomic_numbers, positions)
+    n_columns = 4 if functional.needs_gradient else 1
+    moved = quadrature.moved(coefficients, sums.columns("potential", n_spins, n_columns))
+    if kinetic:
+        tau, matrices = kinetic
+        potential = tau.quadrature.sums.columns("potential", n_spins, 1)
+        moved += tau.quadrature.moved(tau.coefficients(matrices), potential)
+    np.add.at(result, quadrature.atom, moved)
+    return result
 
 
 def of_densities(

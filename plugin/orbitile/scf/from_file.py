@@ -181,9 +181,13 @@ def calculation_of_geometries(
     stated = dict(getattr(geometries, "stated", {}))
     known = {part.name for part in fields(Calculation)}
     parts = {name: value for name, value in {**stated, **given}.items() if name in known}
-    if semiempirical(str(parts.get("method", ""))):
-        parts = {"basis": "", **parts}
-    return replace(otherwise, **parts), ()
+    return altered(otherwise, parts), ()
+
+
+def altered(calculation: Calculation, parts: Mapping[str, Any]) -> Calculation:
+    """A calculation with other parts; a semi-empirical method brings its functions, unless a basis set is given too."""
+    own = {"basis": ""} if semiempirical(str(parts.get("method", ""))) else {}
+    return replace(calculation, **{**own, **parts})
 
 
 def electrons_of(wavefunction: Wavefunction) -> tuple[int, int]:

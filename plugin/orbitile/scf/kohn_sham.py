@@ -40,6 +40,7 @@ from ..base.watch import checkpoint
 from ..gaussians.overlap import dense, kinetic_matrix, own_overlap
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
+from ..integrals.exchange_fitting import FittedExchange, fitted_exchange_of, may_be_fitted
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
@@ -447,8 +448,17 @@ _COARSE = 1
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
 
-QUALITIES: dict[str, tuple[Quality, Quality]] = {"single": ("fine", "coarse"), "double": ("finest", "fine")}
-"""Grids of exact exchange by precision: of densities, and of their changes."""
+
+def qualities(functional: Functional, target: Target) -> tuple[Quality, Quality]:
+    """Grids of exact exchange: of densities, and of their changes."""
+    if target.precision == "double":
+        return "finest", "fine"
+    share = functional.exact.full + max(functional.exact.long_range, 0.0)
+    return "medium" if share < _QUARTER else "fine", "coarse"
+
+
+_QUARTER = 0.26
+"""Share of exact exchange below which it needs fewer points."""
 
 LIGHT = 18
 """Largest atomic number with which quadrature is exact enough in single precision. Rounding in the cores makes 1e-6
@@ -509,7 +519,7 @@ class Hamiltonian:
         self._pairs = pairs_of(basis)
         self.overlap = dense(own_overlap(basis))
         charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
-        self._qualities = QUALITIES[target.precision]
+        self._qualities = qualities(functional, target)
         self._is_heavy = bool(atomic_numbers.max() > LIGHT)
         self._exact = Target(target.device, "double") if probe(target.device).double else target
         independent = np.linalg.eigvalsh(self.overlap)
@@ -527,6 +537,9 @@ class Hamiltonian:
             self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
+        self._fitted: FittedExchange | None = None
+        is_fitted = functional.is_hybrid and target.on_host and not self._is_heavy and may_be_fitted(self._pairs)
+        self._is_fitted = is_fitted
         self._coulomb: Reals | float = 0.0
         self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
@@ -599,7 +612,7 @@ class Hamiltonian:
         """What exact exchange adds to Fock matrices: of a change on the coarse grid, whose error is a share of it.
 
         Of the first densities, where energies are to be exact, it is computed on a fine grid; where they are not yet,
-        all is on the coarsest.
+        all is on the coarsest. In place of the coarse grids products of functions are fitted where that is quicker.
         """
         if not self._functional.is_hybrid:
             return 0.0
@@ -608,7 +621,12 @@ class Hamiltonian:
             quality = "coarsest"
         elif self._is_heavy and not is_change:
             target = self._exact
-        parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
+        if self._is_fitted and quality in ("coarsest", "coarse"):
+            if self._fitted is None:
+                self._fitted = fitted_exchange_of(self._pairs, self._functional.exact, target)
+            parts = self._fitted.matrices(densities)
+        else:
+            parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
         self._exchange = (self._exchange if is_change else 0.0) - 0.5 * len(densities) * parts
         return self._exchange
 

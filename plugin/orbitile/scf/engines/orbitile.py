@@ -195,7 +195,15 @@ def gradient(
             points = exchange_grid_of(numbers, positions, target, "finest")
             exchange = exchange_of(wavefunction, points, overlap(pairs, target), on_grid)
         result = kohn_sham_gradient(
-            wavefunction, charges, densities, weighted, quadrature, functional(name), target, exchange
+            wavefunction,
+            charges,
+            densities,
+            weighted,
+            quadrature,
+            functional(name),
+            target,
+            exchange,
+            atoms_with_points=numbers if precision == "double" else None,
         )
         if calculation.solvent:
             cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
