@@ -9,7 +9,7 @@ import numpy as np
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
-from ..base.errors import FieldError
+from ..base.errors import FieldError, OrbitileError
 from ..base.watch import Cancel, Progress, stage, watched
 from ..evaluation.devices import device_session
 from ..fields.density import occupied, unavailable
@@ -30,7 +30,7 @@ from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 from ..scf.calculation import Calculation
 from ..scf.dispersion import correction_of
-from ..scf.from_file import electrons_of
+from ..scf.from_file import electrons_of, semiempirical_method
 from ._quadrature import LEVEL, density_matrix
 
 
@@ -138,10 +138,16 @@ def energies(
     ------
     OrbitileError
         When there is no such functional, solvent, level or device, or there are no occupied orbitals; when the package
-        for the dispersion correction is missing, or has no parameters for the functional.
+        for the dispersion correction is missing, or has no parameters for the functional; when the orbitals are those
+        of a semi-empirical method.
     Cancelled
         When `cancelled` said so.
     """
+    if own := semiempirical_method(wavefunction):
+        raise OrbitileError(
+            f"these are orbitals of {own}, which describes valence electrons by parameters: a functional of their "
+            f"density is no energy of the molecule; `orbitile scf FILE` computes that of {own}"
+        )
     chosen = functional_of(split_name(functional, "functional")[0])
     asked = Calculation(functional, solvent=solvent)
     correction = correction_of(asked)
