@@ -1,10 +1,13 @@
 """GFN1-xTB and GFN2-xTB: functions, energies, forces and orbitals are those of tblite."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import orbitile as ob
 from orbitile.analysis._quadrature import analytic_moments
+from orbitile.analysis.energies import energies
 from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
 from orbitile.fields.density import density_of
@@ -15,6 +18,7 @@ from orbitile.model.units import kelvin
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import chosen, engine_of, xtb
 from orbitile.scf.from_file import altered
+from orbitile.scf.slater import is_slater_expansion
 from orbitile.session.live.calculating import converged
 from orbitile.session.live.order import Level, Order, Relaxation
 from orbitile.session.source import OneFile
@@ -90,6 +94,12 @@ def test_a_series_and_its_minimum(tmp_path, capsys):
     w = ob.load(series)
     assert w.method == "gfn2, charge 0, unpaired electrons 0"
     assert ob.calculation_for(w) == (Calculation("gfn2"), ())
+    unnamed = replace(w, method="")  # as in xtb's own files
+    told = "the file does not name its method: its functions are those of gfn2"
+    assert ob.calculation_for(unnamed) == (Calculation("gfn2"), (told,))
+    assert all(is_slater_expansion(shell.angular_momentum, shell.exponents) for shell in w.shells)
+    with pytest.raises(OrbitileError, match="orbitals of gfn2"):
+        energies(unnamed)
     main(["optimise", str(series), "-o", str(minimum)])  # by the method of the file
     pytest.importorskip("ase")
     last = ob.load_trajectory(minimum)[-1]

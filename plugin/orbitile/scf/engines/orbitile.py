@@ -156,7 +156,7 @@ def solve(
         many = not calculation.unpaired or np.isin(geometry.atomic_numbers, _OPEN_SHELLS).any()
         downhill = bool(n_spins == 2 and many and not (before or rough or calculation.smearing))
         field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), known, downhill)
-    found = _wavefunction(geometry, charges, basis, calculation, field)
+        found = _wavefunction(geometry, charges, basis, calculation, field)
     parts = {"solvation": hamiltonian.solvation} if calculation.solvent else {}
     if calculation.smearing:
         parts["smearing"] = field.smearing

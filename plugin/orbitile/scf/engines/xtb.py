@@ -40,7 +40,7 @@ PRIORITY = -10
 PROGRAM = "tblite"
 METHODS = SEMIEMPIRICAL
 
-_HEAVIEST = 86
+HEAVIEST = 86
 """Atomic number of radon, the last element of both methods."""
 
 _SOLVENTS = {
@@ -92,8 +92,8 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     if not find_spec("tblite"):
         return f"the package tblite is missing: {install_command('tblite')}"
     heaviest = int(geometry.atomic_numbers.max(initial=0))
-    if heaviest > _HEAVIEST:
-        return f"its elements go up to {SYMBOLS[_HEAVIEST]}, got {SYMBOLS[heaviest]}"
+    if heaviest > HEAVIEST:
+        return f"its elements go up to {SYMBOLS[HEAVIEST]}, got {SYMBOLS[heaviest]}"
     return "it has no ghost atoms" if np.any(geometry.atomic_numbers == 0) else ""
 
 
@@ -225,7 +225,7 @@ def _shells(method: str, numbers: tuple[int, ...]) -> tuple[Shell, ...]:
     )
 
 
-@lru_cache(2 * _HEAVIEST)
+@lru_cache(2 * HEAVIEST)
 def _contractions(method: str, number: int) -> tuple[tuple[int, Reals, Reals], ...]:
     """Angular momentum, exponents and coefficients of the shells of an element.
 

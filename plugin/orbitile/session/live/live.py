@@ -215,7 +215,7 @@ def _settings() -> dict[str, str]:
     return {"OMP_WAIT_POLICY": "PASSIVE", **one_thread()}
 
 
-TICK = 20
+TICK = 10
 """Polling interval in milliseconds: where the atoms are."""
 
 _REST = 0.25
