@@ -1,9 +1,9 @@
 r"""A path between two structures: nudged elastic band with a climbing image, and the saddle point on it.
 
 By ASE: images between the structures are placed by IDPP (S. Smidstrup, A. Pedersen, K. Stokbro, H. Jonsson, J. Chem.
-Phys. 2014, 140, 214106); springs along the path and forces across it move them (G. Henkelman, H. Jonsson, J. Chem. Phys.
-2000, 113, 9978), and the highest one climbs (G. Henkelman, B. P. Uberuaga, H. Jonsson, ibid. 9901). The highest image is
-then moved to the saddle point along its lowest mode by the dimer method (G. Henkelman, H. Jonsson, J. Chem. Phys. 1999,
+Phys. 2014, 140, 214106); springs along the path and forces across it move them (G. Henkelman, H. Jonsson, J. Chem.
+Phys. 2000, 113, 9978), and the highest one climbs (G. Henkelman, B. P. Uberuaga, H. Jonsson, ibid. 9901). It is then
+moved to the saddle point along its lowest mode by the dimer method (G. Henkelman, H. Jonsson, J. Chem. Phys. 1999,
 111, 7010). Force constants there are differences of forces.
 
 After each step of the optimisers the positions are written to a folder beside the series, `NAME.parts`, from which the
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from math import log
@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import Reals
-from ..base.errors import FileError, OrbitileError
+from ..base.errors import OrbitileError
 from ..base.watch import checkpoint, stage, tell, watched
 from ..exporters._series import SeriesWriter, series_target
 from ..files.writing import refuse_inputs, written_atomically
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry
 from ..model.trajectory import Trajectory
-from ..model.units import angstrom, electronvolt
+from ..model.units import angstrom, electronvolt, kilocalorie_per_mole
 from ..model.wavefunction import Wavefunction
 from ..readers import load_geometries
 from ..readers.series import SeriesFrames
@@ -41,7 +41,7 @@ from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
 from .from_file import calculation_of_geometries
 from .optimisation import LARGEST_FORCE, force_in_ev
-from .series import claimed_folder
+from .series import Means, claimed_folder
 
 IMAGES = 9
 """Structures along a path, both ends among them."""
@@ -155,6 +155,11 @@ def reaction_path(
     report
         Told in one line of each step.
 
+    Returns
+    -------
+    ReactionPath
+        The series file, opened, with energies and what is known of the saddle point.
+
     Raises
     ------
     FileError
@@ -166,25 +171,43 @@ def reaction_path(
         When `cancelled` said so.
     """
     say = report or (lambda line: None)
-    if images < 3:
-        raise OrbitileError(f"images: expected 3 or more, both ends among them, got {images}")
-    if not largest_force > 0:
-        raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
     read = [load_geometries(source) for source in (first, last)]
     for geometries in read:
         if len(geometries) != 1:
             raise OrbitileError(f"{geometries.name}: expected one geometry, got {len(geometries)}")
-    ends = [sound(geometries.read(0)) for geometries in read]
-    _check_same_atoms(*ends, str(first), str(last))
     if calculation is None:
         calculation, remarks = calculation_of_geometries(read[0], {}, Calculation("pbe"), engine)
         for remark in remarks:
             say(f"{Path(first).name}: {remark}")
-    target = series_target(path)
     refuse_inputs(path, [first, last])
-    with watched(progress, cancelled), claimed_folder(target, _has_state) as folder:
-        search = _Search(folder, ends, calculation, engine, device, precision, images, relax, largest_force, steps, say)
-        return search.found(target)
+    ends = {geometries.name: geometries.read(0) for geometries in read}
+    if len(ends) == 1:
+        raise OrbitileError(f"{first}: expected two files, got one twice")
+    settings = (images, relax, largest_force, steps)
+    with watched(progress, cancelled):
+        return path_between(ends, path, Means(calculation, engine, device, precision), *settings, say)
+
+
+def path_between(
+    structures: Mapping[str, Geometry],
+    path: str | PathLike[str],
+    means: Means,
+    images: int = IMAGES,
+    relax: bool = True,
+    largest_force: float = LARGEST_FORCE,
+    steps: int = STEPS,
+    report: Report = print,
+) -> ReactionPath:
+    """The same for two geometries by their names, under the watch of the caller (`orbitile.base.watch`)."""
+    if images < 5:
+        raise OrbitileError(f"images: expected 5 or more, both ends among them, got {images}")
+    if not largest_force > 0:
+        raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
+    ends = [sound(end) for end in structures.values()]
+    _check_same_atoms(ends[0], ends[1], list(structures))
+    target = series_target(path)
+    with claimed_folder(target, _has_state) as folder:
+        return _Search(folder, ends, means, images, relax, largest_force, steps, report).found(target)
 
 
 def _has_state(folder: Path) -> bool:
@@ -194,7 +217,7 @@ def _has_state(folder: Path) -> bool:
 _STATE = "band.npz"
 
 
-def _check_same_atoms(first: Geometry, last: Geometry, *names: str) -> None:
+def _check_same_atoms(first: Geometry, last: Geometry, names: Sequence[str]) -> None:
     """Refuse structures between which there is no path."""
     if len(first.atomic_numbers) != len(last.atomic_numbers):
         counts = " and ".join(str(len(end.atomic_numbers)) for end in (first, last))
@@ -207,8 +230,10 @@ def _check_same_atoms(first: Geometry, last: Geometry, *names: str) -> None:
             f"{names[0]} and {names[1]}: expected the same atoms in the same order, but atom {n + 1} is {one} and "
             f"{other}; write one of the files with its atoms in the order of the other"
         )
-    if len(first.atomic_numbers) < 2:
-        raise OrbitileError(f"{names[0]}: expected two atoms or more, got one")
+    if len(first.atomic_numbers) < 3:
+        raise OrbitileError(
+            f"{names[0]}: expected three atoms or more, got {len(first.atomic_numbers)}; orb_scan scans a distance"
+        )
 
 
 @dataclass(eq=False)
@@ -217,10 +242,7 @@ class _Search:
 
     folder: Path
     ends: list[Geometry]
-    calculation: Calculation
-    engine: str
-    device: str | None
-    precision: str
+    means: Means
     n_images: int
     relax: bool
     largest_force: float
@@ -231,10 +253,13 @@ class _Search:
     def __post_init__(self) -> None:
         from .ase_calculator import AseCalculator  # says first what is missing
 
+        means = self.means
         self._calculator = lambda: AseCalculator(
-            self.calculation, engine=self.engine, device=self.device, precision=self.precision
+            means.calculation, engine=means.engine, device=means.device, precision=means.precision
         )
-        settings = f"{self.calculation} {self.precision} {self.n_images} {self.relax} {self.largest_force}"
+        settings = (
+            f"{means.calculation} {means.engine} {means.precision} {self.n_images} {self.relax} {self.largest_force}"
+        )
         arrays = b"".join(end.positions.tobytes() + end.atomic_numbers.tobytes() for end in self.ends)
         self._key = np.frombuffer(hashlib.sha256(settings.encode() + arrays).digest(), np.uint8)
         try:
@@ -253,6 +278,7 @@ class _Search:
             ends = [self._end(n) for n in range(2)]
         minimize_rotation_and_translation(*ends)
         if np.abs(ends[0].positions - ends[1].positions).max() < 0.05:
+            (self.folder / _STATE).unlink(missing_ok=True)
             raise OrbitileError(
                 "the two structures are the same one"
                 + (" after they were moved to minima" if self.relax else "")
@@ -264,7 +290,9 @@ class _Search:
         tops = _maxima(energies)
         if len(tops) > 1:
             between = ", ".join(str(int(n) + 1) for n in _maxima(-energies))
-            self.say(f"{len(tops)} maxima: the highest becomes the saddle point; there is a minimum near image {between}")
+            self.say(
+                f"{len(tops)} maxima: the highest becomes the saddle point; there is a minimum near image {between}"
+            )
         wavenumbers, mode, saddle = np.empty(0), np.zeros_like(ends[0].positions), None
         if tops:
             saddle = max(tops, key=lambda n: float(energies[n]))
@@ -294,7 +322,8 @@ class _Search:
         """Write what is known so far to the folder."""
         self.known |= arrays
         with written_atomically(self.folder / _STATE) as temporary:
-            np.savez(temporary, **{"key": self._key, **self.known})
+            kept: dict[str, Any] = {"key": self._key, **self.known}
+            np.savez(temporary, **kept)
 
     def _end(self, n: int) -> Any:
         """One of the two structures, at its minimum if it is to be."""
@@ -393,7 +422,11 @@ class _Search:
         atoms.calc = self._calculator()
         tangent = self.known.get("mode", band[top + 1].positions - band[top - 1].positions)
         control = DimerControl(
-            logfile=None, eigenmode_logfile=None, max_num_rot=3, dimer_separation=_DISPLACEMENT, mask=[True] * len(atoms)
+            logfile=None,
+            eigenmode_logfile=None,
+            max_num_rot=3,
+            dimer_separation=_DISPLACEMENT,
+            mask=[True] * len(atoms),
         )
         dimer = MinModeAtoms(atoms, control, eigenmodes=[tangent / np.linalg.norm(tangent)], random_seed=0)
 
@@ -443,15 +476,30 @@ class _Search:
 
     def _write(self, target: Path, frames: Iterable[Wavefunction], name: str) -> None:
         """Write a series anew."""
-        settings = f"{name}, {self.calculation}"
         if target.exists():
-            with closing(SeriesFrames(target)) as there:
-                if not there.settings.startswith((f"{name}, ", "")):
-                    raise FileError(f"{target.name}: is another series")
+            with closing(SeriesFrames(target)):  # it is a series, and not something else of that name
+                pass
             target.unlink() if target.is_file() else rmtree(target)
-        with SeriesWriter(target, settings=settings) as writer:
+        with SeriesWriter(target, settings=f"{name}, {self.means.calculation}") as writer:
             for number, frame in enumerate(frames):
                 writer.append(frame, number)
+
+
+def energy_table(found: ReactionPath) -> str:
+    """Energies along a path as a table, with what there is to say of its saddle point."""
+    lines = ["image  length/Angstrom      energy/hartree  relative/(kcal/mol)"]
+    for n, (length, energy) in enumerate(zip(found.lengths / angstrom, found.energies, strict=True)):
+        relative = (energy - found.energies[0]) / kilocalorie_per_mole
+        is_saddle = "  saddle point" if n == found.saddle else ""
+        lines.append(f"{n + 1:5}  {length:15.3f}  {energy:18.8f}  {relative:19.2f}{is_saddle}")
+    if found.saddle is None:
+        lines.append("there is no barrier")
+    else:
+        forward, backward = (barrier / kilocalorie_per_mole for barrier in found.barriers)
+        imaginary = ", ".join(f"{-value:.0f}i" for value in found.wavenumbers if value < -_SOFT) or "none"
+        lines.append(f"barrier: {forward:.2f} kcal/mol, backwards {backward:.2f} kcal/mol")
+        lines.append(f"imaginary vibrations of the saddle point in cm^-1: {imaginary}")
+    return "\n".join(lines)
 
 
 def _largest(atoms: Any) -> float:
