@@ -2,11 +2,15 @@
 
     python benchmarks/live.py
     python benchmarks/live.py --systems "ethanol, 6-31G*;benzene, 6-31G*" --steps 10 --peers "" --device cuda
+    python benchmarks/live.py --method gfn2 --steps 30
 
 An atom is dragged round a circle in steps of 0.05 Angstrom. An update is a self-consistent field, begun from the frames
 before, and the surface of the HOMO at coarse quality. Programs take turns, update by update, so that a busy machine is
 busy for all of them. The first update begins from atoms, and is not counted; what the later ones wait for on a machine
 that has never compiled the kernels is, so measure twice.
+
+With --method gfn2 alkanes of 20 to 200 atoms are dragged, and the parts of an update are told: what the process of a
+live molecule does for one that is passed, with the messages to and from it.
 """
 
 from __future__ import annotations
@@ -16,10 +20,13 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from datetime import date
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -27,13 +34,19 @@ os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count()))  # PySCF's kernels
 
 from kohn_sham import clocked, geometry_from, processor, table
 from orbitile.evaluation.surfaces import surface_in_motion
+from orbitile.integrals.method_names import semiempirical
 from orbitile.model.geometry import Geometry
 from orbitile.model.lattice import Lattice, spacing_of
 from orbitile.model.wavefunction import Wavefunction
+from orbitile.pictures.request import Request
 from orbitile.scf.calculation import Calculation, Response, Solution
-from orbitile.scf.engines import engines
+from orbitile.scf.engines import engines, xtb
 from orbitile.scf.series import HISTORY
-from orbitile_benchmarks.geometries import ETHANOL, dragged
+from orbitile.session.live import calculating
+from orbitile.session.live.calculating import converged
+from orbitile.session.live.order import Level, Order
+from orbitile.workers import pack, unpack
+from orbitile_benchmarks.geometries import ETHANOL, alkane, dragged
 from orbitile_benchmarks.systems import THREONINE, benzene
 
 SYSTEMS = {
@@ -100,6 +113,47 @@ def lines(options: argparse.Namespace) -> Iterable[tuple[Any, ...]]:
             )
 
 
+def parts(options: argparse.Namespace) -> Iterable[tuple[Any, ...]]:
+    """Of the table of GFN2-xTB: a line for each molecule."""
+    for n in (int(text) for text in options.chains.split(",")):
+        spent: dict[str, list[float]] = {name: [] for name in _PARTS}
+        level, after, isovalue, update, busy = Level(Calculation(options.method)), None, None, [], []
+        with TemporaryDirectory() as folder, ExitStack() as stack:
+            for name, module in _PARTS.items():
+                stack.enter_context(mock.patch.object(module, name, _timed(getattr(module, name), spent[name])))
+            for text in dragged(alkane(n), 3 * n + 1, options.steps):
+                geometry = geometry_from(text)
+                request = Request("", "homo", "coarse", isovalue=isovalue, most_faces=12_000)
+                what = level, geometry.atomic_numbers, geometry.positions, "m", folder, (request,)
+                order = Order(str(n), *what, after=after, rough=after is not None)
+                found, *seconds = clocked(lambda order=order: unpack(pack(converged(unpack(pack(order)[0])))[0]))
+                isovalue, after = found.samples[0].isovalue, replace(found, samples=())
+                update.append(seconds[0])
+                busy.append(seconds[1])
+        yield (
+            f"{3 * n + 2}",
+            *(f"{1000 * np.median(values[2:]):.1f}" for values in spent.values()),
+            f"{1000 * np.median(busy[2:]):.1f}",
+            f"{1000 * np.median(update[2:]):.1f}",
+            f"{1 / np.median(update[2:]):.1f}",
+        )
+
+
+_PARTS = {"_computed": xtb, "checked": xtb, "_in_order": calculating, "_written": calculating, "_samples": calculating}
+"""Functions that are timed, and where they are called from."""
+
+
+def _timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        begin = time.process_time()
+        try:
+            return function(*arguments)
+        finally:
+            seconds.append(time.process_time() - begin)
+
+    return call
+
+
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -108,10 +162,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--peers", default="pyscf", help="pyscf, gpu4pyscf, or nothing")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--chains", default="6,20,33,66", help="carbon atoms of alkanes, for gfn2")
     options = parser.parse_args()
     load = f"load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     print(f"{processor()}, {os.cpu_count()} cores, {load}, {date.today():%d %B %Y}, {time.strftime('%H:%M')}")
     print(f"python benchmarks/live.py {' '.join(sys.argv[1:])}\n")
+    if semiempirical(options.method):
+        names = "tblite, orthonormality, order of orbitals, file, lattice and surface"
+        table(f"atoms, ms of processors: {names}, whole update, ms that pass, updates a second", parts(options))
+        return
     table(
         "molecule, engine, updates a second, seconds (median), worst, of processors (median), iterations (median and "
         "most), largest difference in hartree, last energy less the first",

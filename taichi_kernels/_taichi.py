@@ -152,7 +152,12 @@ def synchronise() -> None:
 
 def running() -> str:
     """The device that the compiler runs on."""
-    name = str(_impl.current_cfg().arch).rpartition(".")[2]
+    return _device_of(_impl.current_cfg().arch)
+
+
+@functools.lru_cache(maxsize=16)
+def _device_of(architecture: Any) -> str:
+    name = str(architecture).rpartition(".")[2]
     return "cpu" if name in ("x64", "arm64") else name
 
 
@@ -269,18 +274,20 @@ def with_vectors(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def quick(kernel: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel without return value, which a CPU is given without the checks of Taichi's own call: they take 0.1 ms.
+    """A kernel without return value, which is launched without the checks of Taichi's own call: they take 0.1 ms.
 
-    Arrays have to be of the types that the kernel declares, and those of NumPy C-ordered.
+    Arrays have to be of the types that the kernel declares, and those of NumPy C-ordered. These go to a GPU by the own
+    call, which copies them there and back.
     """
 
     @functools.wraps(kernel)
     def launched(**arguments: Any) -> None:
+        copied = running() != "cpu" and any(isinstance(value, np.ndarray) for value in arguments.values())
+        if COMPILER != "taichi" or copied:  # the own call of the other one is quick
+            call(kernel, arguments)
+            return
         launch = _launches.get(launched)
         if launch is None:
-            if COMPILER != "taichi" or running() != "cpu":  # the own call of the other one is quick
-                call(kernel, arguments)
-                return
             launch = _launches[launched] = Launch(kernel, arguments)
         launch.launch_with(arguments)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -114,12 +114,14 @@ def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
 
     It may be one that died, of the same type and shape: to make one takes half a millisecond, as long as a fast kernel.
     """
-    key = (str(element), getattr(element, "n", 1), str(getattr(element, "dtype", "")), shape)
+    key = (*_named(element), shape)
     _take_in()
     held = _pool.pop(key, None)
     if held:
-        array = object.__new__(held[0].kind)
-        vars(array).update(held.pop().attributes)
+        left = held.pop()
+        _pooled[0] -= left.size
+        array = object.__new__(left.kind)
+        vars(array).update(left.attributes)
         if held:
             _pool[key] = held  # behind those that were wanted longer ago
     else:
@@ -128,6 +130,12 @@ def array_of(element: object, shape: "int | tuple[int, ...]") -> Any:
         vars(array)["key"] = key
     _arrays.add(array)
     return array
+
+
+@lru_cache(maxsize=256)
+def _named(element: Any) -> tuple[Any, ...]:
+    """A type of the compiler as texts and numbers, which take it long to make."""
+    return str(element), getattr(element, "n", 1), str(getattr(element, "dtype", ""))
 
 
 def _made(element: object, shape: "int | tuple[int, ...]") -> Any:
@@ -162,6 +170,7 @@ def _empty_pool() -> None:
         _, held = _pool.popitem()
         for left in held:
             _free(left.attributes)
+    _pooled[0] = 0
 
 
 @dataclass(frozen=True)
@@ -171,7 +180,7 @@ class _Left:
     kind: type
     attributes: dict[str, Any]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """In bytes."""
         array = self.attributes["arr"]
@@ -184,6 +193,9 @@ _LARGEST, _MOST = 16 << 20, 192 << 20
 _pool: "dict[tuple[Any, ...], list[_Left]]" = {}
 """Arrays that died, by type and shape, those first that were wanted longest ago."""
 
+_pooled = [0]
+"""Bytes of all of those."""
+
 _died: "deque[_Left]" = deque()
 """Arrays that died since one was wanted: they die in any thread, even while one is being taken."""
 
@@ -195,11 +207,11 @@ def _take_in() -> None:
     while _died:
         left = _died.popleft()
         _pool.setdefault(left.attributes["key"], []).append(left)
-    size = sum(left.size for those in _pool.values() for left in those)
-    while size > _MOST:
+        _pooled[0] += left.size
+    while _pooled[0] > _MOST:
         key = next(iter(_pool))
         left = _pool[key].pop()
-        size -= left.size
+        _pooled[0] -= left.size
         _free(left.attributes)
         if not _pool[key]:
             del _pool[key]
@@ -240,6 +252,7 @@ def disown() -> None:
     _arrays.clear()
     _spare.clear()
     _pool.clear()
+    _pooled[0] = 0
     _died.clear()
 
 

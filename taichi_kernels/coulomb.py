@@ -188,13 +188,12 @@ class _Tables:
         self._steps, self._software = steps, probe(double.device).software
         self._of_bras, self._of_kets = lru_cache(self._packed_bras), lru_cache(self._packed_kets)
         self._there = not double.on_host and double.precision == "double"
-        self._sums = []
-        for b, group in enumerate(bras):
-            shape = len(powers_of(group.degree)), len(group.exponent)
-            sums = self._space(f"sums {b}", shape[0] * shape[1], double.dtype) if self._there else np.zeros(shape)
-            if self._there:
-                fill(sums, 0.0)
-            self._sums.append(sums)
+        self._shapes = [(len(powers_of(group.degree)), len(group.exponent)) for group in bras]
+        self._first_sum = np.cumsum([0, *map(math.prod, self._shapes)]).tolist()
+        self._sums: Any = np.zeros(self._first_sum[-1])
+        if self._there:
+            self._sums = self._space("sums", self._first_sum[-1], double.dtype)
+            fill(self._sums, 0.0)
         of_steps = [self._ranges(step) for step in steps]
         ranges = [pair for of_step in of_steps for pair in of_step]
         self._first_range = np.cumsum([0, *map(len, of_steps)])
@@ -205,12 +204,11 @@ class _Tables:
 
     def sums(self) -> list[np.ndarray]:
         """What was added to each bra, shape (n_bras, number of orders)."""
-        result = []
-        for group, held in zip(self._bras, self._sums, strict=True):
-            shape = len(powers_of(group.degree)), len(group.exponent)
-            values = to_numpy(held)[: shape[0] * shape[1]].reshape(shape) if self._there else held
-            result.append(np.ascontiguousarray(values.T / group.exponent[:, None]))
-        return result
+        values = to_numpy(self._sums) if self._there else self._sums
+        return [
+            np.ascontiguousarray(values[first : first + math.prod(shape)].reshape(shape).T / group.exponent[:, None])
+            for group, first, shape in zip(self._bras, self._first_sum, self._shapes, strict=False)
+        ]
 
     def add(self, n: int, checkpoint: Checkpoint | None) -> None:
         """Add the kets of a step to the sums of its bras."""
@@ -268,13 +266,14 @@ class _Tables:
 
     def _add_parts(self, step: _Step, parts: Any, n_orders: int, n_chunks: int) -> None:
         """Add up what the chunks gave, for the bras that have any kets."""
-        n_active, n_bras, held = len(step.work), len(step.low), self._sums[step.bra]
+        n_active, n_bras, first = len(step.work), len(step.low), self._first_sum[step.bra]
         if self._there:
             sizes = {"n_active": n_active, "n_bras": n_bras, "n_orders": n_orders, "n_chunks": n_chunks}
-            self._launch(adding_kernel(self._double.dtype), **sizes, parts=parts, out=held)
+            self._launch(adding_kernel(self._double.dtype), **sizes, first=first, parts=parts, out=self._sums)
             return
         values = parts if self._double.on_host else to_numpy(parts)
         shape = n_chunks, n_orders, n_bras
+        held = self._sums[first : first + n_orders * n_bras].reshape(n_orders, n_bras)
         held[:, :n_active] += values[: math.prod(shape)].reshape(shape)[:, :, :n_active].sum(axis=0, dtype=np.float64)
 
     def _kernel(
@@ -330,9 +329,9 @@ class _Tables:
 
     def _space(self, name: str, size: int, dtype: "np.dtype[Any]") -> Any:
         """Uninitialised."""
-        return (
-            np.empty(size, dtype) if self._double.on_host else _kept.array(f"{name}, {dtype}", number(dtype), (size,))
-        )
+        if self._double.on_host:
+            return np.empty(size, dtype)
+        return _kept.array(f"{name}, {dtype.char}", number(dtype), (size,))
 
 
 _kept = Workspace(np.dtype(np.float64))

@@ -239,13 +239,13 @@ def adding_kernel(sums: "np.dtype[np.floating]") -> Callable[..., Any]:
     W1 = ti.types.ndarray(number(sums), 1)
 
     @ti.kernel
-    def kernel(n_active: ti.i32, n_bras: ti.i32, n_orders: ti.i32, n_chunks: ti.i32, parts: W1, out: W1):
+    def kernel(n_active: ti.i32, n_bras: ti.i32, n_orders: ti.i32, n_chunks: ti.i32, first: ti.i32, parts: W1, out: W1):
         for item in range(n_active * n_orders):
-            to = item // n_active * n_bras + item % n_active
-            added = out[to]
+            place = item // n_active * n_bras + item % n_active
+            added = out[first + place]
             for chunk in range(n_chunks):
-                added += parts[chunk * n_orders * n_bras + to]
-            out[to] = added
+                added += parts[chunk * n_orders * n_bras + place]
+            out[first + place] = added
 
     return kernel
 

@@ -144,6 +144,11 @@ class ExchangeSums:
         Points that are worked on at once.
     target : Target
         The device of the current session, and the precision of all but the sum over batches, which is in double.
+
+    Attributes
+    ----------
+    overlap : ndarray, shape (n_basis, n_basis), optional
+        Overlaps of the basis functions as the grid has them, which the first matrices bring along.
     """
 
     def __init__(
@@ -160,6 +165,7 @@ class ExchangeSums:
         target: Target,
     ) -> None:
         self._cells, self._functions, self._pairs, self._target = cells, functions, pairs, target
+        self.overlap: np.ndarray | None = None
         self._centre, self._reach, self._step = centre, reach, max(batch // POINTS, 1)
         self._n_terms, self._n_primitives = functions.n_terms, len(of_primitives)
         self._kept = KeptArrays()
@@ -192,14 +198,6 @@ class ExchangeSums:
         """Number of basis functions."""
         return len(self._functions.to_basis)
 
-    def overlap(self, checkpoint: Checkpoint | None) -> np.ndarray:
-        """Overlaps of the basis functions as the grid has them, shape (n_basis, n_basis)."""
-        result = np.zeros((self.n_basis, self.n_basis))
-        for cells, near in self._batches(checkpoint):
-            values = self._values(cells, near)
-            result[np.ix_(near, near)] += self._integrals(cells, values, len(near), values, len(near))
-        return result
-
     def matrices(
         self, densities: np.ndarray, interaction: Interaction, limit: float, checkpoint: Checkpoint | None
     ) -> np.ndarray:
@@ -216,12 +214,18 @@ class ExchangeSums:
             Called between batches with the share that is done; what it raises ends it.
         """
         result = np.zeros(densities.shape)
+        is_first = self.overlap is None
+        overlap = np.zeros(densities.shape[1:])
         for cells, near in self._batches(checkpoint):
             values = self._values(cells, near)
+            if is_first:
+                overlap[np.ix_(near, near)] += self._integrals(cells, values, len(near), values, len(near))
             potentials = self._potentials(cells, near, values, densities, interaction, limit)
             for k, matrix in enumerate(result):
                 some = self._rows_of(potentials, k * self.n_basis, self.n_basis, cells)
                 matrix[near] += self._integrals(cells, values, len(near), some, self.n_basis)
+        if is_first:
+            self.overlap = overlap
         return result
 
     def gradient(

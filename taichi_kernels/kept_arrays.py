@@ -52,7 +52,7 @@ class KeptArrays:
         """The same for a kernel that takes arrays of any kind: on a CPU the array itself will do."""
         if target.on_host:
             return np.ascontiguousarray(values, dtype)
-        return self.upload(f"{name}, {np.dtype(dtype)}", values, dtype, lanes)
+        return self.upload(f"{name}, {np.dtype(dtype).char}", values, dtype, lanes)
 
     def exactly(self, name: str, element: object, shape: tuple[int, ...]) -> "ti.Ndarray":
         """Uninitialised array of a type of the compiler and of just this shape."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import fill, number, ti
+from ._taichi import fill, number, quick, ti
 from .arrays import send, to_numpy
 from .cells import CELL
 from .devices import probe
@@ -357,4 +357,5 @@ def _small_kernels(target: Target, sums: "np.dtype[Any]") -> SimpleNamespace:
             column = i // n_points
             out[i] = ti.cast(columns[spin, column, i - column * n_points], real)
 
-    return SimpleNamespace(over_threads=over_threads, weighted=weighted, summed=summed, rounded=rounded)
+    kernels = (over_threads, weighted, summed, rounded)
+    return SimpleNamespace(**{kernel.__name__: quick(kernel) for kernel in kernels})

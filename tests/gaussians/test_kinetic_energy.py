@@ -1,4 +1,4 @@
-"""The kinetic energy by moving the basis set, against formulas and what programs print."""
+"""The kinetic energy against formulas and what programs print."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_of_one_gaussian(momentum, pure, exponent):
     n = shell.n_functions
     orbitals = Orbitals(np.eye(n), 2 * np.eye(n)[n - 1])
     wavefunction = Wavefunction(np.array([8]), np.array([[0.3, -1.0, 2.0]]), (shell,), orbitals)
-    assert kinetic_energy(wavefunction) == pytest.approx(2 * (momentum + 1.5) * exponent, rel=3e-6)
+    assert kinetic_energy(wavefunction) == pytest.approx(2 * (momentum + 1.5) * exponent, rel=1e-12)
 
 
 @pytest.mark.parametrize(

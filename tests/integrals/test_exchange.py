@@ -5,6 +5,7 @@ import pytest
 
 from orbitile.evaluation.devices import device_session
 from orbitile.integrals.exchange import exchange_of
+from orbitile.integrals.exchange_fitting import fitted_exchange_of
 from orbitile.integrals.functionals import ExactExchange
 from orbitile.integrals.grids import exchange_grid_of
 from orbitile.integrals.one_electron import overlap
@@ -103,6 +104,21 @@ def test_results_are_the_same_bit_by_bit_and_add_up(device):
         each = [exchange.matrices(density[None], FULL)[0] for density in densities]
     assert np.array_equal(both, again)
     assert np.abs(both - each).max() < 1e-6
+
+
+@pytest.mark.parametrize("exact", [FULL, ATTENUATED], ids=["full", "attenuated"])
+@pytest.mark.parametrize("name", ["water", "fluoride, diffuse functions", "hydrogen chloride, f"])
+def test_of_fitted_products_the_error_of_a_change_is_a_small_share(name, exact):
+    mol = molecule(*MOLECULES[name])
+    theirs, densities = densities_of(mol)
+    with device_session("cpu", "single") as target:
+        fitted = fitted_exchange_of(pairs_of(basis_of(mol)), exact, target)
+        found = fitted.matrices(densities)
+        of_change = fitted.matrices(densities - [[[0.5]], [[1.0]]] * densities)
+    expected = of_pyscf(mol, theirs, exact)
+    assert np.abs(found - expected).max() < ELEMENT["coarse"]
+    assert np.vdot(densities, found - expected) == pytest.approx(0, abs=2e-4 * np.vdot(densities, expected))
+    assert of_change == pytest.approx(found * [[[0.5]], [[0.0]]], abs=1e-5)
 
 
 @pytest.mark.parametrize("exact", [FULL, ATTENUATED], ids=["full", "attenuated"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from orbitile.evaluation.devices import device_session
-from orbitile.gaussians.overlap import inverse_root
+from orbitile.gaussians.overlap import inverse_root, kinetic_matrix
 from orbitile.integrals.coulomb import coulomb_values
 from orbitile.integrals.forces import (
     electrostatic_field,
@@ -17,7 +17,7 @@ from orbitile.integrals.forces import (
 from orbitile.integrals.functionals import functional as functional_of_name
 from orbitile.integrals.grids import Grid, grid_of
 from orbitile.integrals.hermite_list import point_charges
-from orbitile.integrals.one_electron import integrals_over_space, kinetic, overlap
+from orbitile.integrals.one_electron import integrals_over_space, overlap
 from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 from orbitile.integrals.quadrature import (
     KineticEnergyDensity,
@@ -65,7 +65,7 @@ def test_kinetic_energy_and_overlap(basis, cartesian):
         second = to_gradient(pairs, matrix, integrals_over_space(pairs.list.raised))
 
         def energy(positions):
-            return float((kinetic(basis_of(mol, positions), target) * matrix).sum())
+            return float((kinetic_matrix(basis_of(mol, positions)) * matrix).sum())
 
         def charge(positions):
             moved = pairs_of(basis_of(mol, positions))
@@ -124,7 +124,7 @@ class Energy:
         attraction = coulomb_values(pairs.list, nuclei, coefficients, self.target)
         kinetic_density = self.kinetic_density(basis, densities)
         exchange = exchange_correlation(quadrature, hermite, self.functional, kinetic=kinetic_density).energy
-        moving = (kinetic(basis, self.target) * np.sum(densities, axis=0)).sum()
+        moving = (kinetic_matrix(basis) * np.sum(densities, axis=0)).sum()
         return float(moving + density @ (0.5 * electrons - attraction) + exchange + repulsion(self.charges, positions))
 
     def gradient(self, positions):
@@ -136,7 +136,7 @@ class Energy:
         exchange = exchange_correlation(quadrature, hermite, self.functional, kinetic=kinetic_density)
         weighted = np.zeros_like(densities[0])
         for spin, (c, own) in enumerate(zip(orbitals, exchange.values, strict=True)):
-            fock = kinetic(basis, self.target) + to_matrix(pairs, field + own, self.target)
+            fock = kinetic_matrix(basis) + to_matrix(pairs, field + own, self.target)
             if kinetic_density:
                 fock += kinetic_density[0].matrix(exchange.kinetic_values[spin])
             weighted += self.electrons * c @ (c.T @ fock @ c) @ c.T

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from orbitile.evaluation.devices import device_session
+from orbitile.gaussians.overlap import kinetic_matrix
 from orbitile.integrals.forces import to_gradient
 from orbitile.integrals.hermite_list import HermiteList
-from orbitile.integrals.one_electron import kinetic, overlap
+from orbitile.integrals.one_electron import overlap
 from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 from taichi_kernels import hermite_map
 
@@ -30,7 +31,7 @@ def test_one_electron_matrices_are_those_of_pyscf(name, device):
     with device_session(device, "double") as target:
         pairs = pairs_of(basis)
         np.testing.assert_allclose(overlap(pairs, target), ours(mol, mol.intor("int1e_ovlp")), atol=2e-11)
-        np.testing.assert_allclose(kinetic(basis, target), ours(mol, mol.intor("int1e_kin")), atol=2e-11, rtol=1e-12)
+        np.testing.assert_allclose(kinetic_matrix(basis), ours(mol, mol.intor("int1e_kin")), atol=2e-11, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", MOLECULES)

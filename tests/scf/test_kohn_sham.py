@@ -181,7 +181,7 @@ def test_what_was_learnt_saves_iterations():
     alone, learnt, response = [], [], None
     for n in range(1, 7):
         operator, _, _ = frames[n]
-        start = extrapolated_densities([one for _, one, _ in frames[max(0, n - 5) : n]], operator.overlap)
+        start = extrapolated_densities([frames[n - 1][1]], operator.overlap)
         alone.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it"))
         learnt.append(self_consistent_field(operator, Occupation((5,)), start, CRITERIA, "it", response))
         response = learnt[-1].response

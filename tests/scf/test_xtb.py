@@ -1,10 +1,13 @@
 """GFN1-xTB and GFN2-xTB: functions, energies, forces and orbitals are those of tblite."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import orbitile as ob
 from orbitile.analysis._quadrature import analytic_moments
+from orbitile.analysis.energies import energies
 from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
 from orbitile.fields.density import density_of
@@ -14,8 +17,11 @@ from orbitile.model.geometry import Geometry
 from orbitile.model.units import kelvin
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import chosen, engine_of, xtb
+from orbitile.scf.from_file import altered
+from orbitile.scf.slater import is_slater_expansion
 from orbitile.session.live.calculating import converged
 from orbitile.session.live.order import Level, Order, Relaxation
+from orbitile.session.source import OneFile
 
 interface = pytest.importorskip("tblite.interface")
 
@@ -88,6 +94,12 @@ def test_a_series_and_its_minimum(tmp_path, capsys):
     w = ob.load(series)
     assert w.method == "gfn2, charge 0, unpaired electrons 0"
     assert ob.calculation_for(w) == (Calculation("gfn2"), ())
+    unnamed = replace(w, method="")  # as in xtb's own files
+    told = "the file does not name its method: its functions are those of gfn2"
+    assert ob.calculation_for(unnamed) == (Calculation("gfn2"), (told,))
+    assert all(is_slater_expansion(shell.angular_momentum, shell.exponents) for shell in w.shells)
+    with pytest.raises(OrbitileError, match="orbitals of gfn2"):
+        energies(unnamed)
     main(["optimise", str(series), "-o", str(minimum)])  # by the method of the file
     pytest.importorskip("ase")
     last = ob.load_trajectory(minimum)[-1]
@@ -104,10 +116,14 @@ def test_a_live_molecule(tmp_path):
         return converged(Order(str(tmp_path), level, numbers, positions, "m", str(tmp_path), **more))
 
     first = at(places)
+    assert OneFile.read(first.source) == OneFile.read(first.source).noted()  # known without reading the file
     found = at(moved, after=first, relaxation=Relaxation(1.0))
     expected = theirs(numbers, moved, "gfn2")
     assert found.energy == pytest.approx(expected.get("energy"), abs=1e-6)
     assert found.n_iterations < first.n_iterations
+    passed = at(moved, after=first, rough=True)
+    assert passed.n_iterations < found.n_iterations
+    assert passed.energy == pytest.approx(found.energy, abs=1e-6)
     assert found.largest_force == pytest.approx(np.linalg.norm(expected.get("gradient"), axis=1).max(), abs=1e-4)
 
 
@@ -115,6 +131,7 @@ def test_refusals():
     water = Geometry(np.array([8, 1, 1]), PLACES)
     with pytest.raises(OrbitileError, match=r"functions of its own.*got 'def2-svp'"):
         Calculation("gfn2", "def2-svp")
+    assert altered(Calculation("pbe"), {"method": "gfn2"}) == Calculation("gfn2")
     with pytest.raises(OrbitileError, match="its methods are gfn1 and gfn2, got 'pbe'"):
         chosen("xtb", water, Calculation("pbe"))
     with pytest.raises(OrbitileError, match=r"no parameters for heptane.*1\.9113"):

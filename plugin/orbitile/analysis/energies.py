@@ -9,10 +9,11 @@ import numpy as np
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
-from ..base.errors import FieldError
+from ..base.errors import FieldError, OrbitileError
 from ..base.watch import Cancel, Progress, stage, watched
 from ..evaluation.devices import device_session
 from ..fields.density import occupied, unavailable
+from ..gaussians.overlap import dense, kinetic_matrix
 from ..integrals.coulomb import coulomb_values, nuclear_repulsion
 from ..integrals.exchange import exchange_of
 from ..integrals.functionals import Functional, at_points
@@ -20,7 +21,7 @@ from ..integrals.functionals import functional as functional_of
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import point_charges
 from ..integrals.method_names import split_name
-from ..integrals.one_electron import kinetic, overlap
+from ..integrals.one_electron import overlap
 from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
 from ..integrals.solvent import apparent_charges, cavity_of
@@ -29,7 +30,7 @@ from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 from ..scf.calculation import Calculation
 from ..scf.dispersion import correction_of
-from ..scf.from_file import electrons_of
+from ..scf.from_file import electrons_of, semiempirical_method
 from ._quadrature import LEVEL, density_matrix
 
 
@@ -137,10 +138,16 @@ def energies(
     ------
     OrbitileError
         When there is no such functional, solvent, level or device, or there are no occupied orbitals; when the package
-        for the dispersion correction is missing, or has no parameters for the functional.
+        for the dispersion correction is missing, or has no parameters for the functional; when the orbitals are those
+        of a semi-empirical method.
     Cancelled
         When `cancelled` said so.
     """
+    if own := semiempirical_method(wavefunction):
+        raise OrbitileError(
+            f"these are orbitals of {own}, which describes valence electrons by parameters: a functional of their "
+            f"density is no energy of the molecule; `orbitile scf FILE` computes that of {own}"
+        )
     chosen = functional_of(split_name(functional, "functional")[0])
     asked = Calculation(functional, solvent=solvent)
     correction = correction_of(asked)
@@ -196,7 +203,7 @@ def _energies(wavefunction: Wavefunction, functional: Functional, level: int, ta
         points = grid_of(numbers, positions, target, level)
         pairs = pairs_of(wavefunction)
         hermite = np.array([to_hermite(pairs, matrix, target) for matrix in matrices])
-        motion = float(np.vdot(sum(matrices), kinetic(wavefunction, target)))
+        motion = float(np.vdot(sum(matrices), dense(kinetic_matrix(wavefunction))))
         total = hermite.sum(axis=0)
     exact = _exact_exchange(wavefunction, matrices, functional, target) if functional.is_hybrid else None
     with stage(0.2, 0.6):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -37,11 +38,18 @@ def one_thread_of_blas(rows: int) -> Iterator[None]:
         return
     try:
         try:
-            library: Any = importlib.import_module("threadpoolctl")
+            libraries = _libraries_of_blas()
         except ImportError:
             yield
             return
-        with library.threadpool_limits(limits=1, user_api="blas"):
+        with libraries.limit(limits=1, user_api="blas"):
             yield
     finally:
         _binding.release()
+
+
+@lru_cache
+def _libraries_of_blas() -> Any:
+    """Those of NumPy and of SciPy; to look for them takes longer than some calculations."""
+    importlib.import_module("scipy.linalg")
+    return importlib.import_module("threadpoolctl").ThreadpoolController()

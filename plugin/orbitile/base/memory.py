@@ -37,6 +37,7 @@ SHARES = {
     "sums to combine": 256 * _MIB,
     "slabs under way": 2 * _GIB,
     "exchange on a GPU": 2 * _GIB,
+    "fitted exchange": _GIB,
     "tables": 256 * _MIB,
     "large matrix": 64 * _MIB,
     "matrix": 32 * _MIB,

@@ -9,37 +9,32 @@ One-dimensional overlaps of primitives follow the recurrence of Obara and Saika 
 exponents, so that :math:`x\,\phi = (x - A_x)\,\phi + A_x\,\phi` is a combination of functions of an enlarged basis,
 and the integrals of x are overlaps.
 
-**Kinetic energy**, to six digits, without kernels: to check what a file says.
+**Kinetic energy** is made of the same one-dimensional overlaps s: along each axis, of primitives with exponents
+:math:`\alpha` and :math:`\beta`,
 
-.. math:: T = -\frac12 \sum_{\mu\nu} P_{\mu\nu} \langle\mu|\nabla^2|\nu\rangle
-
-The Laplacian of a function is its second derivative by where its centre is, so each integral is that of an overlap, and
-a central difference gives it: of the basis set with itself, moved by a little along each axis. P is symmetric, so that
-there and back are the same. The step goes with the narrowest function; with `_STEP` truncation and rounding are both
-below one part in a million.
+.. math:: \tfrac12 \langle\partial_x (x_A^i e^{-\alpha x_A^2}) | \partial_x (x_B^j e^{-\beta x_B^2})\rangle =
+    \tfrac12 i j\, s_{i-1,j-1} - \beta i\, s_{i-1,j+1} - \alpha j\, s_{i+1,j-1} + 2 \alpha\beta\, s_{i+1,j+1}
 """
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Indices, Reals
-from ..base.caches import Derived
+from ..base.caches import Cache, Derived
 from ..base.memory import share
 from ..base.watch import checkpoint
 from ..model.cell import Cell, molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
-from ..model.wavefunction import Shell, Wavefunction
+from ..model.wavefunction import Basis, Shell, Wavefunction
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -59,15 +54,8 @@ _NO_CELL = np.empty(0)
 _DENSE = 2000**2
 """Up to this many elements (32 MB) a matrix is an ordinary array."""
 
-_latest: WeakKeyDictionary[Wavefunction, Reals] = WeakKeyDictionary()
-"""The overlap of one wavefunction, the last one asked for, where it is dense: a frame that was checked is followed
-next."""
-
-
-_latest_lock = threading.Lock()
-_latest_repeated: dict[tuple[object, ...], Reals] = {}
-"""The overlap of one basis set that repeats with a cell, the last one asked for, where it is dense: a file is read with
-the one that it is then checked with."""
+_LATEST: Cache[Reals] = Cache("pairs of functions", most=2)
+"""Overlaps of basis sets with themselves, where they are dense: a frame that was checked is followed next."""
 
 
 def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_matrix:
@@ -90,18 +78,10 @@ def overlap_matrix(bra: Wavefunction, ket: Wavefunction | None = None) -> csr_ma
     return csr_matrix(repeated_overlap(bra.shells, bra.positions, other.shells, other.positions, bra.cell))
 
 
-def own_overlap(wavefunction: Wavefunction) -> Matrix:
-    """Overlap of the basis functions of a wavefunction, sparse if it is large; read-only where it is dense."""
-    known = _latest.get(wavefunction)
-    if known is not None:
-        return known
-    shells, positions = wavefunction.shells, wavefunction.positions
-    made = repeated_overlap(shells, positions, shells, positions, wavefunction.cell)
-    if isinstance(made, np.ndarray):
-        made.setflags(write=False)
-        _latest.clear()
-        _latest[wavefunction] = made
-    return made
+def own_overlap(basis: Basis | Wavefunction) -> Matrix:
+    """Overlap of basis functions, of a wavefunction say, sparse if it is large; read-only where it is dense."""
+    cell = basis.cell if isinstance(basis, Wavefunction) else _NO_CELL
+    return repeated_overlap(basis.shells, basis.positions, basis.shells, basis.positions, cell)
 
 
 def dense(matrix: Matrix) -> Reals:
@@ -141,20 +121,26 @@ def shell_overlap(bra: Sequence[Shell], bra_positions: Reals, ket: Sequence[Shel
     return _matrix(left, left if same else _ShellTable(ket, ket_positions), same)
 
 
-def _matrix(left: _ShellTable, right: _ShellTable, same: bool) -> Matrix:
-    """Overlaps of the functions of two tables; half of them are computed where both are the `same`."""
+def kinetic_matrix(basis: Basis | Wavefunction) -> Matrix:
+    """Kinetic energy in basis functions of a molecule, shape (n_basis, n_basis) in hartree, sparse if it is large."""
+    table = _ShellTable(basis.shells, basis.positions)
+    return _matrix(table, table, True, kinetic=True)
+
+
+def _matrix(left: _ShellTable, right: _ShellTable, same: bool, kinetic: bool = False) -> Matrix:
+    """Overlaps of the functions of two tables, or kinetic energy; half are computed where both are the `same`."""
     from scipy.sparse import coo_matrix
 
     shape = (left.n_functions, right.n_functions)
     if shape[0] * shape[1] <= _DENSE:
         dense = np.zeros(shape)
-        for i, j, block in _entries(left, right, same):
+        for i, j, block in _entries(left, right, same, kinetic):
             dense[i, j] = block
             if same:
                 dense[j, i] = block
         return dense
     rows, columns, values = [], [], []
-    for i, j, block in _entries(left, right, same):
+    for i, j, block in _entries(left, right, same, kinetic):
         i, j = np.broadcast_to(i, block.shape), np.broadcast_to(j, block.shape)
         # within the block of a shell with itself both halves are there already
         off = np.flatnonzero(i[:, 0, 0] != j[:, 0, 0])
@@ -185,21 +171,19 @@ def repeated_overlap(
     OrbitileError
         When the cell is too small for functions that are as diffuse.
     """
-    if not len(vectors):
-        return shell_overlap(bra, bra_positions, ket, ket_positions)
     key = None
-    if bra is ket and bra_positions is ket_positions:
+    if bra is ket and bra_positions is ket_positions and sum(shell.n_functions for shell in bra) ** 2 <= _DENSE:
         of_shells = tuple((s.atom, s.pure, s.exponents.tobytes(), s.coefficients.tobytes()) for s in bra)
         key = (of_shells, tuple(s.angular_momentum for s in bra), bra_positions.tobytes(), vectors.tobytes())
-    with _latest_lock:
-        if key is not None and key in _latest_repeated:
-            return _latest_repeated[key]
-    made = _add_images(bra, bra_positions, ket, ket_positions, vectors)
+        if (known := _LATEST.get(key)) is not None:
+            return known
+    if len(vectors):
+        made = _add_images(bra, bra_positions, ket, ket_positions, vectors)
+    else:
+        made = shell_overlap(bra, bra_positions, ket, ket_positions)
     if key is not None and isinstance(made, np.ndarray):
         made.setflags(write=False)
-        with _latest_lock:
-            _latest_repeated.clear()
-            _latest_repeated[key] = made
+        _LATEST.put(key, made)
     return made
 
 
@@ -230,7 +214,9 @@ def _is_ahead(steps: Reals) -> NDArray[np.bool_]:
     return (x > 0) | ((x == 0) & ((y > 0) | ((y == 0) & (z > 0))))
 
 
-def _entries(left: _ShellTable, right: _ShellTable, same: bool) -> Iterator[tuple[Indices, Indices, Reals]]:
+def _entries(
+    left: _ShellTable, right: _ShellTable, same: bool, kinetic: bool
+) -> Iterator[tuple[Indices, Indices, Reals]]:
     """Rows, columns and blocks of shell pairs, shape (n, functions of a, functions of b); each pair once if `same`."""
     near = _near_atoms(left, right)
     for kind_a, class_a in left.classes.items():
@@ -245,7 +231,7 @@ def _entries(left: _ShellTable, right: _ShellTable, same: bool) -> Iterator[tupl
             step = max(1, _CHUNK // (primitives + class_a.n_monomials * class_b.n_monomials))
             for start in range(0, len(a), step):
                 some_a, some_b = a[start : start + step], b[start : start + step]
-                block = _blocks(class_a, some_a, class_b, some_b)
+                block = _blocks(class_a, some_a, class_b, some_b, kinetic)
                 i = class_a.first_function[some_a][:, None, None] + np.arange(block.shape[1])[:, None]
                 j = class_b.first_function[some_b][:, None, None] + np.arange(block.shape[2])
                 yield i, j, block
@@ -343,8 +329,8 @@ def _to_functions(angular_momentum: int, pure: bool) -> Reals:
     return pure_from_cartesian(angular_momentum) * norms if pure else np.diag(norms)
 
 
-def _blocks(left: _Class, a: Indices, right: _Class, b: Indices) -> Reals:
-    """Overlaps of the functions of shell a[n] with those of shell b[n], shape (n, functions of a, functions of b)."""
+def _blocks(left: _Class, a: Indices, right: _Class, b: Indices, kinetic: bool) -> Reals:
+    """Integrals of the functions of shell a[n] with those of shell b[n], shape (n, functions of a, functions of b)."""
     # by pairs of primitives: (n, primitives of a, primitives of b)
     alpha, beta = left.exponents[a][:, :, None], right.exponents[b][:, None, :]
     separation = (left.centres[a] - right.centres[b])[:, :, None, None]
@@ -354,14 +340,18 @@ def _blocks(left: _Class, a: Indices, right: _Class, b: Indices) -> Reals:
     with np.errstate(under="ignore"):
         prefactor *= np.exp(-alpha * beta / total * square)
     la, lb = left.angular_momentum, right.angular_momentum
-    tables = [_one_dimensional(la, lb, alpha, beta, total, separation[:, d]) for d in range(3)]
+    tables = [_one_dimensional(la + kinetic, lb + kinetic, alpha, beta, total, separation[:, d]) for d in range(3)]
+    moving = [_of_derivatives(la, lb, alpha, beta, table) for table in tables] if kinetic else []
     powers_a, powers_b = cartesian_powers(la), cartesian_powers(lb)
     block = np.empty((len(a), len(powers_a), len(powers_b)))
     for m, (i, j, k) in enumerate(powers_a):
         for n, (u, v, w) in enumerate(powers_b):
-            block[:, m, n] = np.einsum(
-                "nij,nij,nij,nij->n", prefactor, tables[0][i][u], tables[1][j][v], tables[2][k][w]
-            )
+            x, y, z = (table[p][q] for table, p, q in zip(tables, (i, j, k), (u, v, w), strict=True))
+            if kinetic:
+                along = moving[0][i][u] * y * z + x * moving[1][j][v] * z + x * y * moving[2][k][w]
+                block[:, m, n] = np.einsum("nij,nij->n", prefactor, along)
+            else:
+                block[:, m, n] = np.einsum("nij,nij,nij,nij->n", prefactor, x, y, z)
     return _to_functions(la, left.pure) @ block @ _to_functions(lb, right.pure).T
 
 
@@ -387,6 +377,22 @@ def _one_dimensional(la: int, lb: int, alpha: Reals, beta: Reals, total: Reals, 
                     value = value + (j - 1) * half * table[0][j - 2]
             table[i][j] = value
     return table
+
+
+def _of_derivatives(la: int, lb: int, alpha: Reals, beta: Reals, table: list[list[Reals]]) -> list[list[Reals]]:
+    """Half the overlaps of the derivatives, from a table up to la + 1 and lb + 1."""
+
+    def element(i: int, j: int) -> Reals:
+        value = 2 * alpha * beta * table[i + 1][j + 1]
+        if i:
+            value -= i * beta * table[i - 1][j + 1]
+        if j:
+            value -= j * alpha * table[i + 1][j - 1]
+        if i and j:
+            value += 0.5 * i * j * table[i - 1][j - 1]
+        return value
+
+    return [[element(i, j) for j in range(lb + 1)] for i in range(la + 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -516,17 +522,10 @@ def _multiplication(angular_momentum: int, pure: bool, axis: int) -> Reals:
     return block @ pure_from_cartesian(angular_momentum).T if pure else block
 
 
-_STEP = 2e-3
-"""Of the displacement, in widths (inverse roots of the exponent) of the narrowest function."""
-
-
 def kinetic_energy(wavefunction: Wavefunction) -> float:
     """Kinetic energy of the electrons in real orbitals by their occupations, in hartree."""
     density = np.sum([(o.coefficients * o.occupations) @ o.coefficients.T for o in wavefunction.sets], axis=0)
-    shells, positions = wavefunction.shells, wavefunction.positions
-    step = _STEP / np.sqrt(max(shell.exponents.max() for shell in shells))
-    traces = [_trace(density, shell_overlap(shells, positions, shells, positions + step * axis)) for axis in np.eye(3)]
-    return float((3 * _trace(density, own_overlap(wavefunction)) - sum(traces)) / step**2)
+    return _trace(density, kinetic_matrix(wavefunction))
 
 
 def _trace(density: Reals, matrix: Matrix) -> float:

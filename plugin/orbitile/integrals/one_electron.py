@@ -37,24 +37,6 @@ def overlap(pairs: Pairs, target: Target) -> Reals:
     return to_matrix(pairs, integrals_over_space(pairs.list), target)
 
 
-def kinetic(basis: Basis | Wavefunction, target: Target) -> Reals:
-    r"""Matrix of the kinetic energy, :math:`\tfrac12 \sum_x \langle\partial_x\mu|\partial_x\nu\rangle`, in hartree.
-
-    Parameters
-    ----------
-    basis
-        Shells and positions.
-    target
-        The device of the current session.
-
-    Returns
-    -------
-    ndarray, shape (n_basis, n_basis)
-    """
-    pairs = derivative_pairs(basis)
-    return from_derivatives(pairs, integrals_over_space(pairs.list), target)
-
-
 def to_derivatives(pairs: Pairs, matrix: Reals, target: Target) -> Reals:
     r"""Coefficients of :math:`\tfrac12 \sum_{\mu\nu} D_{\mu\nu} \nabla\chi_\mu \cdot \nabla\chi_\nu` on a list.
 

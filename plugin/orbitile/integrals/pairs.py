@@ -408,6 +408,12 @@ def _sparse(matrix: csr_matrix) -> Sparse:
     return Sparse(rows.indptr.astype(np.int32), rows.indices.astype(np.int32), np.asarray(rows.data, np.float64))
 
 
+def block_table(a: int, b: int) -> tuple[Entries, int]:
+    """The adjoint of the map of two degrees as entries, row by row of a block, and the number of its columns."""
+    _, to_block, (_, _, n_columns) = _tables(a, b)
+    return to_block, n_columns
+
+
 @lru_cache
 def _tables(a: int, b: int) -> tuple[Entries, Entries, tuple[int, int, int]]:
     """The map of two degrees and its adjoint as entries; numbers of orders, rows and columns."""

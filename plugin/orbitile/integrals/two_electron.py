@@ -222,7 +222,7 @@ def _block(bra: ShellProducts, ket: ShellProducts, target: Target) -> RepulsionB
         bra.degree + ket.degree,
         target,
     )
-    spread = np.take(integrals, _sums(bra.degree, ket.degree).reshape(-1), axis=1)
+    spread = np.take(integrals, sums_of_orders(bra.degree, ket.degree).reshape(-1), axis=1)
     left = bra.coefficients.reshape(n, n_products, -1).astype(target.dtype)
     half = left @ spread.reshape(n, n_gaussians * n_orders, -1)
     half = half.reshape(n * n_products, m_orders, m_gaussians, m).transpose(3, 2, 1, 0)
@@ -239,7 +239,7 @@ def _block(bra: ShellProducts, ket: ShellProducts, target: Target) -> RepulsionB
 
 
 @lru_cache
-def _sums(a: int, b: int) -> NDArray[np.intp]:
+def sums_of_orders(a: int, b: int) -> NDArray[np.intp]:
     """Places of n + m among the orders up to a + b, shape (orders up to a, orders up to b)."""
     place = {order: n for n, order in enumerate(powers_of(a + b))}
     return np.array([[place[t + p, u + q, v + w] for p, q, w in powers_of(b)] for t, u, v in powers_of(a)], np.intp)

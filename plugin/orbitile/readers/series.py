@@ -309,13 +309,37 @@ class SeriesFrames:
                 take(f"{name}={self._parts.attributes[name]};".encode())
             for name in SHARED:
                 take(self._whole(name).tobytes())
-            parts = ("occupations", "energies", "n_orbitals", "coefficients")
-            for name in ("positions", "number", *(f"{spin}/{part}" for spin in self._spins for part in parts)):
+            for name in _fed(self._spins):
                 shape, dtype = self._parts.shape(self._named(name)), self._parts.dtype(self._named(name))
-                few = n_frames * math.prod(shape[1:]) * dtype.itemsize <= _FEW_BYTES
-                whole = few or not name.endswith("coefficients")
+                whole = _is_fed_whole(name, n_frames * math.prod(shape[1:]) * dtype.itemsize)
                 for start, stop in ((0, n_frames),) if whole else ((0, 1), (n_frames - 1, n_frames)):
                     take(self._of_frames(name, start, stop).tobytes())
+
+
+def feed_frame(wavefunction: Wavefunction, settings: str, take: Callable[[bytes], None]) -> None:
+    """Hand over what `SeriesFrames.feed` does of a series of this frame alone, which need not be read for it."""
+    attributes, shared, parts = (
+        attributes_of(wavefunction, settings),
+        shared_parts(wavefunction),
+        parts_of(wavefunction, 0),
+    )
+    for name in (*_TEXTS, "settings", "natural"):
+        take(f"{name}={attributes[name]};".encode())
+    for name in SHARED:
+        take(shared[name].tobytes())
+    for name in _fed([spin for spin, _ in orbital_sets(wavefunction)]):
+        for _ in range(1 if _is_fed_whole(name, parts[name].nbytes) else 2):
+            take(parts[name].tobytes())
+
+
+def _fed(spins: Iterable[str]) -> list[str]:
+    """The parts that tell frames from others."""
+    parts = ("occupations", "energies", "n_orbitals", "coefficients")
+    return ["positions", "number", *(f"{spin}/{part}" for spin in spins for part in parts)]
+
+
+def _is_fed_whole(name: str, n_bytes: int) -> bool:
+    return n_bytes <= _FEW_BYTES or not name.endswith("coefficients")
 
 
 @contextmanager

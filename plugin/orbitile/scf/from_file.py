@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from os import PathLike
 from typing import Any
@@ -12,12 +12,14 @@ import numpy as np
 
 from ..base.errors import OrbitileError
 from ..integrals.method_names import semiempirical, without_correction
+from ..model.core_potentials import valence_charges
 from ..model.geometry import Geometries, Geometry
 from ..model.wavefunction import Shell, Wavefunction
 from ..readers import load_geometries
 from .calculation import Calculation
-from .engines import AUTO, engine_of
+from .engines import AUTO, engine_of, xtb
 from .level_of_theory import contractions
+from .slater import is_slater_expansion
 
 _SETS = (
     *("sto-3g", "6-31g*", "6-31g**", "6-31g", "3-21g", "def2-svp", "def2-tzvp", "cc-pvdz", "cc-pvtz", "6-31+g*"),
@@ -116,6 +118,9 @@ def calculation_for(
     named, _, rest = wavefunction.method.partition("/")
     ours = _OURS.fullmatch(wavefunction.method)
     named, rest = (ours[1], ours[2] or "") if ours else ("" if named.lower() in _NO_METHODS else named, rest)
+    if not named and "basis" not in given and "method" not in given and _has_valence_only(wavefunction):
+        named, remark = _by_functions(wavefunction)
+        remarks += [remark] if remark else []
     told = {name: value for name, value in (ours.groupdict() if ours else {}).items() if value} | given
     solvent, smearing = str(told.get("solvent", otherwise.solvent)), float(told.get("smearing", otherwise.smearing))
     if own := semiempirical(str(given.get("method", named))):
@@ -181,9 +186,13 @@ def calculation_of_geometries(
     stated = dict(getattr(geometries, "stated", {}))
     known = {part.name for part in fields(Calculation)}
     parts = {name: value for name, value in {**stated, **given}.items() if name in known}
-    if semiempirical(str(parts.get("method", ""))):
-        parts = {"basis": "", **parts}
-    return replace(otherwise, **parts), ()
+    return altered(otherwise, parts), ()
+
+
+def altered(calculation: Calculation, parts: Mapping[str, Any]) -> Calculation:
+    """A calculation with other parts; a semi-empirical method brings its functions, unless a basis set is given too."""
+    own = {"basis": ""} if semiempirical(str(parts.get("method", ""))) else {}
+    return replace(calculation, **{**own, **parts})
 
 
 def electrons_of(wavefunction: Wavefunction) -> tuple[int, int]:
@@ -192,6 +201,49 @@ def electrons_of(wavefunction: Wavefunction) -> tuple[int, int]:
     charge, unpaired = round(told.charge or 0), (told.multiplicity or 1) - 1
     n_electrons = int(wavefunction.atomic_numbers.sum()) - charge
     return charge, unpaired if (n_electrons - unpaired) % 2 == 0 else n_electrons % 2
+
+
+def semiempirical_method(wavefunction: Wavefunction) -> str:
+    """The semi-empirical method that orbitals are of, gfn1 or gfn2, by its name or by its functions; empty for none."""
+    ours = _OURS.fullmatch(wavefunction.method)
+    if own := semiempirical(ours[1] if ours else wavefunction.method):
+        return own[:4].lower()
+    unnamed = wavefunction.method.lower() in _NO_METHODS
+    return _by_functions(wavefunction)[0] if unnamed and _has_valence_only(wavefunction) else ""
+
+
+def _has_valence_only(wavefunction: Wavefunction) -> bool:
+    """Whether electrons see the charges that they see in xTB, whose own files name no method."""
+    numbers = wavefunction.atomic_numbers
+    return (
+        bool(wavefunction.shells)
+        and numbers.min(initial=1) > 0
+        and numbers.max(initial=0) <= xtb.HEAVIEST
+        and np.array_equal(wavefunction.core_charges, valence_charges(numbers))
+    )
+
+
+def _by_functions(wavefunction: Wavefunction) -> tuple[str, str]:
+    """The semi-empirical method that has the functions of a file, and a sentence without its end for people."""
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    mine = _signatures(wavefunction.shells)
+    for method in ("gfn2", "gfn1"):
+        try:
+            theirs = _signatures(xtb.shells_of(geometry, Calculation(method)))
+        except OrbitileError as error:  # tblite is missing
+            is_xtb = all(is_slater_expansion(s.angular_momentum, s.exponents) for s in wavefunction.shells)
+            return "", f"its functions may be those of xTB, but {error}" if is_xtb else ""
+        if mine.keys() == theirs.keys() and all(_are_same(mine[atom], theirs[atom]) for atom in mine):
+            return method, f"the file does not name its method: its functions are those of {method}"
+    return "", ""
+
+
+def _signatures(shells: Iterable[Shell]) -> dict[int, _Signature]:
+    """By atom."""
+    by_atom: dict[int, list[tuple[int, Any]]] = {}
+    for shell in shells:
+        by_atom.setdefault(shell.atom, []).append((shell.angular_momentum, shell.exponents))
+    return {atom: _signature(those) for atom, those in by_atom.items()}
 
 
 def _kind(wavefunction: Wavefunction) -> str:

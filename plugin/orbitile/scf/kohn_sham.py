@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,13 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint
+from ..gaussians.overlap import dense, kinetic_matrix, own_overlap
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
+from ..integrals.exchange_fitting import FittedExchange, fitted_exchange_of, may_be_fitted
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
-from ..integrals.one_electron import kinetic, overlap
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import ExchangeCorrelation, KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
@@ -70,59 +71,59 @@ class Diis:
 
     Parameters
     ----------
-    symmetric : ndarray, shape (n_basis, n)
-        The orthonormal functions in terms of Loewdin's.
     response
-        What was learnt at the geometries before.
+        What was learnt at the geometries before, over the same functions.
     error
         How far Fock matrices and the density matrices that they are of are from a field.
     """
 
-    def __init__(self, symmetric: Reals, response: FockResponse | None, error: Callable[[Reals, Reals], Reals]) -> None:
-        self._symmetric, self._response, self._error = symmetric, response, error
+    def __init__(self, response: FockResponse | None, error: Callable[[Reals, Reals], Reals]) -> None:
+        self._response, self._error = response, error
         self._matrices: list[Reals] = []
         self._densities: list[Reals] = []
-        learnt = np.zeros((2, 0, 1, len(symmetric), len(symmetric)))
-        if response is not None:
-            learnt = np.array([response.fock, response.densities])
-        self._learnt = symmetric.T @ learnt @ symmetric
+        self._errors: list[Reals] = []
+        self._learnt: Reals | None = None
 
     def add(self, matrices: Reals, densities: Reals) -> None:
         """Take Fock matrices of density matrices, shape (n_spins, n, n)."""
         self._matrices.append(matrices)
         self._densities.append(densities)
+        self._errors.append(self._error(matrices, densities))
         if len(self._matrices) > _COMBINED:
-            del self._matrices[0], self._densities[0]
+            del self._matrices[0], self._densities[0], self._errors[0]
 
     def best(self) -> Reals:
         """The combination of what was taken."""
-        last, densities = self._matrices[-1], self._densities[-1]
-        error = self._error(last, densities)
-        changes = [last - other for other in self._matrices[:-1]]
-        errors = [error - self._error(*pair) for pair in zip(self._matrices[:-1], self._densities[:-1], strict=True)]
-        fock, density = self._learnt
-        all_changes = np.array([*changes, *fock])
-        if not len(all_changes):
+        last, density, error = self._matrices[-1], self._densities[-1], self._errors[-1]
+        n_own = len(self._matrices) - 1
+        if self._learnt is None and self._response:  # once: what changes here are of second order in it
+            products = self._response.fock @ density
+            products += last @ self._response.densities
+            self._learnt = products - np.swapaxes(products, -1, -2)
+        learnt = () if self._learnt is None else self._learnt
+        if not n_own + len(learnt):
             return last
-        learnt = commutators(fock, densities) + commutators(last, density)
-        factors = _least_squares(np.array([*errors, *learnt]).reshape(len(all_changes), -1), error.ravel())
-        return last - np.tensordot(factors, all_changes, 1)
+        rows = np.array([*(error - before for before in self._errors[:-1]), *learnt])
+        factors = _least_squares(rows.reshape(len(rows), -1), error.ravel())
+        result = last - sum(f * (last - before) for f, before in zip(factors, self._matrices[:-1], strict=False))
+        return result - np.tensordot(factors[n_own:], self._response.fock, 1) if self._response else result
 
     def restart(self, matrices: Reals, densities: Reals) -> None:
         """Forget what was taken, and take others."""
-        self._matrices, self._densities = [matrices], [densities]
+        self._matrices, self._densities, self._errors = [], [], []
+        self.add(matrices, densities)
 
     def shift(self, change: Reals) -> None:
         """Add to all Fock matrices what a better operator changes: nearly the same for all densities."""
         self._matrices = [matrices + change for matrices in self._matrices]
+        self._errors = [self._error(*pair) for pair in zip(self._matrices, self._densities, strict=True)]
 
     def response(self) -> FockResponse:
         """What was learnt here and before."""
-        rotated = self._symmetric @ np.array([self._matrices, self._densities]) @ self._symmetric.T
-        changes = np.diff(rotated, axis=1)
+        changes = np.diff([self._matrices, self._densities], axis=1)
         if self._response is not None:
             changes = np.concatenate([[self._response.fock, self._response.densities], changes], axis=1)
-        first = max(0, changes.shape[1] - min(_LEARNT, _BYTES // rotated[:, 0].nbytes))
+        first = max(0, changes.shape[1] - min(_LEARNT, _BYTES // self._matrices[0].nbytes // 2))
         return FockResponse(*changes[:, first:])
 
 
@@ -134,9 +135,10 @@ def commutators(matrices: Reals, densities: Reals) -> Reals:
 
 def _least_squares(rows: Reals, wanted: Reals) -> Reals:
     """Factors of rows whose sum is close to what is wanted."""
-    length = np.maximum(np.linalg.norm(rows, axis=1), np.finfo(float).tiny)
-    rows = rows / length[:, None]
-    return np.linalg.lstsq(rows @ rows.T, rows @ wanted, rcond=_NOISE**2)[0] / length
+    products = rows @ rows.T
+    length = np.maximum(np.sqrt(np.diag(products)), 1e-100)
+    scaled = products / np.outer(length, length)
+    return np.linalg.lstsq(scaled, (rows @ wanted) / length, rcond=_NOISE**2)[0] / length
 
 
 # ---- the loop
@@ -258,15 +260,17 @@ def self_consistent_field(
     NotConverged
         When no attempt converges: says what was tried, and by how much energy and gradient still changed.
     """
-    from_basis, symmetric = orthonormal_functions(operator.overlap)
-    n_independent = from_basis.shape[1]
+    from_basis = orthonormal_functions(operator.overlap)
+    n_basis, n_independent = from_basis.shape
     if max(occupation.occupied) > n_independent:
         raise NotConverged(
             f"{name}: {max(occupation.occupied)} occupied orbitals do not fit into {n_independent} functions that do "
             "not depend on others; are atoms too close to each other?"
         )
     attempt = _Attempt(operator, occupation, from_basis, criteria)
-    extrapolation = Diis(symmetric, response, attempt.error)
+    if response is not None and not (n_independent == n_basis == response.fock.shape[-1]):
+        response = None  # it was learnt over other functions
+    extrapolation = Diis(response, attempt.error)
     found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
     if found is not None:
         return found
@@ -278,15 +282,15 @@ def self_consistent_field(
     )
 
 
-def orthonormal_functions(overlap: Reals) -> tuple[Reals, Reals]:
-    """Orthonormal combinations of basis functions along the axes of their overlap, without those that depend on others.
+def orthonormal_functions(overlap: Reals) -> Reals:
+    """Coefficients of orthonormal combinations of basis functions, shape (n_basis, n).
 
-    Both results have the shape (n_basis, n): coefficients of the basis functions, and of Loewdin's orthonormal
-    functions, which are S^(-1/2) times the basis functions.
+    They are Loewdin's, S^(-1/2); where basis functions depend on others, n < n_basis along the axes of their overlap.
     """
     values, axes = np.linalg.eigh(overlap)
     kept = values > DEPENDENT
-    return axes[:, kept] / np.sqrt(values[kept]), axes[:, kept]
+    functions = axes[:, kept] / np.sqrt(values[kept])
+    return functions @ axes.T if kept.all() else functions
 
 
 def _settled(energies: list[Reals]) -> bool:
@@ -444,8 +448,17 @@ _COARSE = 1
 LEVEL = 3
 """Level of the grid that energies are given on: that of PySCF where it is not told another one."""
 
-QUALITIES: dict[str, tuple[Quality, Quality]] = {"single": ("fine", "coarse"), "double": ("finest", "fine")}
-"""Grids of exact exchange by precision: of densities, and of their changes."""
+
+def qualities(functional: Functional, target: Target) -> tuple[Quality, Quality]:
+    """Grids of exact exchange: of densities, and of their changes."""
+    if target.precision == "double":
+        return "finest", "fine"
+    share = functional.exact.full + max(functional.exact.long_range, 0.0)
+    return "medium" if share < _QUARTER else "fine", "coarse"
+
+
+_QUARTER = 0.26
+"""Share of exact exchange below which it needs fewer points."""
 
 LIGHT = 18
 """Largest atomic number with which quadrature is exact enough in single precision. Rounding in the cores makes 1e-6
@@ -504,9 +517,9 @@ class Hamiltonian:
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
-        self.overlap = overlap(self._pairs, target)
+        self.overlap = dense(own_overlap(basis))
         charges = atomic_numbers.astype(np.float64) if core_charges is None else core_charges
-        self._qualities = QUALITIES[target.precision]
+        self._qualities = qualities(functional, target)
         self._is_heavy = bool(atomic_numbers.max() > LIGHT)
         self._exact = Target(target.device, "double") if probe(target.device).double else target
         independent = np.linalg.eigvalsh(self.overlap)
@@ -514,7 +527,7 @@ class Hamiltonian:
             self._target = target = self._exact
         nuclei = point_charges(-charges, basis.positions)
         attraction = self._coulomb_values(*nuclei, self._exact)
-        self._core = kinetic(basis, target) + to_matrix(self._pairs, attraction, target)
+        self._core = dense(kinetic_matrix(basis)) + to_matrix(self._pairs, attraction, target)
         if core_potential is not None:
             self._core += core_potential
         self._repulsion = nuclear_repulsion(charges, basis.positions)
@@ -524,6 +537,9 @@ class Hamiltonian:
             self._reaction = self._to_nuclei = reaction_field(self._cavity, self._pairs, *nuclei, self._exact)
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
+        self._fitted: FittedExchange | None = None
+        is_fitted = functional.is_hybrid and target.on_host and not self._is_heavy and may_be_fitted(self._pairs)
+        self._is_fitted = is_fitted
         self._coulomb: Reals | float = 0.0
         self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
@@ -557,11 +573,12 @@ class Hamiltonian:
         is_change = not exact and self._hermite is not None
         some, matrices = (hermite - self._hermite, densities - self._densities) if is_change else (hermite, densities)
         target = self._exact if exact or (not is_change and self._level == LEVEL) else self._target
+        at_points = self._at_points(some, matrices, target, is_change)  # a GPU is at it while more is prepared
         exchange = self._exact_exchange(matrices, is_change)
         potential = self._coulomb_values(self._pairs.list, some.sum(axis=0), target)
         self._coulomb = (self._coulomb if is_change else 0.0) + potential
         reaction = self._reaction_to(some.sum(axis=0), target, anew=not is_change)
-        of_grid = self._of_grid(some, matrices, target, is_change, exact)
+        of_grid = self._of_grid(at_points, hermite, target, is_change, exact)
         self._hermite, self._densities = hermite, densities
         energy = self._repulsion + np.vdot(densities.sum(axis=0), self._core) + of_grid.energy + self.solvation
         energy += 0.5 * hermite.sum(axis=0) @ self._coulomb + 0.5 * np.sum(densities * exchange)
@@ -571,27 +588,31 @@ class Hamiltonian:
             result += [self._kinetic.matrix(values) for values in of_grid.kinetic_values]
         return float(energy), result + self._core + exchange
 
+    def _at_points(self, hermite: Reals, densities: Reals, target: Target, is_change: bool) -> tuple[Any, Any]:
+        """Densities at the points of the grid, or with their change; and tau where the functional asks for it."""
+        if self._quadrature is None:
+            return None, None
+        gradient, is_double = self._functional.needs_gradient, not is_change and target is self._exact
+        values = self._quadrature.densities(list(hermite), gradient, further=is_change, exact=is_double)
+        return values, self._kinetic and self._kinetic.densities(list(densities), is_change, is_double)
+
     def _of_grid(
-        self, hermite: Reals, densities: Reals, target: Target, is_change: bool, exact: bool
+        self, at_points: tuple[Any, Any], hermite: Reals, target: Target, is_change: bool, exact: bool
     ) -> ExchangeCorrelation:
-        """What is integrated on the grid, of densities or of their change; all in double precision for `exact`."""
+        """What is integrated on the grid; all in double precision for `exact`."""
         if self._quadrature is None:
             return ExchangeCorrelation(0.0, (), tuple(np.zeros_like(hermite)))
-        gradient, is_double = self._functional.needs_gradient, not is_change and target is self._exact
         quadrature = self._quadrature.in_precision(self._exact) if exact else self._quadrature
-        values = self._quadrature.densities(list(hermite), gradient, further=is_change, exact=is_double)
-        kinetic = None
-        if self._kinetic:
-            taus = self._kinetic.densities(list(densities), is_change, is_double)
-            kinetic = self._kinetic.in_precision(quadrature.target), taus
-        is_double = is_double and self._exact.precision == "double"
+        values, taus = at_points
+        kinetic = (self._kinetic.in_precision(quadrature.target), taus) if self._kinetic else None
+        is_double = not is_change and target is self._exact and self._exact.precision == "double"
         return of_densities(quadrature, values, self._functional, exact=is_double, kinetic=kinetic)
 
     def _exact_exchange(self, densities: Reals, is_change: bool) -> Reals | float:
         """What exact exchange adds to Fock matrices: of a change on the coarse grid, whose error is a share of it.
 
         Of the first densities, where energies are to be exact, it is computed on a fine grid; where they are not yet,
-        all is on the coarsest.
+        all is on the coarsest. In place of the coarse grids products of functions are fitted where that is quicker.
         """
         if not self._functional.is_hybrid:
             return 0.0
@@ -600,7 +621,12 @@ class Hamiltonian:
             quality = "coarsest"
         elif self._is_heavy and not is_change:
             target = self._exact
-        parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
+        if self._is_fitted and quality in ("coarsest", "coarse"):
+            if self._fitted is None:
+                self._fitted = fitted_exchange_of(self._pairs, self._functional.exact, target)
+            parts = self._fitted.matrices(densities)
+        else:
+            parts = self._exchange_on(quality, target).matrices(densities, self._functional.exact)
         self._exchange = (self._exchange if is_change else 0.0) - 0.5 * len(densities) * parts
         return self._exchange
 

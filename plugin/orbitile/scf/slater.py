@@ -77,6 +77,15 @@ def slater_expansion(n: int, l: int, n_gaussians: int, exponent: float) -> tuple
     return exponents * exponent**2, _coefficients(n, l, n_gaussians)
 
 
+def is_slater_expansion(l: int, exponents: Reals) -> bool:
+    """Whether exponents, in bohr^-2, the highest first, are those of an expansion here for some Slater function."""
+    ratios = exponents / exponents[0]
+    return any(
+        momentum == l and n_gaussians == len(exponents) and np.allclose(ratios, np.array(those) / those[0], rtol=1e-4)
+        for (_, momentum, n_gaussians), those in _EXPONENTS.items()
+    )
+
+
 @lru_cache(len(_EXPONENTS))
 def _coefficients(n: int, l: int, n_gaussians: int) -> Reals:
     """Those of least squares for a function of norm 1: S c is proportional to the overlaps with the Slater function."""

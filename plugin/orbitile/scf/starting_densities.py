@@ -37,7 +37,7 @@ from .core_potentials import CorePotential
 _LEAST = 1e-10
 """Eigenvalue of the overlap below which functions count as linearly dependent."""
 
-_NOISE = 1e-3
+_NOISE = 1e-4
 """Relative size of what differs between frames, below which it is left alone: it would come from noise."""
 
 

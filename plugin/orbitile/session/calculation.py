@@ -105,7 +105,11 @@ def check_calculation(molecule: str, atomic_numbers: NDArray[np.int64], calculat
         When there are no basis sets here, nor in another Python that is to compute; when charge and unpaired electrons
         do not go with the atoms.
     """
-    if not any(map(find_spec, ("pyscf", "basis_set_exchange"))) and not os.environ.get("ORBITILE_PYTHON"):
+    if (
+        calculation.basis
+        and not any(map(find_spec, ("pyscf", "basis_set_exchange")))
+        and not os.environ.get("ORBITILE_PYTHON")
+    ):
         raise OrbitileError(
             f"basis sets come from pyscf or basis-set-exchange: {install_command('basis-set-exchange')}"
         )

@@ -52,7 +52,7 @@ from ..readers import (
     series_in,
 )
 from ..readers.promolecule import write_promolecule
-from ..readers.series import SeriesFrames
+from ..readers.series import SeriesFrames, feed_frame
 
 _SETTLED = 2 * 10**9
 """Nanoseconds; the coarsest times of common file systems are those of FAT, two seconds."""
@@ -167,6 +167,13 @@ def _series(path: Path, extent: int | None) -> str:
     finally:
         series.close()
     return f"{n_frames}-{digest.hexdigest()[:40]}"
+
+
+def content_of_frame(wavefunction: Wavefunction, settings: str) -> str:
+    """What `content_of` gives for a series file of this frame alone, without reading it."""
+    digest = hashlib.sha256()
+    feed_frame(wavefunction, settings, digest.update)
+    return f"1-{digest.hexdigest()[:40]}"
 
 
 @dataclass(frozen=True)

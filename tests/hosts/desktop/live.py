@@ -1,7 +1,9 @@
-"""Atoms dragged by a mouse while their molecule is live: python -m tests.hosts.desktop.live [FOLDER]
+"""Atoms dragged by a mouse while their molecule is live: python -m tests.hosts.desktop.live [FOLDER] [--chains 6,20]
 
-PyMOL is started as for the tour, in its editing mode. FOLDER gets pictures of each drag, and live.md: converged
-geometries a second, how long the window stood still, energies, and what was left behind in memory and processes.
+PyMOL is started as for the tour, in its editing mode. With --chains, alkanes of so many carbon atoms are computed by
+GFN2-xTB, and dragged at their end; otherwise small molecules with PBE/STO-3G. FOLDER gets pictures of each drag, and
+live.md: converged geometries a second, how long the window stood still, energies, and what was left behind in memory
+and processes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,7 @@ import numpy as np
 from orbitile.model.geometry import Geometry
 from orbitile.scf.calculation import Calculation
 from orbitile.scf.engines import engine_of
+from orbitile_benchmarks.geometries import alkane
 
 from .random_actions import trouble_in
 from .screen import Point, Screen, missing
@@ -101,15 +105,17 @@ class Mouse:
         Of PyMOL.
     pictures
         Folder that gets pictures.
+    calculation
+        Of all molecules.
     """
 
-    def __init__(self, window: Window, pictures: Path) -> None:
-        self.window, self.pictures = window, pictures
+    def __init__(self, window: Window, pictures: Path, calculation: Calculation) -> None:
+        self.window, self.pictures, self._calculation = window, pictures, calculation
         self._read = 0
 
-    def load(self, name: str, level: str = "") -> None:
+    def load(self, name: str, geometry: str) -> None:
         """Have a molecule in the middle of the window, in editing mode, and make it live."""
-        window, atoms = self.window, MOLECULES[name].split(";")
+        window, atoms, calculation = self.window, geometry.split(";"), self._calculation
         path = self.pictures / f"{name}.xyz"
         path.write_text("\n".join([str(len(atoms)), name, *(atom.strip() for atom in atoms)]) + "\n")
         window.prompt("set auto_zoom, 0")
@@ -117,7 +123,7 @@ class Mouse:
         for command in ("edit_mode", "show sticks spheres", "set sphere_scale, 0.22", "set stick_radius, 0.12"):
             window.prompt(command)
         window.prompt(f"zoom {name}, 2.5")
-        window.prompt(f"orb_live {name}{level}")
+        window.prompt(f"orb_live {name}, method={calculation.method}")
         self.rest()
 
     def rest(self, seconds: float = 90) -> list[Any]:
@@ -161,8 +167,8 @@ class Mouse:
     def _afresh(self, molecule: str) -> float:
         """Energy of a molecule where its atoms are, as `orbitile scf` computes it."""
         numbers, positions = self.window.ask(f"[part.tolist() for part in session().host.geometries({molecule!r})]")
-        geometry, calculation = Geometry(np.array(numbers), np.array(positions[0])), Calculation("pbe", "sto-3g")
-        return engine_of("auto", geometry, calculation).solve(geometry, calculation).energy
+        geometry = Geometry(np.array(numbers), np.array(positions[0]))
+        return engine_of("auto", geometry, self._calculation).solve(geometry, self._calculation).energy
 
     def way_over(self, seconds: float = 6.0) -> list[Point]:
         """Half an ellipse about carbon and nitrogen of HCN, from where hydrogen is to the other side."""
@@ -181,7 +187,7 @@ def swaying(width: float, seconds: float, turns: int) -> list[Point]:
 
 def over(mouse: Mouse) -> list[Drag]:
     """HCN becomes HNC: hydrogen goes over from carbon to nitrogen, by hand; and back."""
-    mouse.load("hcn")
+    mouse.load("hcn", MOLECULES["hcn"])
     there = mouse.way_over()
     back = [(x - there[-1][0], y - there[-1][1]) for x, y in reversed([(0, 0), *there[:-1]])]
     drags = [mouse.drag("hcn-to-hnc", "hcn", 2, there, 6), mouse.drag("hnc-to-hcn", "hcn", 2, back, 2)]
@@ -192,28 +198,43 @@ def over(mouse: Mouse) -> list[Drag]:
 
 def long(mouse: Mouse, seconds: float = 30.0) -> list[Drag]:
     """Ethanol: the hydrogen of its OH group is held for long."""
-    mouse.load("ethanol")
+    mouse.load("ethanol", MOLECULES["ethanol"])
     return [mouse.drag("ethanol-30s", "ethanol", 3, swaying(14, seconds, round(seconds / 3)), 5)]
+
+
+def chain(mouse: Mouse, n: int, seconds: float) -> list[Drag]:
+    """An alkane: the hydrogen at its end goes in circles."""
+    name = f"c{n}"
+    mouse.load(name, alkane(n))
+    places = swaying(max(3, 84 / n), seconds, round(seconds / 3))  # the longer, the farther from the eye
+    found = [mouse.drag(f"{name}-{3 * n + 2}-atoms", name, 3 * n + 1, places, 3)]
+    mouse.window.prompt("orb_live")
+    mouse.window.prompt("delete all")
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--seconds", type=float, default=30, help="of the long drag")
+    parser.add_argument("--chains", help="carbon atoms of alkanes that are dragged instead, with commas between")
     options = parser.parse_args()
     if missing():
         sys.exit(missing())
     folder = options.folder or Path(tempfile.mkdtemp(prefix="orbitile-live-"))
     folder.mkdir(parents=True, exist_ok=True)
     lines = [_HEAD, "|" + "---|" * 10]
-    parts: tuple[Callable[[Mouse], list[Drag]], ...] = (over, lambda mouse: long(mouse, options.seconds))
+    parts: list[Callable[[Mouse], list[Drag]]] = [over, lambda mouse: long(mouse, options.seconds)]
+    if options.chains:
+        parts = [partial(chain, n=int(n), seconds=options.seconds) for n in options.chains.split(",")]
+    calculation = Calculation("gfn2") if options.chains else Calculation("pbe", "sto-3g")
     with Screen() as screen, tempfile.TemporaryDirectory() as home:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         window = Window(screen, Path(home), cache)
         sys.stdout.write(window.install())
         with window:
             window.open_panel()
-            mouse = Mouse(window, folder)
+            mouse = Mouse(window, folder, calculation)
             for part in parts:
                 for drag in part(mouse):
                     lines.append(drag.line())

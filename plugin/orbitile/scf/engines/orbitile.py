@@ -150,7 +150,7 @@ def solve(
         elif calculation.solvent:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
         field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), known)
-    found = _wavefunction(geometry, charges, basis, calculation, field)
+        found = _wavefunction(geometry, charges, basis, calculation, field)
     parts = {"solvation": hamiltonian.solvation} if calculation.solvent else {}
     if calculation.smearing:
         parts["smearing"] = field.smearing

@@ -8,11 +8,14 @@ made from the parameters that it exports.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +40,7 @@ PRIORITY = -10
 PROGRAM = "tblite"
 METHODS = SEMIEMPIRICAL
 
-_HEAVIEST = 86
+HEAVIEST = 86
 """Atomic number of radon, the last element of both methods."""
 
 _SOLVENTS = {
@@ -58,6 +61,10 @@ _SOLVENTS = {
     )
 }
 """Solvents with parameters of ALPB, by our names for them, as tblite calls them."""
+
+_ROUGH = 10.0
+"""Times the thresholds of tblite, where the atoms are about to be elsewhere: 6e-7 hartree for 200 atoms, in two thirds
+of the cycles."""
 
 _gradients: Cache[Reals] = Cache("numbers")
 """Of what was solved, since tblite computes them with the energy: by calculation, elements and positions."""
@@ -85,8 +92,8 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     if not find_spec("tblite"):
         return f"the package tblite is missing: {install_command('tblite')}"
     heaviest = int(geometry.atomic_numbers.max(initial=0))
-    if heaviest > _HEAVIEST:
-        return f"its elements go up to {SYMBOLS[_HEAVIEST]}, got {SYMBOLS[heaviest]}"
+    if heaviest > HEAVIEST:
+        return f"its elements go up to {SYMBOLS[HEAVIEST]}, got {SYMBOLS[heaviest]}"
     return "it has no ghost atoms" if np.any(geometry.atomic_numbers == 0) else ""
 
 
@@ -132,7 +139,7 @@ def solve(
     if isinstance(response, _Result) and (response.calculation, response.atomic_numbers) == (calculation, numbers):
         start = response.result
     checkpoint()
-    result = patiently(lambda: _computed(geometry, calculation, start, lines))
+    result = patiently(lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else 1.0))
     _gradients.put(_key(geometry.atomic_numbers, geometry.positions, calculation), result.get("gradient"))
     rows = _rows(shells)
     orbitals = Orbitals(
@@ -164,7 +171,13 @@ def _key(numbers: Any, positions: Reals, calculation: Calculation) -> tuple[str,
     return str(calculation), numbers.tobytes(), positions.tobytes()
 
 
-def _computed(geometry: Geometry, calculation: Calculation, start: Any = None, lines: list[str] | None = None) -> Any:
+def _computed(
+    geometry: Geometry,
+    calculation: Calculation,
+    start: Any = None,
+    lines: list[str] | None = None,
+    accuracy: float = 1.0,
+) -> Any:
     """Energy, gradient and orbitals of tblite; `lines` takes what it tells of its cycles."""
     told: list[str] = [] if lines is None else lines
     try:
@@ -183,6 +196,7 @@ def _computed(geometry: Geometry, calculation: Calculation, start: Any = None, l
                 calculator.add("alpb-solvation", _SOLVENTS[name])
             else:
                 calculator.add("gbe-solvation", dielectric_constant(calculation.solvent), "p16")
+        calculator.set("accuracy", accuracy)
         if calculation.smearing:
             calculator.set("temperature", calculation.smearing * kelvin)
         return calculator.singlepoint(start, copy=start is not None)
@@ -198,8 +212,12 @@ def shells_of(geometry: Geometry, calculation: Calculation) -> tuple[Shell, ...]
     OrbitileError
         When tblite is missing, or the method has no such element.
     """
-    method = semiempirical(calculation.method)
-    numbers = geometry.atomic_numbers.tolist()
+    return _shells(semiempirical(calculation.method), tuple(geometry.atomic_numbers.tolist()))
+
+
+@lru_cache(2)
+def _shells(method: str, numbers: tuple[int, ...]) -> tuple[Shell, ...]:
+    """The same of a molecule, whose geometries share them."""
     return tuple(
         Shell(atom, l, True, exponents, coefficients)
         for atom, number in enumerate(numbers)
@@ -207,7 +225,7 @@ def shells_of(geometry: Geometry, calculation: Calculation) -> tuple[Shell, ...]
     )
 
 
-@lru_cache(2 * _HEAVIEST)
+@lru_cache(2 * HEAVIEST)
 def _contractions(method: str, number: int) -> tuple[tuple[int, Reals, Reals], ...]:
     """Angular momentum, exponents and coefficients of the shells of an element.
 
@@ -252,6 +270,22 @@ def _rows(shells: Sequence[Shell]) -> list[int]:
     return rows
 
 
+@cache
 def _interface() -> Any:
     """tblite's interface, which holds its library."""
+    _load_faster_linear_algebra()
     return required("tblite.interface", OrbitileError, "GFN1-xTB and GFN2-xTB need the package tblite", "tblite")
+
+
+def _load_faster_linear_algebra() -> None:
+    """Have tblite use PySCF's OpenBLAS where that is installed.
+
+    tblite's wheel brings the BLAS and LAPACK of Netlib, with which 200 atoms take twice as long. Functions of a library
+    that is loaded for all come first; it finds its own libraries once one of PySCF's has been loaded.
+    """
+    found = find_spec("pyscf")
+    folder = Path(found.origin).parent / "lib" if found is not None and found.origin else Path()
+    for library in folder.glob("libopenblas*.so") if found is not None else ():
+        with suppress(OSError):
+            ctypes.CDLL(str(folder / "libnp_helper.so"))
+            ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)

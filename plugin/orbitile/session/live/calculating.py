@@ -23,7 +23,7 @@ from ...scf.calculation import HISTORY, Calculation, NotConverged, Response, Sol
 from ...scf.engines import engine_of
 from ...trajectories.tracking import DEGENERACY, FrameMatch, Reference, followed, step_to, with_phases_of
 from ..sampling import WavefunctionCache, sample
-from ..source import OneFile
+from ..source import OneFile, content_of_frame
 from .order import Converged, Order, Positions, Relaxation
 from .relaxing import Forces, Relaxer
 
@@ -206,14 +206,26 @@ def _sets(wavefunction: Wavefunction) -> list[tuple[Spin, Orbitals]]:
 
 def _written(order: Order, wavefunction: Wavefunction) -> OneFile:
     path = Path(order.folder) / f"{re.sub(r'[^A-Za-z0-9_]', '_', order.name)[:40]}-{token_hex(4)}.series.h5"
-    with SeriesWriter(path, settings=str(order.level.calculation), most=1) as writer:
+    settings = str(order.level.calculation)
+    with SeriesWriter(path, settings=settings, most=1) as writer:
         writer.append(wavefunction)
-    return OneFile(str(path)).noted()
+    return OneFile(str(path), content_of_frame(wavefunction, settings))
+
+
+class _OfGeometry(WavefunctionCache):
+    """The wavefunction of a geometry, without a look at its file: nobody else writes that."""
+
+    def __init__(self, wavefunction: Wavefunction) -> None:
+        super().__init__()
+        self._wavefunction = wavefunction
+
+    def get(self, source: str, frame: int | None = None) -> Wavefunction:
+        """The same for every source."""
+        return self._wavefunction
 
 
 def _samples(order: Order, found: Converged) -> tuple[Sample | OrbitileError, ...]:
-    cache = WavefunctionCache()
-    cache.keep_one(OneFile.read(found.source), found.wavefunction)
+    cache = _OfGeometry(found.wavefunction)
     samples: list[Sample | OrbitileError] = []
     for request in order.fields:
         try:

@@ -27,7 +27,7 @@ from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...pictures.request import Request
 from ...scf.calculation import Calculation, NotConverged, require_ase
-from ...scf.from_file import electrons_of
+from ...scf.from_file import altered, electrons_of
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
 from ...workers import Worker, WorkerEnded, Workers
 from ..calculation import check_calculation, with_parity_of
@@ -215,7 +215,7 @@ def _settings() -> dict[str, str]:
     return {"OMP_WAIT_POLICY": "PASSIVE", **one_thread()}
 
 
-TICK = 20
+TICK = 10
 """Polling interval in milliseconds: where the atoms are."""
 
 _REST = 0.25
@@ -901,7 +901,7 @@ class LiveMolecule:
         source = self._host.molecules().get(molecule, "")
         if not source or is_volume_file(source) or is_promolecule(source):
             stated = {"charge": self._host.formal_charge(molecule), **given}
-            return replace(otherwise, calculation=replace(otherwise.calculation, **stated)), ()
+            return replace(otherwise, calculation=altered(otherwise.calculation, stated)), ()
         calculation, remarks = self._computing.calculation(source, given, otherwise.calculation, otherwise.engine)
         return replace(otherwise, calculation=calculation), remarks
 
