@@ -14,6 +14,7 @@ import pytest
 import orbitile as ob
 from orbitile.base.errors import Cancelled, OrbitileError
 from orbitile.commandline import main
+from orbitile.model.units import angstrom, electronvolt
 
 pytest.importorskip("ase", reason="ASE (extra optimisation) is not installed")
 tblite = pytest.importorskip("tblite.interface", reason="tblite (extra xtb) is not installed")
@@ -65,7 +66,14 @@ def test_a_search_that_was_killed_goes_on(ends, tmp_path, capsys):
     assert main(command[:-2] + ["-o", str(tmp_path / "other.h5")]) == 0
     assert "barrier: 6.11 kcal/mol" in capsys.readouterr().out
     lines = []
-    found = ob.reaction_path(*ends, tmp_path / "path.h5", GFN2, images=5, report=lines.append)
+    found = ob.reaction_path(
+        *ends,
+        tmp_path / "path.h5",
+        GFN2,
+        images=5,
+        largest_force=0.02 * electronvolt / angstrom,
+        report=lines.append,
+    )
     assert lines[0] == "going on where it was interrupted"
     assert not [line for line in lines if "structure, step" in line]
     assert found.barriers[0] == pytest.approx(0.009737, abs=1e-5)
