@@ -133,8 +133,8 @@ def parts(options: argparse.Namespace) -> Iterable[tuple[Any, ...]]:
         yield (
             f"{3 * n + 2}",
             *(f"{1000 * np.median(values[2:]):.1f}" for values in spent.values()),
-            f"{1000 * np.median(update[2:]):.1f}",
             f"{1000 * np.median(busy[2:]):.1f}",
+            f"{1000 * np.median(update[2:]):.1f}",
             f"{1 / np.median(update[2:]):.1f}",
         )
 
@@ -145,11 +145,11 @@ _PARTS = {"_computed": xtb, "checked": xtb, "_in_order": calculating, "_written"
 
 def _timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
-        begin = time.perf_counter()
+        begin = time.process_time()
         try:
             return function(*arguments)
         finally:
-            seconds.append(time.perf_counter() - begin)
+            seconds.append(time.process_time() - begin)
 
     return call
 
@@ -169,7 +169,7 @@ def main() -> None:
     print(f"python benchmarks/live.py {' '.join(sys.argv[1:])}\n")
     if semiempirical(options.method):
         names = "tblite, orthonormality, order of orbitals, file, lattice and surface"
-        table(f"atoms, ms: {names}, whole update, of processors, updates a second", parts(options))
+        table(f"atoms, ms of processors: {names}, whole update, ms that pass, updates a second", parts(options))
         return
     table(
         "molecule, engine, updates a second, seconds (median), worst, of processors (median), iterations (median and "

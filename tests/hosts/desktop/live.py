@@ -206,7 +206,8 @@ def chain(mouse: Mouse, n: int, seconds: float) -> list[Drag]:
     """An alkane: the hydrogen at its end goes in circles."""
     name = f"c{n}"
     mouse.load(name, alkane(n))
-    found = [mouse.drag(f"{name}-{3 * n + 2}-atoms", name, 3 * n + 1, swaying(14, seconds, round(seconds / 3)), 3)]
+    places = swaying(max(3, 84 / n), seconds, round(seconds / 3))  # the longer, the farther from the eye
+    found = [mouse.drag(f"{name}-{3 * n + 2}-atoms", name, 3 * n + 1, places, 3)]
     mouse.window.prompt("orb_live")
     mouse.window.prompt("delete all")
     return found
