@@ -34,7 +34,7 @@ def test_energies_and_forces_are_those_of_pyscf(engine):
         solver.gradient(found.wavefunction, calculation, precision="double"), theirs.kernel(), atol=1e-6
     )
     on_charges = theirs.grad_hcore_mm(field.make_rdm1()) + theirs.grad_nuc_mm()
-    np.testing.assert_allclose(ob.forces_on_charges(found.wavefunction, external), -on_charges, atol=1e-6)
+    np.testing.assert_allclose(ob.forces_on_charges(found.wavefunction, external), -on_charges, atol=1e-7)
 
 
 def test_charges_are_compared_and_told_by_their_content():
