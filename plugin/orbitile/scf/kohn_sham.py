@@ -462,6 +462,10 @@ def qualities(functional: Functional, target: Target) -> tuple[Quality, Quality]
 _QUARTER = 0.26
 """Share of exact exchange below which it needs fewer points."""
 
+_NEON = 10
+"""Largest atomic number with which more exact exchange than that may be fitted: all of it in NaCl (def2-TZVP) is off by
+1.2e-6 hartree if changes are."""
+
 LIGHT = 18
 """Largest atomic number with which quadrature is exact enough in single precision. Rounding in the cores makes 1e-6
 hartree/bohr of forces for Cl, 6e-6 for Br and 2e-5 for I; of the energy of exact exchange 7e-7 hartree for Br."""
@@ -547,8 +551,8 @@ class Hamiltonian:
         self._finest = _COARSE if rough else LEVEL
         self._on_grids: dict[Quality, Exchange] = {}
         self._fitted: FittedExchange | None = None
-        is_fitted = functional.is_hybrid and target.on_host and not self._is_heavy and may_be_fitted(self._pairs)
-        self._is_fitted = is_fitted
+        is_light = atomic_numbers.max() <= (LIGHT if "medium" in self._qualities else _NEON)
+        self._is_fitted = functional.is_hybrid and target.on_host and is_light and may_be_fitted(self._pairs)
         self._coulomb: Reals | float = 0.0
         self._exchange: Reals | float = 0.0
         self._begin(self._finest if close else _COARSE)
