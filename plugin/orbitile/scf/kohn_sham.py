@@ -41,12 +41,14 @@ from ..gaussians.overlap import dense, kinetic_matrix, own_overlap
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
 from ..integrals.exchange_fitting import FittedExchange, fitted_exchange_of, may_be_fitted
+from ..integrals.external_charges import as_electrons, energy_of_nuclei
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
 from ..integrals.pairs import pairs_of, to_hermite, to_matrix
 from ..integrals.quadrature import ExchangeCorrelation, KineticEnergyDensity, of_densities, quadrature_of
 from ..integrals.solvent import cavity_of, reaction_field
+from ..model.external_charges import ExternalCharges
 from ..model.wavefunction import Basis
 from .calculation import FockResponse, NotConverged
 from .free_energy import FreeDescent
@@ -503,6 +505,8 @@ class Hamiltonian:
         Matrix of the effective core potentials, where there are any.
     dielectric : float
         Dielectric constant of a solvent about the molecule; 0 for vacuum.
+    external : ExternalCharges, optional
+        Charges in whose field the molecule is.
 
     Attributes
     ----------
@@ -522,6 +526,7 @@ class Hamiltonian:
         core_charges: Reals | None = None,
         core_potential: Reals | None = None,
         dielectric: float = 0.0,
+        external: ExternalCharges | None = None,
     ) -> None:
         self._numbers, self._basis, self._functional, self._target = atomic_numbers, basis, functional, target
         self._pairs = pairs_of(basis)
@@ -535,10 +540,14 @@ class Hamiltonian:
             self._target = target = self._exact
         nuclei = point_charges(-charges, basis.positions)
         attraction = self._coulomb_values(*nuclei, self._exact)
+        if external is not None:
+            attraction = attraction + self._coulomb_values(*as_electrons(external), self._exact)
         self._core = dense(kinetic_matrix(basis)) + to_matrix(self._pairs, attraction, target)
         if core_potential is not None:
             self._core += core_potential
         self._repulsion = nuclear_repulsion(charges, basis.positions)
+        if external is not None:
+            self._repulsion += energy_of_nuclei(external, charges, basis.positions)
         self._cavity = cavity_of(atomic_numbers, basis.positions, dielectric) if dielectric else None
         self.solvation = 0.0
         if self._cavity is not None:
