@@ -63,7 +63,7 @@ def test_a_search_that_was_killed_goes_on(ends, tmp_path, capsys):
                 break
             time.sleep(0.01)
     assert not (tmp_path / "path.h5").exists()
-    assert main(command[:-2] + ["-o", str(tmp_path / "other.h5")]) == 0
+    assert main([*command[:-2], "-o", str(tmp_path / "other.h5")]) == 0
     assert "barrier: 6.11 kcal/mol" in capsys.readouterr().out
     lines = []
     found = ob.reaction_path(

@@ -203,6 +203,10 @@ def path_between(
         raise OrbitileError(f"images: expected 5 or more, both ends among them, got {images}")
     if not largest_force > 0:
         raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
+    if means.calculation.external_charges is not None:
+        raise OrbitileError(
+            "external charges: a path needs none, since its structures are superposed; leave the charges out"
+        )
     ends = [sound(end) for end in structures.values()]
     _check_same_atoms(ends[0], ends[1], list(structures))
     target = series_target(path)
