@@ -80,6 +80,7 @@ _HOME = {
     "overlap_matrix": "gaussians.overlap",
     "plane_through": "analysis.planes",
     "potential_of_charges": "evaluation.points",
+    "reaction_path": "scf.path",
     "render": "renderer",
     "run_batch": "jobs.running",
     "save": "exporters",

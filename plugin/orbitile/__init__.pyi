@@ -61,6 +61,7 @@ from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
 from .scf.from_file import calculation_for as calculation_for
 from .scf.optimisation import optimise as optimise
+from .scf.path import reaction_path as reaction_path
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
