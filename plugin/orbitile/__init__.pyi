@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 from .analysis.correlation import draw_correlation as draw_correlation
 from .analysis.energies import energies as energies
+from .analysis.external_charges import forces_on_charges as forces_on_charges
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
@@ -29,6 +30,7 @@ from .gaussians.overlap import overlap_matrix as overlap_matrix
 from .hosts.notebook.showing import mimebundle as mimebundle
 from .hosts.notebook.showing import view as view
 from .jobs.running import run_batch as run_batch
+from .model.external_charges import ExternalCharges as ExternalCharges
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
@@ -59,6 +61,7 @@ from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
 from .scf.from_file import calculation_for as calculation_for
 from .scf.optimisation import optimise as optimise
+from .scf.path import reaction_path as reaction_path
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue

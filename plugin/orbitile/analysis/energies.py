@@ -16,6 +16,7 @@ from ..fields.density import occupied, unavailable
 from ..gaussians.overlap import dense, kinetic_matrix
 from ..integrals.coulomb import coulomb_values, nuclear_repulsion
 from ..integrals.exchange import exchange_of
+from ..integrals.external_charges import energy_in_field
 from ..integrals.functionals import Functional, at_points
 from ..integrals.functionals import functional as functional_of
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
@@ -26,9 +27,10 @@ from ..integrals.pairs import pairs_of, to_hermite
 from ..integrals.quadrature import KineticEnergyDensity, quadrature_of
 from ..integrals.solvent import apparent_charges, cavity_of
 from ..integrals.solvents import dielectric_constant
+from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
-from ..scf.calculation import Calculation
+from ..scf.calculation import Calculation, require_apart
 from ..scf.dispersion import correction_of
 from ..scf.from_file import electrons_of, semiempirical_method
 from ._quadrature import LEVEL, density_matrix
@@ -59,6 +61,8 @@ class Energies:
     solvation : float or None
         Of the density in the solvent that was asked for: of the molecule with the charges that answer it, and of these
         with each other. The density itself is not changed by them.
+    external_charges : float or None
+        Of electrons and nuclei in the field of the charges that were given; without these charges with each other.
     """
 
     electrons: float
@@ -70,6 +74,7 @@ class Energies:
     exact_exchange: float | None = None
     dispersion: float | None = None
     solvation: float | None = None
+    external_charges: float | None = None
 
     @property
     def total(self) -> float:
@@ -83,6 +88,7 @@ class Energies:
             + (self.exact_exchange or 0.0)
             + (self.dispersion or 0.0)
             + (self.solvation or 0.0)
+            + (self.external_charges or 0.0)
         )
 
     @property
@@ -102,6 +108,7 @@ def energies(
     functional: str = "pbe",
     *,
     solvent: str = "",
+    external_charges: ExternalCharges | None = None,
     level: int = LEVEL,
     device: str | None = None,
     precision: str = "double",
@@ -123,6 +130,8 @@ def energies(
         `Calculation`.
     solvent
         By its name, `water`, or its dielectric constant; empty for vacuum.
+    external_charges
+        Charges around the molecule, in place of a solvent.
     level
         Of the quadrature, 0 to 9.
     device
@@ -149,14 +158,15 @@ def energies(
             f"density is no energy of the molecule; `orbitile scf FILE` computes that of {own}"
         )
     chosen = functional_of(split_name(functional, "functional")[0])
-    asked = Calculation(functional, solvent=solvent)
+    asked = Calculation(functional, solvent=solvent, external_charges=external_charges)
     correction = correction_of(asked)
     with watched(progress, cancelled), device_session(device, precision) as target:
         found = _energies(wavefunction, chosen, level, target)
         solvation = _solvation(wavefunction, dielectric_constant(asked.solvent), target) if asked.solvent else None
+        external = None if external_charges is None else _external(wavefunction, external_charges, target)
     atoms = Geometry(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), wavefunction.positions)
     dispersion = correction.energy(atoms, electrons_of(wavefunction)[0]) if correction else None
-    return replace(found, dispersion=dispersion, solvation=solvation)
+    return replace(found, dispersion=dispersion, solvation=solvation, external_charges=external)
 
 
 def remarks_on(wavefunction: Wavefunction) -> tuple[str, ...]:
@@ -192,6 +202,14 @@ def _solvation(wavefunction: Wavefunction, dielectric: float, target: Target) ->
     cavity = cavity_of(np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers), positions, dielectric)
     electrons = to_hermite(pairs, density_matrix(wavefunction), target)
     return apparent_charges(cavity, pairs.list, electrons, wavefunction.core_charges, positions, target)[1]
+
+
+def _external(wavefunction: Wavefunction, external: ExternalCharges, target: Target) -> float:
+    """Energy of the density and of the nuclei in the field of charges."""
+    require_apart(Geometry(wavefunction.atomic_numbers, wavefunction.positions), external)
+    pairs = pairs_of(wavefunction)
+    electrons = to_hermite(pairs, density_matrix(wavefunction), target)
+    return energy_in_field(external, pairs, electrons, wavefunction.core_charges, wavefunction.positions, target)
 
 
 def _energies(wavefunction: Wavefunction, functional: Functional, level: int, target: Target) -> Energies:

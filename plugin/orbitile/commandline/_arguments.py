@@ -17,6 +17,7 @@ from ..base.memory import require_memory
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from ..model.external_charges import ExternalCharges
     from ..scf.calculation import Calculation
 
 _FIELD = "homo, lumo+1, mo:17:beta, density, spin, elf, esp, ... (default: homo; `orbitile fields` lists them)"
@@ -241,6 +242,27 @@ def add_solvent(parser: Any, default: str) -> None:
     )
 
 
+def add_external_charges(parser: Any) -> None:
+    """Add the charges in whose field the molecule is."""
+    parser.add_argument(
+        "--external-charges",
+        metavar="FILE",
+        help="point charges around the molecule, in whose field it is: a .pqr file, or lines of x y z q (Angstrom, e); "
+        "without the atoms of the molecule (default: none)",
+    )
+
+
+def read_external_charges(options: argparse.Namespace) -> ExternalCharges | None:
+    """The charges that were asked for."""
+    if options.external_charges is None:
+        return None
+    from ..model.external_charges import ExternalCharges
+    from ..readers import load_charges
+
+    found = load_charges(options.external_charges)
+    return ExternalCharges(found.positions, found.charges)
+
+
 def add_calculation(parser: CommandParser, method: str) -> None:
     """Add a level of theory, with a method that is the default, and what computes it."""
     parser.add_argument(
@@ -272,6 +294,7 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         help="number of unpaired electrons: the multiplicity minus 1 (default: that of the file, else 0)",
     )
     add_solvent(parser, "that of the file, else vacuum")
+    add_external_charges(parser)
     parser.add_argument(
         "--smearing",
         type=number,
@@ -345,6 +368,7 @@ def read_calculation(options: argparse.Namespace, method: str) -> Calculation:
     from ._console import tell
 
     named = {part.name: getattr(options, part.name) for part in fields(Calculation)}
+    named["external_charges"] = read_external_charges(options)
     given = {name: value for name, value in named.items() if value is not None}
     calculation, remarks = calculation_of_file(
         options.geometries, given, Calculation(method), options.topology, options.engine

@@ -6,7 +6,15 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ._arguments import CommandParser, add_file, add_level, add_option, add_solvent
+from ._arguments import (
+    CommandParser,
+    add_external_charges,
+    add_file,
+    add_level,
+    add_option,
+    add_solvent,
+    read_external_charges,
+)
 from ._console import progress_bar, tell
 from ._files import wavefunction_of
 
@@ -27,6 +35,7 @@ _PARTS = (
     ("dispersion", "{dispersion}, the correction that goes with the functional"),
     ("exact_exchange", "electrons of like spin, with the shares of a hybrid functional"),
     ("solvation", "electrons and nuclei with the charges of the solvent, for this density"),
+    ("external_charges", "electrons and nuclei in the field of the charges around them, for this density"),
     ("total", "sum of these"),
 )
 
@@ -43,6 +52,7 @@ def add_arguments(parser: CommandParser) -> None:
         "density is that of FILE, whichever functional it was computed with",
     )
     add_solvent(parser, "vacuum")
+    add_external_charges(parser)
     add_level(parser)
     parser.add_argument(
         "--stability",
@@ -66,6 +76,7 @@ def run(options: argparse.Namespace) -> None:
             wavefunction,
             options.functional,
             solvent=options.solvent or "",
+            external_charges=read_external_charges(options),
             level=options.level,
             device=options.device,
             precision=options.precision,
@@ -86,7 +97,11 @@ def _stability(options: argparse.Namespace, wavefunction: Wavefunction) -> Stabi
     from ..scf.from_file import calculation_for
     from ..scf.stability import stability
 
-    given = {"method": options.functional, "solvent": options.solvent or ""}
+    given = {
+        "method": options.functional,
+        "solvent": options.solvent or "",
+        "external_charges": read_external_charges(options),
+    }
     calculation, _ = calculation_for(wavefunction, given)
     return stability(wavefunction, calculation, device=options.device, precision=options.precision)
 

@@ -14,6 +14,7 @@ from ..base.errors import OrbitileError
 from ..base.packages import install_command
 from ..integrals.method_names import semiempirical, split_name
 from ..integrals.solvents import dielectric_constant
+from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
 
@@ -53,13 +54,15 @@ class Calculation:
     smearing : float
         Electronic temperature in kelvin for occupations by Fermi and Dirac, with as many electrons of each spin as
         without; 0 for none.
+    external_charges : ExternalCharges or None
+        Charges around the molecule, in whose field it is. Energies have no part of these charges with each other.
 
     Raises
     ------
     OrbitileError
         When the method has no name, or a part that is not computed, such as the perturbation theory of a double hybrid,
         a basis set is named for a semi-empirical method, the number of unpaired electrons or the temperature is
-        negative, or the solvent is not known.
+        negative, the solvent is not known, or there are both a solvent and external charges.
     """
 
     method: str = "hf"
@@ -69,6 +72,7 @@ class Calculation:
     cartesian: bool = False
     solvent: str = ""
     smearing: float = 0.0
+    external_charges: ExternalCharges | None = None
 
     def __post_init__(self) -> None:
         if not self.method.strip():
@@ -87,6 +91,11 @@ class Calculation:
             object.__setattr__(self, "solvent", "")
         if self.solvent:
             dielectric_constant(self.solvent)
+            if self.external_charges is not None:
+                raise OrbitileError(
+                    f"solvent {self.solvent} and external charges: the continuum would be where the charges are; give "
+                    "one of them"
+                )
 
     def __str__(self) -> str:
         return (
@@ -95,6 +104,7 @@ class Calculation:
             f"{', Cartesian functions' if self.cartesian else ''}"
             f"{f', solvent {self.solvent.lower()}' if self.solvent else ''}"
             f"{f', smearing {self.smearing:g} K' if self.smearing else ''}"
+            f"{f', in the field of {self.external_charges}' if self.external_charges is not None else ''}"
         )
 
 
@@ -215,6 +225,25 @@ def sound(geometry: Geometry, before: Geometry | Wavefunction | None = None) -> 
         one, other = min(close)
         raise NotConverged(f"atoms {one + 1} and {other + 1} are at one place")
     return geometry
+
+
+def require_apart(geometry: Geometry, external: ExternalCharges) -> None:
+    """Refuse external charges at the place of an atom, where the energy has no end.
+
+    Raises
+    ------
+    NotConverged
+        Then: other geometries may be sound.
+    """
+    from scipy.spatial import cKDTree
+
+    distances, charges = cKDTree(external.positions).query(geometry.positions)
+    if np.min(distances, initial=inf) < _ONE_PLACE:
+        atom = int(np.argmin(distances))
+        raise NotConverged(
+            f"external charge {charges[atom] + 1} is at the place of atom {atom + 1}; leave out the charges of atoms "
+            "that are computed"
+        )
 
 
 def require_ase() -> None:

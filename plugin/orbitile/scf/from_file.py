@@ -72,6 +72,7 @@ _NO_METHODS = ("", "r", "u", "ro", "dft", "ks", "rks", "uks", "roks", "scf", "ca
 _OURS = re.compile(
     r"(\S+?)(?:/(.+))?, charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?"
     r"(?:, solvent (?P<solvent>.+?))?(?:, smearing (?P<smearing>\S+) K)?"
+    r"(?:, in the field of (?P<field>\d+ charges) \(\w+\))?"
 )
 """As `Calculation` writes itself."""
 
@@ -123,8 +124,13 @@ def calculation_for(
         remarks += [remark] if remark else []
     told = {name: value for name, value in (ours.groupdict() if ours else {}).items() if value} | given
     solvent, smearing = str(told.get("solvent", otherwise.solvent)), float(told.get("smearing", otherwise.smearing))
+    external = given.get("external_charges", otherwise.external_charges)
+    if external is None and "field" in told:
+        remarks.append(
+            f"it was computed in the field of {told['field']}, which are not in the file: there are none here"
+        )
     if own := semiempirical(str(given.get("method", named))):
-        start = Calculation(own[:4].lower(), "", charge, unpaired, solvent=solvent, smearing=smearing)
+        start = Calculation(own[:4].lower(), "", charge, unpaired, False, solvent, smearing, external)
         calculation = replace(start, **{name: given[name] for name in ("basis", "cartesian") if name in given})
         try:
             engine_of(engine, geometry, calculation)
@@ -143,7 +149,7 @@ def calculation_for(
         if not _all_have(basis, geometry):
             basis = "def2-svp"
         remarks.append(f"its basis set has no known name: {basis} is used")
-    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian, solvent, smearing)
+    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian, solvent, smearing, external)
     if "method" in given:
         return replace(start, method=str(given["method"])), tuple(remarks)
     kind = _kind(wavefunction) if same else ""

@@ -44,7 +44,7 @@ def library() -> Any:
         When it is missing.
     """
     try:
-        for module in ("dft", "gto", "scf"):
+        for module in ("dft", "gto", "qmmm", "scf"):
             with_settings_of_the_user("pyscf", module)
     except ImportError as error:
         raise OrbitileError(f"computing orbitals needs the package pyscf: {install_command('pyscf')}") from error
@@ -194,6 +194,9 @@ def mean_field(molecule: Any, calculation: Calculation) -> Any:
     if calculation.solvent:
         field = field.PCM()  # C-PCM by default, 302 points a sphere
         field.with_solvent.eps = dielectric_constant(calculation.solvent)
+    if (external := calculation.external_charges) is not None:
+        radii = np.maximum(external.widths, 1e-8) if np.any(external.widths) else None  # PySCF has both or none
+        field = pyscf.qmmm.mm_charge(field, external.positions, external.charges, radii, unit="Bohr")
     return field
 
 

@@ -287,8 +287,8 @@ def _first_frames(folder: Path, settings: str) -> list[Wavefunction]:
 
 
 @contextmanager
-def _claimed_folder(target: Path) -> Iterator[Path]:
-    """The folder of the parts of a series, for this process alone; removed when all is done, or there are none.
+def claimed_folder(target: Path, is_kept: Callable[[Path], object]) -> Iterator[Path]:
+    """The folder of the parts of a series, for this process alone; removed when all is done, or it need not be kept.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def _claimed_folder(target: Path) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
-        if not _parts_in(folder):
+        if not is_kept(folder):
             shutil.rmtree(folder, ignore_errors=True)
         raise
     else:
@@ -422,7 +422,7 @@ def _compute_rows(
         raise OrbitileError(f"rows: expected frames of a row, 1 or more, got {length}")
     settings = _settings(means.calculation, length)
     there = _last_frames(target, geometries, settings)
-    with _claimed_folder(target) as folder, SeriesWriter(target, settings=settings) as series:
+    with claimed_folder(target, _parts_in) as folder, SeriesWriter(target, settings=settings) as series:
         if there and there[-1][0] + 1 >= len(geometries):
             return
         atoms = _first_sound(geometries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -216,6 +216,54 @@ class RunningCalculation(BackgroundJob):
                 series.close()
         return 0
 
+    def account(self) -> tuple[float, str]:
+        """Share that is done, and how a user is told of it."""
+        done = self.done
+        return done / self.n_frames, f"{self.molecule}: orbitals of {done} of {self.n_frames} frames"
+
     def finish(self) -> str:
         """What there is to say of frames that were left out, once it has ended; errors as of `result`."""
         return "; ".join(self.result())
+
+
+def computed_path(structures: Mapping[str, Geometry], target: Path, calculation: Calculation) -> str:
+    """Find the path between two structures; returns its energies as a table, with remarks.
+
+    Raises
+    ------
+    OrbitileError
+        As `orbitile.reaction_path` does.
+    """
+    from ..scf.path import energy_table, path_between
+    from ..scf.series import Means
+
+    remarks: list[str] = []
+
+    def keep(line: str) -> None:
+        if ", step " not in line:
+            remarks.append(line)
+
+    found = path_between(structures, target, Means(calculation), report=keep)
+    return "\n".join([*remarks, energy_table(found)])
+
+
+class RunningPath(BackgroundJob):
+    """A search for the path between two structures in a worker.
+
+    Parameters
+    ----------
+    structures : mapping of str to Geometry
+        Two, by their names in the viewer.
+    calculation : Calculation
+    target : Path
+        The series file; a search for it that was interrupted is continued.
+    """
+
+    def __init__(self, structures: Mapping[str, Geometry], calculation: Calculation, target: Path) -> None:
+        self.molecule, self.target = " to ".join(structures), target
+        worker = Worker("the path", python=os.environ.get("ORBITILE_PYTHON"))
+        super().__init__(worker, computed_path, structures, target, calculation)
+
+    def account(self) -> tuple[float, str]:
+        """As for orbitals."""
+        return self.share, f"{self.molecule}: {self.share:.0%} of the path"

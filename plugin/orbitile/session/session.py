@@ -15,7 +15,7 @@ from ..pictures.look import Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
 from .analysing import AnalysisOrder, DrawnReports
-from .calculation import RunningCalculation
+from .calculation import RunningCalculation, RunningPath
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
@@ -58,7 +58,7 @@ class Session:
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
-    calculation : RunningCalculation or None
+    calculation : RunningCalculation, RunningPath or None
         What `orb_scf` computes in the background.
     saving : Saving
         Pictures and films of what is shown.
@@ -76,11 +76,11 @@ class Session:
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
-        self.calculation: RunningCalculation | None = None
+        self.calculation: RunningCalculation | RunningPath | None = None
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.live = LiveMolecule(host, self.shelf, self.computing, self.show, lambda: self.saving.is_busy)
-        self._told = 0
+        self._told = ""
 
     def cancel(self) -> bool:
         """Withdraw what is being computed, from any thread; says whether there was anything."""
@@ -204,8 +204,8 @@ class Session:
 
     # ---- calculations
 
-    def calculate(self, calculation: RunningCalculation) -> None:
-        """Have orbitals computed in the background; where the viewer cannot be left alone, wait for them.
+    def calculate(self, calculation: RunningCalculation | RunningPath) -> None:
+        """Have orbitals computed or a path found in the background; wait where the viewer cannot be left alone.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class Session:
         self.calculation = calculation
         if self.host.every(TICK * 20, self._look_at_calculation):
             return
-        calculation.wait(lambda: self.host.progress(calculation.done / calculation.n_frames))
+        calculation.wait(lambda: self.host.progress(calculation.account()[0]))
         self._calculated(calculation)
 
     def _look_at_calculation(self) -> None:
@@ -223,20 +223,23 @@ class Session:
         if calculation is None:
             return
         if calculation.running():
-            done = calculation.done
-            if done != self._told:
-                self._told = done
-                self.host.progress(done / calculation.n_frames)
-                self.host.say(f"{calculation.molecule}: orbitals of {done} of {calculation.n_frames} frames")
+            share, text = calculation.account()
+            if text != self._told:
+                self._told = text
+                self.host.progress(share)
+                self.host.say(text)
             return
         try:
             self._calculated(calculation)
         except OrbitileError as error:
             self.host.say(str(error))
 
-    def _calculated(self, calculation: RunningCalculation) -> None:
-        """Give the molecule the orbitals that were computed."""
-        self.calculation, self._told = None, 0
+    def _calculated(self, calculation: RunningCalculation | RunningPath) -> None:
+        """Give the molecule the orbitals that were computed, or tell of the path that was found."""
+        self.calculation, self._told = None, ""
+        if isinstance(calculation, RunningPath):
+            self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows the path")
+            return
         left_out = calculation.finish()
         trajectory = ShownTrajectory(Source((str(calculation.target),)))
         if len(trajectory.path) < calculation.n_frames:

@@ -33,7 +33,7 @@ from ...base.registry import modules_of
 from ...integrals.method_names import split_name
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
-from ..calculation import Calculation, Response, Solution
+from ..calculation import Calculation, Response, Solution, require_apart
 from ..dispersion import Correction, correction_of
 
 AUTO = "auto"
@@ -96,6 +96,8 @@ class Solver:
 
     def solve(self, geometry: Geometry, calculation: Calculation, *how: Any, **more: Any) -> Solution:
         """Self-consistent field of a geometry, as by the engine; the energy includes the dispersion."""
+        if calculation.external_charges is not None:
+            require_apart(geometry, calculation.external_charges)
         energy = None if self.correction is None else self.correction.energy(geometry, calculation.charge)
         found = self.engine.solve(geometry, _plain(calculation), *how, **more)
         if energy is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from taichi_kernels.devices import gpus
 
+from ...base.errors import OrbitileError
 from ...model.geometry import Geometry
 from ...model.wavefunction import Wavefunction
 from ..calculation import Calculation, Response, Solution
@@ -19,11 +20,20 @@ from . import pyscf
 PRIORITY = 10
 PROGRAM = "gpu4pyscf"
 
-check = pyscf.check
+_CHARGES = "external charges are not passed on to it; engines orbitile and pyscf have them"
+
+
+def check(calculation: Calculation) -> None:
+    """As PySCF's; external charges are refused, which nobody has tried on the GPU."""
+    pyscf.check(calculation)
+    if calculation.external_charges is not None:
+        raise OrbitileError(f"engine gpu4pyscf: {_CHARGES}")
 
 
 def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     """Why gpu4pyscf cannot compute this, empty where it can."""
+    if calculation.external_charges is not None:
+        return _CHARGES
     if not find_spec("gpu4pyscf"):
         return "the package gpu4pyscf is missing: pip install gpu4pyscf-cuda12x, or that of another CUDA"
     return "" if gpus() else "there is no NVIDIA GPU here"

@@ -19,6 +19,7 @@ from ...base.packages import install_command
 from ...evaluation.devices import device_session
 from ...gaussians.orthonormality import checked
 from ...integrals.exchange import exchange_of
+from ...integrals.external_charges import gradient_at_atoms
 from ...integrals.forces import kohn_sham_gradient
 from ...integrals.functionals import functional
 from ...integrals.grids import exchange_grid_of, grid_of
@@ -214,6 +215,8 @@ def gradient(
         if calculation.solvent:
             cavity = cavity_of(numbers, positions, dielectric_constant(calculation.solvent))
             result += solvation_gradient(cavity, pairs, np.sum(densities, axis=0), charges, positions, target)
+        if (external := calculation.external_charges) is not None:
+            result += gradient_at_atoms(external, pairs, np.sum(densities, axis=0), charges, positions, target)
     if np.any(wavefunction.core_charges != wavefunction.atomic_numbers):
         result += core_potential_gradient(geometry, calculation, np.sum(densities, axis=0))
     return result
@@ -234,7 +237,16 @@ def hamiltonian_of(
     cores = core_potential_matrix(geometry, calculation) if np.any(charges != geometry.atomic_numbers) else None
     dielectric = dielectric_constant(calculation.solvent) if calculation.solvent else 0.0
     return Hamiltonian(
-        geometry.atomic_numbers, basis, functional(name), target, close, rough, charges, cores, dielectric
+        geometry.atomic_numbers,
+        basis,
+        functional(name),
+        target,
+        close,
+        rough,
+        charges,
+        cores,
+        dielectric,
+        calculation.external_charges,
     )
 
 

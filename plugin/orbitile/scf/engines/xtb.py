@@ -100,6 +100,8 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
 def _unserved(calculation: Calculation) -> str:
     if not semiempirical(calculation.method):
         return f"its methods are gfn1 and gfn2, got {calculation.method!r}"
+    if calculation.external_charges is not None:
+        return "tblite takes no external charges: choose hf or a functional, such as pbe"
     name = full_name(calculation.solvent) if calculation.solvent else ""
     if name and name not in _SOLVENTS:
         constant = dielectric_constant(name)

@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...base.arguments import COUNT, FLAG, NUMBER, PATH, SHARE, TEXT, WHOLE_NUMBER, Argument, one_of
 from ...base.errors import OrbitileError
+from ...model.geometry import Geometry
 from ...scf.calculation import Calculation
 from ...scf.engines import AUTO, engine_names
-from ..calculation import RunningCalculation, check_calculation
+from ..calculation import RunningCalculation, RunningPath, check_calculation
 from ..declaration import Answer, command
 from ..host import trajectory_viewer
 from ..live.live import Live
@@ -95,6 +98,53 @@ def orb_scf(
     check_calculation(name, numbers, calculation)
     session.calculate(RunningCalculation(name, numbers, geometries, calculation, target))
     return Answer(str(target), "; ".join([f"{calculation} of {len(geometries)} frames: {target}", *remarks]))
+
+
+@command(
+    "Find the path of lowest energy between two structures of a molecule and its saddle point, in the background: both "
+    "are moved to minima first. The energies are printed; orb_load shows the path from the file, with its orbitals.",
+    Argument("first", TEXT, "an object with all hydrogen atoms", required=True),
+    Argument("last", TEXT, "an object with the same atoms in the same order", required=True),
+    Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp"),
+    Argument(
+        "method", TEXT, "a functional such as pbe, hf, or gfn2 (semi-empirical)", None, "that of the file, else pbe"
+    ),
+    Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
+    Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
+    Argument(
+        "filename", PATH, "series file; it goes on with a search that was interrupted", None, "FIRST_to_LAST.path.h5"
+    ),
+    _SOLVENT,
+    examples=("orb_path_between hcn, hnc, method=gfn2", "orb_load hcn_to_hnc.path.h5", "orb_mo hcn_to_hnc, homo"),
+    related=("orb_scf", "orb_load", "orb_play", "orb_cancel"),
+)
+def orb_path_between(
+    session: Session,
+    first: str,
+    last: str,
+    basis: str | None,
+    method: str | None,
+    charge: int | None,
+    spin: int | None,
+    filename: Path | None,
+    solvent: str | None,
+) -> Answer:
+    if session.calculation is not None:
+        raise OrbitileError(f"{session.calculation.molecule} is being computed; orb_cancel stops that")
+    given = _given(basis=basis, method=method, charge=charge, unpaired=spin, solvent=solvent)
+    level, remarks = session.live.level_of(first, given, Level(Calculation("pbe")))
+    structures = {}
+    for name in (first, last):
+        numbers, frames = trajectory_viewer(session.host).geometries(name)
+        if len(frames) != 1:
+            raise OrbitileError(f"{name}: expected one state, got {len(frames)}")
+        check_calculation(name, numbers, level.calculation)
+        structures[name] = Geometry(np.asarray(numbers, np.int64), frames[0])
+    if len(structures) < 2:
+        raise OrbitileError(f"{first}: expected two objects, got one twice")
+    target = (filename or Path(f"{first}_to_{last}.path.h5")).absolute()
+    session.calculate(RunningPath(structures, level.calculation, target))
+    return Answer(str(target), "; ".join([f"{level.calculation}: {target}", *remarks]))
 
 
 @command(
