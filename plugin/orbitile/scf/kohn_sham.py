@@ -1,7 +1,7 @@
 r"""The self-consistent field of Kohn-Sham theory: densities consistent with their Fock matrices.
 
 Fock matrices are extrapolated by DIIS. Where that does not converge the energy is minimised (`rotations`), which is
-slower and surer.
+slower and surer; where it is likely to end on a saddle point, DIIS begins close to a minimum.
 
 Density matrices have the shape (n_spins, n_basis, n_basis): one of all electrons, or one for each spin.
 
@@ -239,6 +239,7 @@ def self_consistent_field(
     criteria: Criteria,
     name: str,
     response: FockResponse | None = None,
+    downhill: bool = False,
 ) -> Field:
     """Converge, from density matrices to begin with.
 
@@ -256,6 +257,8 @@ def self_consistent_field(
         Of the calculation, for the error.
     response
         What was learnt of the same atoms and basis functions, where they were before.
+    downhill
+        Whether the energy is minimised first, roughly, so that DIIS does not end on a saddle point.
 
     Raises
     ------
@@ -273,6 +276,8 @@ def self_consistent_field(
     if response is not None and not (n_independent == n_basis == response.fock.shape[-1]):
         response = None  # it was learnt over other functions
     extrapolation = Diis(response, attempt.error)
+    if downhill:
+        start = attempt.lowered(start)
     found = attempt.extrapolated(start, extrapolation) or attempt.minimised(start, extrapolation)
     if found is not None:
         return found
@@ -310,19 +315,28 @@ class _Attempt:
         self._operator, self._occupation, self._criteria = operator, occupation, criteria
         self._from_basis, self._to_basis = from_basis, operator.overlap @ from_basis
         self.n_iterations = 0
-        self._begin()
 
     def _begin(self) -> None:
         self._energy = self.change = self.gradient = self._before = np.inf
         self._exact = False
 
+    def lowered(self, start: Reals) -> Reals:
+        """Densities close to a minimum of the energy, without a temperature."""
+        self._begin()
+        descent = self._descent(start)
+        while not self._within(CLOSE) and self.n_iterations < _MOST[1]:
+            descent.step()
+        numbers, _ = self._occupation.of_energies(descent.energies)
+        return self._densities(descent.orbitals, numbers)
+
     def extrapolated(self, start: Reals, extrapolation: Diis) -> Field | None:
         """By DIIS; None where it does not converge."""
+        self._begin()
         densities, smearing = start, 0.0
         rough: Reals | None = None
-        least, since = np.inf, 0
+        least, since, most = np.inf, self.n_iterations, self.n_iterations + _MOST[0]
         found: list[Reals] = []
-        while self.n_iterations < min(_MOST[0], since + _PATIENCE):
+        while self.n_iterations < min(most, since + _PATIENCE):
             matrices, projected = self._look(densities, smearing)
             if rough is not None:
                 extrapolation.shift(matrices - rough)

@@ -56,6 +56,9 @@ square, and is some 3e-8 hartree then."""
 _ROUGH = Criteria(1e-5, 3e-4, settled=False)
 """Where the atoms are about to be elsewhere."""
 
+_OPEN_SHELLS = [*range(21, 30), *range(39, 48), *range(57, 80), *range(89, 112)]
+"""Atomic numbers with d or f shells that may be partly filled: DIIS often ends on a saddle point of their energy."""
+
 _MATRICES = 32
 """Matrices over basis functions and spin that are held at once: DIIS has three times eight."""
 
@@ -150,7 +153,10 @@ def solve(
             criteria = _ROUGH
         elif calculation.solvent:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
-        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), known)
+        # two spins with as many electrons often become closed shells; frames after the first stay as they are
+        many = not calculation.unpaired or np.isin(geometry.atomic_numbers, _OPEN_SHELLS).any()
+        downhill = bool(n_spins == 2 and many and not (before or rough or calculation.smearing))
+        field = self_consistent_field(hamiltonian, occupation, start, criteria, str(calculation), known, downhill)
         found = _wavefunction(geometry, charges, basis, calculation, field)
     parts = {"solvation": hamiltonian.solvation} if calculation.solvent else {}
     if calculation.smearing:
