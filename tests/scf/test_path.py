@@ -90,6 +90,12 @@ def test_what_cannot_be_is_refused(ends, tmp_path):
         other.write_text(atoms)
         with pytest.raises(OrbitileError, match=reason):
             ob.reaction_path(ends[0], other, tmp_path / "path.h5", GFN2)
+    mode = tmp_path / "path-mode.h5"
+    mode.write_text("of somebody else")
+    with pytest.raises(OrbitileError, match="path-mode"):
+        ob.reaction_path(*ends, tmp_path / "path.h5", GFN2)
+    assert mode.read_text() == "of somebody else"
+    mode.unlink()
     with pytest.raises(OrbitileError, match="images"):
         ob.reaction_path(*ends, tmp_path / "path.h5", GFN2, images=4)
     with pytest.raises(Cancelled):

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from math import log
 from os import PathLike
@@ -210,8 +209,15 @@ def path_between(
     ends = [sound(end) for end in structures.values()]
     _check_same_atoms(ends[0], ends[1], list(structures))
     target = series_target(path)
+    for file in (target, _file_of_mode(target)):
+        if file.exists():
+            SeriesFrames(file).close()  # another kind of file is not overwritten
     with claimed_folder(target, _has_state) as folder:
         return _Search(folder, ends, means, images, relax, largest_force, steps, report).found(target)
+
+
+def _file_of_mode(target: Path) -> Path:
+    return target.with_name(f"{target.stem}-mode{target.suffix}")
 
 
 def _has_state(folder: Path) -> bool:
@@ -314,8 +320,8 @@ class _Search:
         else:
             self.say("the energy has no maximum between the two structures: there is no barrier")
         self._write(target, [image.calc.wavefunction for image in band], "path")
-        if saddle is not None:
-            self._write(target.with_name(f"{target.stem}-mode{target.suffix}"), self._along(band[saddle], mode), "mode")
+        along = () if saddle is None else self._along(band[saddle], mode)
+        self._write(_file_of_mode(target), along, "mode")
         places = np.array([image.positions * angstrom for image in band])
         steps = np.sqrt((np.diff(places, axis=0) ** 2).sum(axis=(1, 2)))
         lengths = np.concatenate([[0.0], np.cumsum(steps)])
@@ -479,10 +485,8 @@ class _Search:
             yield atoms.calc.wavefunction
 
     def _write(self, target: Path, frames: Iterable[Wavefunction], name: str) -> None:
-        """Write a series anew."""
+        """Write a series anew; none of no frames."""
         if target.exists():
-            with closing(SeriesFrames(target)):  # it is a series, and not something else of that name
-                pass
             target.unlink() if target.is_file() else rmtree(target)
         with SeriesWriter(target, settings=f"{name}, {self.means.calculation}") as writer:
             for number, frame in enumerate(frames):
