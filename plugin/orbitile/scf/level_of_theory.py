@@ -195,6 +195,11 @@ def mean_field(molecule: Any, calculation: Calculation) -> Any:
         field = field.PCM()  # C-PCM by default, 302 points a sphere
         field.with_solvent.eps = dielectric_constant(calculation.solvent)
     if (external := calculation.external_charges) is not None:
+        if np.any(external.widths) and not hasattr(pyscf.qmmm.itrf, "erf"):
+            raise OrbitileError(
+                f"external charges: PySCF {pyscf.__version__} takes those with a width for points in the field of the "
+                "nuclei; choose the engine orbitile, give no widths, or install a newer PySCF"
+            )
         radii = np.maximum(external.widths, 1e-8) if np.any(external.widths) else None  # PySCF has both or none
         field = pyscf.qmmm.mm_charge(field, external.positions, external.charges, radii, unit="Bohr")
     return field
