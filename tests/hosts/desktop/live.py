@@ -96,6 +96,9 @@ class Drag:
         )
 
 
+PBE = Calculation("pbe", "sto-3g")
+
+
 class Mouse:
     """Drags atoms in a window of PyMOL, and notes what happens.
 
@@ -109,13 +112,14 @@ class Mouse:
         Of all molecules.
     """
 
-    def __init__(self, window: Window, pictures: Path, calculation: Calculation) -> None:
+    def __init__(self, window: Window, pictures: Path, calculation: Calculation = PBE) -> None:
         self.window, self.pictures, self._calculation = window, pictures, calculation
         self._read = 0
 
-    def load(self, name: str, geometry: str) -> None:
-        """Have a molecule in the middle of the window, in editing mode, and make it live."""
-        window, atoms, calculation = self.window, geometry.split(";"), self._calculation
+    def load(self, name: str, geometry: str = "") -> None:
+        """Have a molecule, or one of `MOLECULES`, in the middle of the window, in editing mode, and make it live."""
+        window, calculation = self.window, self._calculation
+        atoms = (geometry or MOLECULES[name]).split(";")
         path = self.pictures / f"{name}.xyz"
         path.write_text("\n".join([str(len(atoms)), name, *(atom.strip() for atom in atoms)]) + "\n")
         window.prompt("set auto_zoom, 0")
@@ -227,7 +231,7 @@ def main() -> None:
     parts: list[Callable[[Mouse], list[Drag]]] = [over, lambda mouse: long(mouse, options.seconds)]
     if options.chains:
         parts = [partial(chain, n=int(n), seconds=options.seconds) for n in options.chains.split(",")]
-    calculation = Calculation("gfn2") if options.chains else Calculation("pbe", "sto-3g")
+    calculation = Calculation("gfn2") if options.chains else PBE
     with Screen() as screen, tempfile.TemporaryDirectory() as home:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         window = Window(screen, Path(home), cache)
