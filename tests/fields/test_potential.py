@@ -105,6 +105,7 @@ def test_a_tolerance_is_kept(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.not_in_software
 def test_high_angular_momenta_by_quadrature(device):
     """A Gaussian quadrature in spherical coordinates about the point integrates the density over the distance."""
     wavefunction = random_wavefunction(2, (5, 6), n_atoms=1, n_primitives=1)

@@ -155,6 +155,7 @@ def test_parts_for_which_there_is_memory_have_the_potential_of_the_whole(benzene
 
 
 @pytest.mark.slow
+@pytest.mark.not_in_software
 def test_high_angular_momenta_are_summed_up_directly(device):
     """Their degree exceeds the order of the multipoles."""
     wavefunction = random_wavefunction(2, (6,), n_atoms=2, n_primitives=1)
