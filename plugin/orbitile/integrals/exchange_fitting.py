@@ -141,18 +141,18 @@ def auxiliary_functions(pairs: Pairs) -> HermiteList:
 
 def _ladder(exponent: Reals, degree: NDArray[np.int32]) -> list[tuple[float, int]]:
     """Exponents of the auxiliary functions of an atom with some primitives, and the highest order of each."""
-    z = exponent[:, None] + exponent
-    lowest, highest = z.min(), z.max()
+    sums = exponent[:, None] + exponent
+    lowest, highest = sums.min(), sums.max()
     n = int(np.ceil(np.log(highest / lowest) / np.log(_RATIO))) + 1
     both, lesser = degree[:, None] + degree, np.minimum(degree[:, None], degree)
     ranges = []
     for order in range(min(int(degree.max()) + 1, _HIGHEST) + 1):
         known = min(order, 2 * int(degree.max()))
-        ranges.append((z[both >= known].min(), z[2 * lesser >= known].max()))
+        ranges.append((sums[both >= known].min(), sums[2 * lesser >= known].max()))
     near = np.sqrt(_RATIO)
     return [
-        (one, max((k for k, (low, high) in enumerate(ranges) if low / near <= one <= high * near), default=0))
-        for one in (lowest * _RATIO ** np.arange(n)).tolist()
+        (z, max((order for order, (low, high) in enumerate(ranges) if low / near <= z <= high * near), default=0))
+        for z in (lowest * _RATIO ** np.arange(n)).tolist()
     ]
 
 
@@ -240,7 +240,7 @@ def _to_functions(pairs: Pairs) -> csr_matrix:
         counts.append(np.tile(n_entries, len(p)))
         s, t = np.divmod(np.arange(len(n_entries)), n_columns)
         of_block = np.broadcast_arrays(first_term[p, None] + s, first_term[q, None] + t, (p == q)[:, None])
-        terms.append(np.array([one.reshape(-1) for one in of_block]))
+        terms.append(np.array([array.reshape(-1) for array in of_block]))
     to_terms = csr_matrix(
         (np.concatenate(values), np.concatenate(columns), starts(np.concatenate(counts))),
         shape=(sum(map(len, counts)), int(begin[-1])),

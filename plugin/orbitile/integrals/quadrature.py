@@ -210,7 +210,7 @@ class Quadrature:
         result = np.empty((len(self.weights), 3))
         for axis in range(3):
             slopes = raised.densities(
-                [self.pairs.list.shifted(one, axis) for one in coefficients], columns.shape[1] == 4
+                [self.pairs.list.shifted(of_spin, axis) for of_spin in coefficients], columns.shape[1] == 4
             )
             result[:, axis] = (raised.sums.to_numpy(slopes) * factors).sum(axis=(0, 1))
         return result

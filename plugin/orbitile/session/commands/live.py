@@ -23,6 +23,9 @@ from ..session import Session
 
 TOPIC, PRIORITY = "calculations and live molecules", 30
 
+_BASIS = Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp")
+_CHARGE = Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges")
+_SPIN = Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0")
 _CARTESIAN = Argument(
     "cartesian",
     FLAG,
@@ -49,12 +52,12 @@ _SMEARING = Argument(
 @command(
     "Compute the orbitals of an object by HF, DFT or GFN-xTB, for all its states, in the background.",
     Argument("name", TEXT, "an object with all hydrogen atoms", required=True),
-    Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp"),
+    _BASIS,
     Argument(
         "method", TEXT, "hf, rohf, a functional such as pbe or rob3lyp-d3bj, or gfn2", None, "that of the file, else hf"
     ),
-    Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
-    Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
+    _CHARGE,
+    _SPIN,
     Argument(
         "filename",
         PATH,
@@ -105,12 +108,12 @@ def orb_scf(
     "are moved to minima first. The energies are printed; orb_load shows the path from the file, with its orbitals.",
     Argument("first", TEXT, "an object with all hydrogen atoms", required=True),
     Argument("last", TEXT, "an object with the same atoms in the same order", required=True),
-    Argument("basis", TEXT, "name of the basis set", None, "that of the file, else def2-svp"),
+    _BASIS,
     Argument(
         "method", TEXT, "a functional such as pbe, hf, or gfn2 (semi-empirical)", None, "that of the file, else pbe"
     ),
-    Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
-    Argument("spin", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
+    _CHARGE,
+    _SPIN,
     Argument(
         "filename", PATH, "series file; it goes on with a search that was interrupted", None, "FIRST_to_LAST.path.h5"
     ),
@@ -161,7 +164,7 @@ def orb_path_between(
         None,
         "that of the file, else pbe",
     ),
-    Argument("charge", WHOLE_NUMBER, "total charge", None, "that of the file, else the sum of formal charges"),
+    _CHARGE,
     Argument("unpaired", COUNT, "number of unpaired electrons", None, "that of the file, else 0"),
     _CARTESIAN,
     Argument("engine", one_of(*engine_names()), "program that computes", AUTO, "the first one suitable"),
