@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -103,12 +104,16 @@ def opened(browser, server):
 
 
 def run(page, name):
-    """Run a cell, and wait until that is done."""
+    """Run a cell, and wait until that is done, which its number tells."""
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(list(CELLS).index(name))
-    cell.locator(".jp-InputArea-editor").click()
-    page.keyboard.press("Control+Enter")
-    page.wait_for_timeout(300)
-    page.wait_for_function("() => !document.body.innerText.includes('[*]')", timeout=60000)
+    prompt = cell.locator(".jp-InputPrompt")
+    for _ in range(20):  # keys get lost while JupyterLab still moves the focus
+        cell.locator(".jp-InputArea-editor").click()
+        page.keyboard.press("Control+Enter")
+        page.wait_for_timeout(1000)
+        if prompt.inner_text().strip() != "[ ]:":
+            break
+    prompt.filter(has_text=re.compile(r"\[\d+\]")).wait_for(timeout=60000)
     return cell
 
 
