@@ -45,8 +45,8 @@ _NODE, _NEAR, _DIRECT, _POINTS = 250.0, 0.8, 2.1, 50_000
 """Nanoseconds of a core for a node, for a charge near a point, and for one without a mesh; and the points that the
 spacing is chosen for."""
 
-_MOST_NODES = 1 << 22
-"""Nodes of a mesh of the charges' size, at most; the Fourier transform is of eight times as many: 270 MB."""
+_MOST_NODES = 1 << 21
+"""Nodes of a mesh at most; the Fourier transform is of eight times as many, and takes 400 MB."""
 
 _SMALLEST = 1e-6
 """Distance in bohr that stands for 0: the potential stays finite at a point charge."""

@@ -297,8 +297,8 @@ _SENT: Derived[Sources] = Derived("arrays on a device")
 
 
 _NO_CHARGES = (
-    "atoms without a wavefunction need partial charges for it, and these have none, as in a PDB file; load the PQR file "
-    "that PDB2PQR makes of it, or name that as esp:FILE.pqr (in PyMOL, alter sets partial_charge too)"
+    "atoms without a wavefunction need partial charges for it, and these have none, as in a PDB file; load the PQR "
+    "file that PDB2PQR makes of it, or name that as esp:FILE.pqr (in PyMOL, alter sets partial_charge too)"
 )
 
 

@@ -51,7 +51,7 @@ def _kinds(wavefunction: Wavefunction) -> tuple[list[FreeAtom], Indices, Reals]:
 def free_atoms_on_slabs(
     wavefunction: Wavefunction, lattice: Lattice, target: Target
 ) -> Callable[[int, int, Any], None] | None:
-    """Evaluator for slabs of a lattice, on a CPU in single precision; None elsewhere, and on lattices not along x, y, z.
+    """Evaluator for slabs of a lattice, on a CPU in single precision; None elsewhere and on other lattices.
 
     Parameters
     ----------
