@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ..base.arguments import Argument
 from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
+from ..model.external_charges import ExternalCharges
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
@@ -273,6 +274,13 @@ class Session:
     def region(self, molecule: str) -> RegionFound | None:
         """The region that a molecule is; None for one that is none, or has been computed otherwise since."""
         return self.regions.get(self.host.molecules().get(molecule, ""))
+
+    def external_charges(self, molecule: str) -> ExternalCharges | None:
+        """Charges in whose field a molecule was computed here, or is live; None for none."""
+        live, found = self.live.now, self.region(molecule)
+        if live is not None and live.molecule == molecule:
+            return live.level.calculation.external_charges
+        return None if found is None else found.calculation.external_charges
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

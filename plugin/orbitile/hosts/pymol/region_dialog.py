@@ -118,7 +118,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
 
     def _look(self, charge: int | None, unpaired: int | None) -> None:
         """Say what the region is, or what is missing."""
-        problem, notes = "", ()
+        problem, notes = "", tuple[str, ...]()
         try:
             structure, chosen = self._session.host.structure(self._selection)
             if charge is None:
