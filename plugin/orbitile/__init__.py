@@ -68,6 +68,7 @@ _HOME = {
     "lattice_along": "trajectories.volumes",
     "load": "readers",
     "load_charges": "readers",
+    "load_structure": "readers.structures",
     "load_trajectory": "readers",
     "load_volumes": "readers",
     "local_workers": "workers.worker",
@@ -85,9 +86,11 @@ _HOME = {
     "run_batch": "jobs.running",
     "save": "exporters",
     "scene_of": "scenes",
+    "select": "readers.structures",
     "slice_field": "analysis.planes",
     "track": "trajectories.tracking",
     "view": "hosts.notebook.showing",
+    "with_charges": "readers.structures",
 }
 
 __all__ = [*_HOME, "__version__"]  # noqa: PLE0604 - the names are strings
