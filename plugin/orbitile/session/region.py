@@ -160,14 +160,10 @@ def computed_region(order: RegionOrder, target: Path) -> RegionFound:
 
 
 def _found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> NDArray[np.int64]:
-    """Atoms by their names where hydrogens may have been added: others, and all hydrogens that these have now."""
-
-    def key(structure: Structure, atom: int) -> tuple[object, ...]:
-        residue = structure.residues[structure.residue_of[atom]]
-        return residue.chain, residue.number, structure.names[atom]
-
-    heavy = {key(before, atom) for atom in atoms if before.atomic_numbers[atom] > 1}
-    is_found = np.array([z > 1 and key(now, n) in heavy for n, z in enumerate(now.atomic_numbers)])
+    """Atoms by their names where residues may have other hydrogens: all but these, and those that they have now."""
+    heavy = {(before.residue_of[n], before.names[n]) for n in atoms if before.atomic_numbers[n] > 1}
+    keys = zip(now.residue_of, now.names, strict=True)
+    is_found = np.array([z > 1 and key in heavy for z, key in zip(now.atomic_numbers, keys, strict=True)])
     ends = np.concatenate([now.bonds, now.bonds[:, ::-1]])
     ends = ends[is_found[ends[:, 0]] & (now.atomic_numbers[ends[:, 1]] == 1)]
     is_found[ends[:, 1]] = True

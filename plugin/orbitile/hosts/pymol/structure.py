@@ -93,7 +93,7 @@ def structure_of(
         for number, atom in enumerate(every):
             if atom.at not in wanted or atom.alternate not in ("", alternates.get(atom.place, atom.alternate)):
                 continue
-            symbol = "H" if atom.element == "D" else atom.element
+            symbol = "H" if atom.element == "D" else atom.element.capitalize()
             if symbol not in SYMBOLS[1:]:
                 if atom.at in selected:
                     raise OrbitileError(

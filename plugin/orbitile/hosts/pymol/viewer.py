@@ -415,7 +415,7 @@ class PyMOLViewer(TrajectoryViewer):
         if name not in self.cmd.get_names_of_type("object:molecule"):
             raise OrbitileError(f"no molecule is called {name!r}")
         symbols: list[str] = []
-        self.cmd.iterate(name, "symbols.append(elem)", space={"symbols": symbols})
+        self.cmd.iterate(name, "add(elem.capitalize())", space={"add": symbols.append})  # files write ZN
         unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
         if unknown or not symbols:
             raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
