@@ -34,6 +34,8 @@ from .model.external_charges import ExternalCharges as ExternalCharges
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
+from .model.structure import Residue as Residue
+from .model.structure import Structure as Structure
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import StoredVolume as StoredVolume
@@ -62,6 +64,12 @@ from .scf.calculation import Calculation as Calculation
 from .scf.from_file import calculation_for as calculation_for
 from .scf.optimisation import optimise as optimise
 from .scf.path import reaction_path as reaction_path
+from .scf.region import Region as Region
+from .scf.region import calculation_of as calculation_of
+from .scf.region import complete_choice as complete_choice
+from .scf.region import quantum_region as quantum_region
+from .scf.region import to_structure as to_structure
+from .scf.region import with_positions as with_positions
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
