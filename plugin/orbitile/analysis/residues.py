@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import FieldError, OrbitileError
 from ..evaluation.devices import device_session
-from ..fields.orbital import orbital_of
+from ..fields.orbital import Orbital, orbital_of
 from ..integrals.external_charges import (
     energy_in_field,
     potential_of_electrons,
@@ -35,10 +35,14 @@ from ..integrals.external_charges import (
 )
 from ..integrals.pairs import pairs_of, to_hermite
 from ..model.external_charges import ExternalCharges
+from ..model.geometry import formula
+from ..model.report import Closure, Drawing, Paths, Points, Report, Table, atom_names, column, places_of
 from ..model.structure import Residue
+from ..model.units import angstrom, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
 from ..scf.calculation import Calculation, Solution
 from ..scf.engines import AUTO, engine_of
+from ..surfaces.colour_maps import MAPS
 from ._quadrature import density_matrix
 
 if TYPE_CHECKING:
@@ -134,7 +138,7 @@ def residue_shares(
     present, row = np.unique(of_charges, return_inverse=True)
 
     def rows(each: Reals) -> Reals:
-        return np.bincount(row, each, len(present))
+        return np.bincount(row, each, len(present)).astype(np.float64)
 
     with device_session(device, "double") as target:
         pairs, nuclei, positions = pairs_of(wavefunction), wavefunction.core_charges, wavefunction.positions
@@ -244,13 +248,16 @@ def _surroundings(wavefunction: Wavefunction, region: Region) -> ExternalCharges
     return region.external
 
 
-def _orbital_density(wavefunction: Wavefunction, name: str) -> Reals | None:
-    """Density matrix of an orbital with one electron; None where there is no such orbital."""
+def _orbital(wavefunction: Wavefunction, name: str) -> Orbital | None:
     try:
-        orbital = orbital_of(wavefunction, name)
+        return orbital_of(wavefunction, name)
     except FieldError:
         return None
-    if orbital is None:
+
+
+def _orbital_density(wavefunction: Wavefunction, name: str) -> Reals | None:
+    """Density matrix of an orbital with one electron; None where there is no such orbital."""
+    if (orbital := _orbital(wavefunction, name)) is None:
         return None
     parts = wavefunction.orbitals(orbital.spin).parts()[:, :, orbital.index]
     return parts.T @ parts
@@ -260,3 +267,147 @@ def _distances(external: ExternalCharges, positions: Reals) -> Reals:
     from scipy.spatial import cKDTree
 
     return cKDTree(positions).query(external.positions)[0]
+
+
+# Report -----------------------------------------------------------------------------------------------------------
+
+_STRONGEST = 20
+"""Residues that are drawn: those with the largest shares."""
+
+_BALL, _ARROW = 1.0, 0.05
+"""Radius of the ball of a residue in bohr, and the length of an arrow for each MV/cm."""
+
+
+def residue_report(
+    wavefunction: Wavefunction,
+    region: Region,
+    *,
+    atom: int | None = None,
+    bond: tuple[int, int] | None = None,
+    vacuum: Wavefunction | None = None,
+    device: str | None = None,
+) -> Report:
+    """The same as a report: residues with the largest shares first, balls in the colours of these, the field as arrows.
+
+    Sorted by the field if a bond is given, otherwise by the potential if an atom is, otherwise by the energy.
+
+    Parameters
+    ----------
+    wavefunction, region, atom, bond, device
+        As for `residue_shares`.
+    vacuum
+        The same calculation without surroundings: the whole shift of the orbitals is told then.
+    """
+    shares = residue_shares(wavefunction, region, atom=atom, bond=bond, device=device)
+    names = atom_names(wavefunction.atomic_numbers)
+    named = "" if atom is None else names[atom]
+    along = "" if bond is None else f"{names[bond[0]]}-{names[bond[1]]}"
+    kcal, ev, field = shares.energy / kilocalorie_per_mole, electronvolt, shares.field / megavolt_per_centimetre
+    key, what = kcal, "interaction energy"
+    columns = [
+        ("distance", "Angstrom", shares.distance / angstrom, 1, "of its nearest charge from the region"),
+        ("charge", "e", shares.charge, 3, ""),
+        ("energy", "kcal/mol", kcal, 3, "of its charges with the nuclei and the polarised density"),
+    ]
+    if atom is not None:
+        key, what = shares.potential / volt, f"potential at {named}"
+        columns += [
+            ("potential", "hartree/e", shares.potential, 5, f"of its charges at {named}"),
+            ("potential_in_volt", "V", key, 3, "the same"),
+        ]
+    if bond is not None:
+        key, what = field[:, 1], f"field along {along}"
+        columns += [
+            ("field", "MV/cm", field[:, 1], 3, f"of its charges at the midpoint of {along}, positive along it"),
+            ("field_at_first", "MV/cm", field[:, 0], 3, f"at {names[bond[0]]}"),
+            ("field_at_second", "MV/cm", field[:, 2], 3, f"at {names[bond[1]]}"),
+        ]
+    columns += [
+        ("homo_shift", "eV", shares.homo / ev, 4, "to first order"),
+        ("lumo_shift", "eV", shares.lumo / ev, 4, "to first order"),
+        ("gap_shift", "eV", (shares.lumo - shares.homo) / ev, 4, "to first order"),
+    ]
+    order = np.argsort(-np.abs(key), kind="stable")
+    rows = [
+        column("residue", (str(shares.residues[n]) for n in order)),
+        *(column(name, values[order], unit, decimals, about) for name, unit, values, decimals, about in columns),
+    ]
+    closure = Closure(
+        "sum of the energies", float(kcal.sum()), shares.whole_energy / kilocalorie_per_mole, "kcal/mol", 1e-6
+    )
+    table = Table(
+        "residues", f"Residues by their {what}", tuple(rows), (closure,), places=places_of(shares.centres[order])
+    )
+    drawings: tuple[Drawing, ...] = (
+        *_balls(shares.centres[order[:_STRONGEST]], key[order[:_STRONGEST]]),
+        *_arrows(wavefunction, bond, field),
+    )
+    return Report(
+        "residues",
+        f"Residues around {formula(wavefunction)}, by their {what}",
+        (table, _whole(wavefunction, vacuum, shares, named, along)),
+        drawings=drawings,
+        remarks=(
+            "energies are of charges with a density that is held: without exchange repulsion, and without an answer of "
+            "the residues' own electrons; the density answers all residues together",
+            *(("the field is that of the surroundings alone",) if bond is not None else ()),
+            *region.notes,
+        ),
+    )
+
+
+def _whole(
+    wavefunction: Wavefunction, vacuum: Wavefunction | None, shares: ResidueShares, named: str, along: str
+) -> Table:
+    """What all residues do together, and the frontier orbitals in their field."""
+    rows = [("interaction energy", shares.energy.sum() / kilocalorie_per_mole, "kcal/mol")]
+    if named:
+        rows.append((f"potential at {named}", shares.potential.sum() / volt, "V"))
+    if along:
+        places = zip(("the first atom", "the midpoint", "the second atom"), shares.field.sum(axis=0), strict=True)
+        rows += [(f"field along {along} at {where}", one / megavolt_per_centimetre, "MV/cm") for where, one in places]
+    own, without = (_frontier_energies(one) for one in (wavefunction, vacuum))
+    shifts = {"HOMO": shares.homo.sum(), "LUMO": shares.lumo.sum(), "gap": shares.lumo.sum() - shares.homo.sum()}
+    for name, shift in shifts.items():
+        rows.append((name, own[name] / electronvolt, "eV"))
+        rows.append((f"shift of the {name} to first order", shift / electronvolt, "eV"))
+        if vacuum is not None:
+            rows.append((f"shift of the {name} from vacuum", (own[name] - without[name]) / electronvolt, "eV"))
+    quantity, value, unit = zip(*rows, strict=True)
+    return Table(
+        "whole", "All residues together", (column("quantity", quantity), column("value", value), column("unit", unit))
+    )
+
+
+def _frontier_energies(wavefunction: Wavefunction | None) -> dict[str, float]:
+    """Of HOMO, LUMO and the gap between them in hartree; not numbers where there are none."""
+    found = {}
+    for name in ("homo", "lumo"):
+        orbital = None if wavefunction is None else _orbital(wavefunction, name)
+        energies = () if wavefunction is None or orbital is None else wavefunction.orbitals(orbital.spin).energies
+        found[name.upper()] = float(energies[orbital.index]) if orbital is not None and len(energies) else np.nan
+    return {**found, "gap": found["LUMO"] - found["HOMO"]}
+
+
+def _balls(centres: Reals, values: Reals) -> list[Points]:
+    """Balls at residues, in the colours of their values from red, negative, to blue."""
+    colours = MAPS["signed"]
+    limit = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    step = np.clip(((values / limit + 1) / 2 * len(colours)).astype(int), 0, len(colours) - 1)
+    middle = len(colours) // 2
+    return [
+        Points(f"share{n - middle:+d}", centres[step == n], colour=colour, radius=_BALL)
+        for n, colour in enumerate(colours)
+        if (step == n).any()
+    ]
+
+
+def _arrows(wavefunction: Wavefunction, bond: tuple[int, int] | None, field: Reals) -> list[Paths]:
+    """The field of all residues along the bond, an arrow at each end and in the middle."""
+    if bond is None:
+        return []
+    first, second = wavefunction.positions[list(bond)]
+    unit = (second - first) / np.linalg.norm(second - first)
+    places = (first, 0.5 * (first + second), second)
+    lines = zip(places, field.sum(axis=0), strict=True)
+    return [Paths("field", tuple(np.array([p, p + _ARROW * value * unit]) for p, value in lines), heads=True)]

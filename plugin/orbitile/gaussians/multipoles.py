@@ -292,6 +292,7 @@ def _raised(order: int, powers: tuple[int, int, int]) -> Reals:
 
 @lru_cache
 def ladder(order: int, axis: int) -> Reals:
+    """Matrix that takes factors of harmonics to those of the derivative along an axis for a charge that moves."""
     place = {h: n for n, h in enumerate(harmonics(order))}
     matrix = np.zeros((len(place), len(place)))
 
