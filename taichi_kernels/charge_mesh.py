@@ -10,7 +10,7 @@ convolution, without periodic images (the splitting of multilevel summation: R. 
 J. Comput. Chem. 2002, 23, 673; with the Fourier transform of a mesh of twice the edge: R. W. Hockney and
 J. W. Eastwood, Computer Simulation Using Particles, 1988).
 
-With a spacing h of the nodes, a = 8 h, interpolation changes the potential of a unit charge by 3e-5 / a at most,
+With a spacing h of the nodes, a = 8 h, interpolation changes the potential of a unit charge by 4e-5 / a at most,
 wherever it and the point are: half as much again as the largest that a search finds, see the tests.
 """
 

@@ -57,8 +57,8 @@ def test_the_error_of_a_mesh_is_bounded_for_each_charge():
             mesh = mesh_of(place[None], np.ones(1), 0.0, 1.0)
             exact = 1 / np.linalg.norm(points - place, axis=1)
             error = np.abs(potential_by_mesh(points, mesh) - exact)
-            worst = max(worst, float((error - 2e-7 * exact).max()))
-    assert 1e-6 < worst < 3e-5 / 8  # the near part ends at eight spacings
+            worst = max(worst, float((error - 5e-7 * exact).max()))
+    assert 1e-6 < worst < 4e-5 / 8  # the near part ends at eight spacings
 
 
 def test_inside_a_charged_ball(device):
