@@ -68,8 +68,12 @@ def add_arguments(parser: CommandParser) -> None:
     )
     add_calculation(parser, "gfn2", of_region=True)
     group = parser.add_argument_group("what is told")
-    group.add_argument("--atom", type=int, metavar="N", help="atom of the region at which residues make a potential")
-    group.add_argument("--bond", metavar="I,J", help="two atoms of the region along which residues make a field")
+    group.add_argument(
+        "--atom",
+        metavar="ATOM",
+        help="atom of the region by its name, or by its number among them: the potential there",
+    )
+    group.add_argument("--bond", metavar="A,B", help="two atoms of the region: the field between them")
     group.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
     group.add_argument("--tables", metavar="OUT", help="write the tables: .json, or .csv (one a table)")
     group = parser.add_argument_group("molecular dynamics")
@@ -99,20 +103,21 @@ def run(options: argparse.Namespace) -> None:
     if options.tables:
         check_tables(options.tables)
     require_series(options.output)
-    bond = _bond(options.bond)
     region = _region(options)
+    atom = None if options.atom is None else _atom("--atom", region, options.atom)
+    bond = _bond(region, options.bond)
     calculation = _calculation(options, region)
     if not options.quiet:
         for line in region.notes:
             tell(line)
         tell(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
-    if region.external is None and (options.atom or bond):
+    if region.external is None and not (atom is None and bond is None):
         raise OrbitileError("--atom and --bond: expected surroundings with charges, got --charges none")
     with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
         if options.frames:
             report = _frames(options, region, calculation, bond, progress, cancelled)
         else:
-            report = _one(options, region, calculation, bond, progress, cancelled)
+            report = _one(options, region, calculation, (atom, bond), progress, cancelled)
     save_region(region, region_file(options.output))
     written = write_tables(report, options.tables) if options.tables else []
     if options.json:
@@ -127,15 +132,29 @@ def run(options: argparse.Namespace) -> None:
     print("\n".join(map(str, [*written, f"{options.output}, {region_file(options.output).name}"])))
 
 
-def _bond(text: str | None) -> tuple[int, int] | None:
-    """Two atoms, counted from 0, as a user counts them from 1."""
+def _atom(option: str, region: Region, text: str) -> int:
+    """An atom of the region, from 0, by its name in the file or by its number there, from 1."""
+    from ..scf.valences import named
+
+    names = [region.structure.names[atom] for atom in region.atoms]
+    found = [n for n, name in enumerate(names) if name == text.strip()]
+    if not found and text.strip().isdecimal() and 0 < int(text) <= len(region.geometry.atomic_numbers):
+        found = [int(text) - 1]
+    if len(found) != 1:
+        several = "; ".join(f"{n + 1}: {named(region.structure, region.atoms[n])}" for n in found[:6])
+        got = f"{text!r}, of which there are several: {several}; give the number" if found else f"{text!r}"
+        raise OrbitileError(f"{option}: expected an atom of the region by its name, or a number from 1, got {got}")
+    return found[0]
+
+
+def _bond(region: Region, text: str | None) -> tuple[int, int] | None:
+    """Two atoms of the region."""
     if text is None:
         return None
-    try:
-        first, second = (int(part) - 1 for part in text.split(","))
-    except ValueError:
-        raise OrbitileError(f"--bond: expected two atoms of the region, such as 5,12, got {text!r}") from None
-    return first, second
+    atoms = [_atom("--bond", region, part) for part in text.split(",")]
+    if len(atoms) != 2:
+        raise OrbitileError(f"--bond: expected two atoms of the region, such as C5,O2, got {text!r}")
+    return atoms[0], atoms[1]
 
 
 def _region(options: argparse.Namespace) -> Region:
@@ -151,8 +170,8 @@ def _region(options: argparse.Namespace) -> Region:
         structure = with_charges(structure, source, forcefield=options.forcefield, ph=options.ph)
     elif not in_vacuum and not _has_charges(structure):
         raise OrbitileError(
-            f"{Path(options.file).name}: has no partial charges; ask for --charges pdb2pqr, a PQR or mol2 file, or none "
-            "for vacuum"
+            f"{Path(options.file).name}: has no partial charges; ask for --charges pdb2pqr, a PQR or mol2 file, or "
+            "none for vacuum"
         )
     return quantum_region(
         structure,
@@ -181,7 +200,7 @@ def _one(
     options: argparse.Namespace,
     region: Region,
     calculation: Calculation,
-    bond: tuple[int, int] | None,
+    asked: tuple[int | None, tuple[int, int] | None],
     progress: Callable[[float], None],
     cancelled: Callable[[], bool],
 ) -> Report:
@@ -205,9 +224,9 @@ def _one(
     title = f"{formula(wavefunction)}: {calculation}, by {wavefunction.program}"
     if region.external is None:
         return Report("region", title, (table,), remarks=region.notes)
-    atom = None if options.atom is None else options.atom - 1
-    alone = None if vacuum is None else vacuum.wavefunction
-    shares = residue_report(wavefunction, region, atom=atom, bond=bond, vacuum=alone, device=options.device)
+    without = None if vacuum is None else vacuum.wavefunction
+    atom, bond = asked
+    shares = residue_report(wavefunction, region, atom=atom, bond=bond, vacuum=without, device=options.device)
     return Report("region", title, (table, *shares.tables), remarks=shares.remarks)
 
 
@@ -255,9 +274,9 @@ def _frontier(wavefunction: Wavefunction) -> tuple[float, float]:
     for name in ("homo", "lumo"):
         try:
             orbital = orbital_of(wavefunction, name)
-            found.append(float(wavefunction.orbitals(orbital.spin).energies[orbital.index]))
         except OrbitileError:
-            found.append(nan)
+            orbital = None
+        found.append(nan if orbital is None else float(wavefunction.orbitals(orbital.spin).energies[orbital.index]))
     return found[0], found[1]
 
 
@@ -270,7 +289,6 @@ def _frames(
     cancelled: Callable[[], bool],
 ) -> Report:
     """A region at frames of a trajectory: a row each."""
-    from ..analysis.residues import field_along
     from ..base.watch import watched
     from ..exporters._series import SeriesWriter, replaced_series
     from ..model.geometry import formula
@@ -278,7 +296,7 @@ def _frames(
     from ..model.units import electronvolt, megavolt_per_centimetre
     from ..readers._formats import checked_path
     from ..readers.molecular_dynamics import DynamicsPositions
-    from ..scf.region_frames import compute_frames
+    from ..scf.region_frames import compute_frames, field_along
     from ..scf.series import Means
 
     if options.every < 1:
@@ -287,6 +305,7 @@ def _frames(
     numbers = range(0, len(frames), options.every)
     means = Means(calculation, options.engine, options.device, options.precision)
     rows: list[tuple[int, float, float, float, float, float]] = []
+    title = ""
     with watched(progress, cancelled), executor_of(options) as executor, replaced_series(options.output) as part:
         if part.is_file():
             part.unlink()
@@ -295,28 +314,29 @@ def _frames(
                 if frame.solution is None:
                     tell(f"frame {frame.number + 1} left out: {frame.why}")
                     continue
-                writer.append(frame.solution.wavefunction, frame.number)
-                homo, lumo = (energy / electronvolt for energy in _frontier(frame.solution.wavefunction))
+                wavefunction = frame.solution.wavefunction
+                writer.append(wavefunction, frame.number)
+                title = (
+                    f"{formula(wavefunction)}: {replace(calculation, external_charges=None)}, by {wavefunction.program}"
+                )
+                homo, lumo = (energy / electronvolt for energy in _frontier(wavefunction))
                 field = nan if bond is None else field_along(frame.region, bond) / megavolt_per_centimetre
                 rows.append((frame.number + 1, frame.solution.energy, homo, lumo, lumo - homo, field))
         if not rows:
             raise OrbitileError(f"{frames.name}: no frame can be computed; nothing was written")
-    number, energy, homo, lumo, gap, field = zip(*rows, strict=True)
+    values = list(zip(*rows, strict=True))
     columns = [
-        column("frame", number),
-        column("energy", energy, "hartree", 6, exponents=False),
-        column("homo", homo, "eV", 3),
-        column("lumo", lumo, "eV", 3),
-        column("gap", gap, "eV", 3),
+        column("frame", values[0]),
+        column("energy", values[1], "hartree", 6, exponents=False),
+        *(column(name, of, "eV", 3) for name, of in zip(("homo", "lumo", "gap"), values[2:], strict=False)),
     ]
     if bond is not None:
         names = atom_names(region.geometry.atomic_numbers)
         about = f"of the surroundings alone at the midpoint of {names[bond[0]]}-{names[bond[1]]}, positive along it"
-        columns.append(column("field", field, "MV/cm", 3, about))
+        columns.append(column("field", values[5], "MV/cm", 3, about))
     remarks = (
         "residues are whole, and at those of their periodic images that are nearest to the region",
         *region.notes,
     )
     table = Table("frames", f"Frames of {frames.name}", tuple(columns))
-    title = f"{formula(frame.solution.wavefunction)}: {calculation}"
     return Report("region", title, (table,), remarks=remarks)

@@ -1,7 +1,7 @@
 """A region as a file beside its wavefunction, so that its surroundings are found again.
 
-`ligand.region` beside `ligand.h5` is a NumPy archive with all parts of a `Region` and of its `Structure`. Which charges a
-wavefunction was computed in is told by its method, which names them by their content.
+`ligand.region` beside `ligand.h5` is a NumPy archive with all parts of a `Region` and of its `Structure`. Which charges
+a wavefunction was computed in is told by its method, which names them by their content.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import zipfile
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,9 +70,11 @@ def load_region(path: str | PathLike[str]) -> Region:
     try:
         with np.load(file, allow_pickle=False) as archive:
             parts = {name: archive[name] for name in archive.files}
-        texts = {name: tuple(parts[f"structure/{name}"].tolist()) for name in _TEXTS}
+        of_atoms: dict[str, Any] = {name: parts[f"structure/{name}"] for name in _ARRAYS}
+        of_atoms |= {name: tuple(parts[f"structure/{name}"].tolist()) for name in _TEXTS}
         residues = tuple(Residue(*row) for row in parts["structure/residues"].tolist())
-        structure = Structure(**{n: parts[f"structure/{n}"] for n in _ARRAYS}, **texts, residues=residues)
+        structure = Structure(**of_atoms, residues=residues)
+        charge, unpaired = parts["electrons"].tolist()
         ends = zip(parts["links"].tolist(), parts["shares"].tolist(), strict=True)
         charges = {name: parts[f"external/{name}"] for name in _CHARGES if f"external/{name}" in parts}
         return Region(
@@ -83,7 +86,8 @@ def load_region(path: str | PathLike[str]) -> Region:
             parts["owners"],
             parts["sites"],
             parts["shifts"],
-            *map(int, parts["electrons"]),
+            charge,
+            unpaired,
             tuple(parts["notes"].tolist()),
         )
     except FileNotFoundError as error:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..base.watch import stage, tell
+from ..integrals.external_charges import potentials
 from ..model.geometry import Geometry
 from ..model.structure import Structure
 from ..readers.molecular_dynamics import DynamicsPositions
@@ -143,6 +144,16 @@ def gathered(structure: Structure, positions: Reals, box: Reals | None, around: 
     centre = middles[of[around[0]]]
     result: Reals = whole - (np.rint((middles - centre) @ inverse) @ box)[of]
     return result
+
+
+def field_along(region: Region, bond: tuple[int, int]) -> float:
+    """Field of the surroundings at the midpoint of two atoms of a region, positive along them, in hartree/(e bohr)."""
+    if region.external is None:
+        return 0.0
+    first, second = region.geometry.positions[list(bond)]
+    axes, _, slopes = next(potentials(region.external, 0.5 * (first + second)[None]))
+    unit = (second - first) / np.linalg.norm(second - first)
+    return float(-(region.external.charges * slopes) @ (axes @ unit))
 
 
 def _frame(region: Region, frames: DynamicsPositions, number: int) -> RegionFrame:
