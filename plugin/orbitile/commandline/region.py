@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..base.arguments import number
-from ..base.errors import OrbitileError
+from ..base.errors import Cancelled, OrbitileError
 from ._arguments import CommandParser, add_calculation, add_executor, executor_of
 from ._console import progress_bar, stoppable, tell
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 HELP = "compute the electrons of a ligand, or of any selection, in the field of its protein (needs MDAnalysis, h5py)"
 PRIORITY = 86
+
+_ROWS = 25
+"""Rows of a table that are printed for people."""
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -97,7 +101,6 @@ def run(options: argparse.Namespace) -> None:
     """Compute the region, and print its energies and what residues do to it."""
     from ..analysis.presentation import as_json, as_text, check_tables, write_tables
     from ..exporters._series import require_series
-    from ..model.report import Report
     from ..scf.region_file import region_file, save_region
 
     if options.tables:
@@ -123,13 +126,11 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(as_json(report))
         return
-    told = set(region.notes)  # before it was computed
-    print(
-        as_text(
-            Report(report.name, report.title, report.tables, remarks=tuple(r for r in report.remarks if r not in told))
-        )
-    )
+    remarks = tuple(remark for remark in report.remarks if remark not in region.notes)  # which were told before
+    print(as_text(replace(report, remarks=remarks), _ROWS))
     print("\n".join(map(str, [*written, f"{options.output}, {region_file(options.output).name}"])))
+    if cancelled():
+        raise KeyboardInterrupt
 
 
 def _atom(option: str, region: Region, text: str) -> int:
@@ -306,10 +307,15 @@ def _frames(
     means = Means(calculation, options.engine, options.device, options.precision)
     rows: list[tuple[int, float, float, float, float, float]] = []
     title = ""
-    with watched(progress, cancelled), executor_of(options) as executor, replaced_series(options.output) as part:
+    with replaced_series(options.output) as part:
         if part.is_file():
             part.unlink()
-        with SeriesWriter(part, settings=f"{calculation}, frames of {frames.name}") as writer:
+        with (
+            SeriesWriter(part, settings=f"{calculation}, frames of {frames.name}") as writer,
+            suppress(Cancelled),  # the frames that are done are kept
+            watched(progress, cancelled),
+            executor_of(options) as executor,
+        ):
             for frame in compute_frames(region, frames, means, numbers, executor):
                 if frame.solution is None:
                     tell(f"frame {frame.number + 1} left out: {frame.why}")
