@@ -73,6 +73,7 @@ _HOME = {
     "lattice_along": "trajectories.volumes",
     "load": "readers",
     "load_charges": "readers",
+    "load_structure": "readers.structures",
     "load_trajectory": "readers",
     "load_volumes": "readers",
     "local_workers": "workers.worker",
@@ -91,10 +92,12 @@ _HOME = {
     "run_batch": "jobs.running",
     "save": "exporters",
     "scene_of": "scenes",
+    "select": "readers.structures",
     "slice_field": "analysis.planes",
     "to_structure": "scf.region",
     "track": "trajectories.tracking",
     "view": "hosts.notebook.showing",
+    "with_charges": "readers.structures",
     "with_positions": "scf.region",
 }
 

@@ -55,6 +55,9 @@ from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers import open_volume as open_volume
 from .readers._volume_series import open_volumes as open_volumes
+from .readers.structures import load_structure as load_structure
+from .readers.structures import select as select
+from .readers.structures import with_charges as with_charges
 from .renderer import Camera as Camera
 from .renderer import render as render
 from .scenes import Scene as Scene
