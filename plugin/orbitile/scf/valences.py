@@ -130,8 +130,8 @@ def check_valences(
         lacking += [atom] if verdict == "lacks" else []
         asked += [atom] if verdict == "ask" else []
         charges[atom] = charges.get(atom, 0) + value
-    if charge is not None and unpaired:
-        asked += lacking  # a radical
+    if charge is not None and 0 < len(lacking) <= (unpaired or 0):
+        asked += lacking  # radicals
     elif lacking:
         _refuse_lacking(structure, inside, sorted(set(lacking)))
     if crowded and charge is None:
@@ -159,7 +159,14 @@ def check_valences(
             f"region: {atom_names(structure, asked)}: open valence; add missing hydrogens ({HYDROGENS}), or give the "
             f"charge if it is an ion ({told} in all), charge and unpaired electrons if it is a radical"
         )
-    return Valences(total, tuple(_told(structure, charges, total, charge)))
+    notes = [*_told(structure, charges, total, charge)]
+    acids = [atom for atom in bonds.around if bonds.is_phosphoric_acid(atom)]
+    if acids:
+        notes.append(
+            f"Phosphates with a hydrogen, as h_add of PyMOL makes them: {atom_names(structure, acids)}; remove it "
+            "where they are ions."
+        )
+    return Valences(total, tuple(notes))
 
 
 def _refuse_lacking(structure: Structure, inside: NDArray[np.bool_], lacking: list[int]) -> None:
@@ -258,6 +265,13 @@ class _Bonds:
     def beside_nitrogen(self, atom: int) -> bool:
         """Whether a neighbour is a nitrogen whose pair of electrons can take part in a double bond."""
         return any(self.symbols[other] == "N" and len(self.around.get(other, ())) == 3 for other in self.around[atom])
+
+    def is_phosphoric_acid(self, atom: int) -> bool:
+        """Whether it is a phosphorus with an OH group."""
+        oxygens = [other for other in self.around[atom] if self.symbols[other] == "O"]
+        return self.symbols[atom] == "P" and any(
+            self.symbols[other] == "H" for oxygen in oxygens for other in self.around.get(oxygen, ())
+        )
 
     def ion(self, atom: int, left: int) -> tuple[str, int]:
         """What open valences of an atom mean, "ion", "lacks" (hydrogens) or "ask", and the charge that they make."""
