@@ -89,6 +89,8 @@ _HOME = {
     "quantum_region": "scf.region",
     "reaction_path": "scf.path",
     "render": "renderer",
+    "residue_report": "analysis.residues",
+    "residue_shares": "analysis.residues",
     "run_batch": "jobs.running",
     "save": "exporters",
     "scene_of": "scenes",

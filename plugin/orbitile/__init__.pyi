@@ -8,6 +8,8 @@ from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
 from .analysis.presentation import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
+from .analysis.residues import residue_report as residue_report
+from .analysis.residues import residue_shares as residue_shares
 from .analysis.surface_statistics import extrema as extrema
 from .base import errors as errors
 from .base.errors import OrbitileError as OrbitileError
