@@ -48,12 +48,17 @@ def structure(numbers, positions, charges=None, residues=("MOL",), residue_of=No
     )
 
 
-@pytest.fixture
 def alcohol():
+    """Ethanol and water, with charges."""
     rows = [line.split() for line in ETHANOL_AND_WATER.strip().splitlines()]
     numbers = [SYMBOLS.index(row[0]) for row in rows]
     values = np.array([row[1:] for row in rows], np.float64)
     return structure(numbers, values[:, :3], values[:, 3], ("ALC", "HOH"), [0] * 9 + [1] * 3)
+
+
+@pytest.fixture(name="alcohol")
+def _alcohol():
+    return alcohol()
 
 
 def molecule(name):
@@ -112,9 +117,10 @@ def test_energies_and_forces_on_the_structure_are_those_of_pyscf(alcohol):
     assert found.energy == pytest.approx(theirs(region), abs=1e-7)
     inner = -solver.gradient(found.wavefunction, calculation, precision="double")
     forces = ob.to_structure(region, inner, ob.forces_on_charges(found.wavefunction, region.external))
-    direction, step = np.random.default_rng(7).normal(size=forces.shape), 1e-3
+    direction, step = np.random.default_rng(7).normal(size=forces.shape), 5e-3
+    direction /= np.linalg.norm(direction)
     ends = [theirs(ob.with_positions(region, alcohol.positions + s * direction)) for s in (step, -step)]
-    assert (ends[1] - ends[0]) / (2 * step) == pytest.approx((forces * direction).sum(), abs=2e-6)
+    assert (ends[1] - ends[0]) / (2 * step) == pytest.approx((forces * direction).sum(), abs=1e-6)
     np.testing.assert_allclose(forces.sum(axis=0), 0, atol=1e-6)
     assert not ob.to_structure(region, inner)[9:].any()
     for bad in (inner[1:], inner[:, :2]):
