@@ -9,23 +9,25 @@ from typing import Any, Protocol
 from ..base.arguments import Argument
 from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
+from ..model.external_charges import ExternalCharges
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
-from .analysing import AnalysisOrder, DrawnReports
+from .analysing import AnalysisOrder, DrawnReports, geometry_of
 from .calculation import RunningCalculation, RunningPath
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
 from .player import MEMORY, TICK, Player
+from .region import RegionFound, RunningRegion
 from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
-from .source import OneFile, Source, files_of, is_trajectory
+from .source import OneFile, Source, files_of, is_trajectory, promolecule_source
 
 _FOLLOW = 500
 """Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
@@ -58,8 +60,10 @@ class Session:
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
-    calculation : RunningCalculation, RunningPath or None
-        What `orb_scf` computes in the background.
+    calculation : RunningCalculation, RunningPath, RunningRegion or None
+        What `orb_scf` and its like compute in the background.
+    regions : dict of str to RegionFound
+        Regions that were computed in their surroundings, by the sources of their molecules.
     saving : Saving
         Pictures and films of what is shown.
     drawn : DrawnReports
@@ -76,7 +80,8 @@ class Session:
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
-        self.calculation: RunningCalculation | RunningPath | None = None
+        self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
+        self.regions: dict[str, RegionFound] = {}
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.live = LiveMolecule(host, self.shelf, self.computing, self.show, lambda: self.saving.is_busy)
@@ -134,6 +139,21 @@ class Session:
         if name and name not in known:
             raise OrbitileError(f"no molecule with orbitals is called {name!r}. Loaded: {', '.join(known)}")
         return name or known[0]
+
+    def adopt_free_atoms(self, molecule: str) -> bool:
+        """Have an object be free atoms where its atoms are now, with its partial charges; says whether that is new.
+
+        Raises
+        ------
+        OrbitileError
+            When the viewer cannot hand its atoms over.
+        """
+        geometry, charges = geometry_of(self.host, molecule), self.host.partial_charges(molecule)
+        source = self.computing.aside(lambda: promolecule_source(molecule, geometry, charges))
+        if self.host.molecules().get(molecule) == source:
+            return False
+        self.host.adopt(molecule, source)
+        return True
 
     def source(self, molecule: str) -> str:
         """File of the wavefunction that a molecule was loaded from.
@@ -204,8 +224,8 @@ class Session:
 
     # ---- calculations
 
-    def calculate(self, calculation: RunningCalculation | RunningPath) -> None:
-        """Have orbitals computed or a path found in the background; wait where the viewer cannot be left alone.
+    def calculate(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+        """Have something computed in the background; wait where the viewer cannot be left alone.
 
         Raises
         ------
@@ -234,9 +254,12 @@ class Session:
         except OrbitileError as error:
             self.host.say(str(error))
 
-    def _calculated(self, calculation: RunningCalculation | RunningPath) -> None:
+    def _calculated(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
+        if isinstance(calculation, RunningRegion):
+            calculation.take(calculation.result())
+            return
         if isinstance(calculation, RunningPath):
             self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows the path")
             return
@@ -262,6 +285,17 @@ class Session:
     def showing(self, molecule: str) -> str:
         """How an orbital of a molecule is shown, for people, as they type it in this viewer."""
         return f"{self.host.syntax.line(Call('orb_mo', (molecule, 'homo')))} shows one"
+
+    def region(self, molecule: str) -> RegionFound | None:
+        """The region that a molecule is; None for one that is none, or has been computed otherwise since."""
+        return self.regions.get(self.host.molecules().get(molecule, ""))
+
+    def external_charges(self, molecule: str) -> ExternalCharges | None:
+        """Charges in whose field a molecule was computed here, or is live; None for none."""
+        live, found = self.live.now, self.region(molecule)
+        if live is not None and live.molecule == molecule:
+            return live.level.calculation.external_charges
+        return None if found is None else found.calculation.external_charges
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""
