@@ -526,6 +526,6 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
         atom = nearest[closest]
         to = named(structure, region.atoms[atom]) if atom < len(region.atoms) else "a link hydrogen"
         yield (
-            f"{len(near)} charges are nearer than 1 Angstrom to atoms that are computed: that of "
+            f"Charges nearer than 1 Angstrom to atoms that are computed: {len(near)}; that of "
             f"{named(structure, region.owners[closest])} is {distances[closest] / angstrom:.2f} Angstrom from {to}."
         )
