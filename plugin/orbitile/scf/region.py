@@ -388,7 +388,7 @@ def _refuse_cuts(
     groups = _groups(structure, inside)
     larger = _larger(structure, inside, groups)
     smaller = inside & ~np.isin(groups, groups[~inside])
-    ways = [f"take {_by_residue(structure, larger & ~inside)} too"]
+    ways = [f"take {_by_residue(structure, larger & ~inside)} too (`complete` takes them)"]
     if smaller.any() and not len(_at_two_cuts(structure, smaller)):
         ways.append(f"leave out {_by_residue(structure, inside & ~smaller)}")
     if np.array_equal(np.isin(structure.residue_of, structure.residue_of[inside]), larger):
