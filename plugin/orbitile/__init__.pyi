@@ -201,6 +201,16 @@ def localise(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def residues(
+    subject: Wavefunction,
+    /,
+    *,
+    atom: int = ...,
+    bond: str | Sequence[int] = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def surface(
     subject: Wavefunction,
     /,
