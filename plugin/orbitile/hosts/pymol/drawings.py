@@ -116,9 +116,9 @@ class Drawings:
         labels = {residue: f"{residue.name} {residue.number}" for residue in drawing.residues[:_LABELLED]}
         marked = self._residues[molecule, name] = {}
         for one in self._surroundings():
-            atoms: list[tuple[Residue, str]] = []
-            add = {"add": lambda chain, number, of, atom: atoms.append((Residue(chain, number, of), atom))}
-            self._cmd.iterate(f"%{one}", "add(chain, resi, resn, name)", space=add)
+            found: list[tuple[str, ...]] = []
+            self._cmd.iterate(f"%{one}", "add((chain, resi, resn, name))", space={"add": found.append})
+            atoms = [(Residue(*those), atom) for *those, atom in found]
             of_atoms = [values.get(residue, math.nan) for residue, _ in atoms]
             if all(map(math.isnan, of_atoms)):
                 continue
