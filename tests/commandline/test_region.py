@@ -73,7 +73,7 @@ def test_frames_of_a_box_are_rows(box, capsys):
     with (box / "run.csv").open() as stream:
         rows = list(csv.DictReader(stream))
     columns = report["tables"]["frames"]["columns"]
-    assert [float(row["energy [hartree]"]) for row in rows] == columns["energy"]
+    assert [float(row["energy"]) for row in rows] == columns["energy"]
     assert columns["frame"] == [1, 2, 3]
     assert np.ptp(columns["energy"]) < 1e-6  # the same molecules, in single precision and wrapped
     assert np.ptp(columns["field"]) < 1e-3
