@@ -302,7 +302,7 @@ def residue_report(
     key, what = kcal, "interaction energy"
     columns = [
         ("distance", "Angstrom", shares.distance / angstrom, 1, "of its nearest charge from the region"),
-        ("charge", "e", shares.charge, 3, ""),
+        ("charge", "e", np.round(shares.charge, 9), 3, ""),
         ("energy", "kcal/mol", kcal, 3, "of its charges with the nuclei and the polarised density"),
     ]
     if atom is not None:

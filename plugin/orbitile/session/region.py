@@ -202,12 +202,26 @@ class RunningRegion(BackgroundJob):
         The series file, which is written or replaced.
     take : callable
         What becomes of the result.
+
+    Attributes
+    ----------
+    is_over : bool
+        Whether that was done.
     """
 
     def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[RegionFound], None]) -> None:
         self.molecule, self.order, self.target, self.take = molecule, order, target, take
         worker = Worker("the region", python=os.environ.get("ORBITILE_PYTHON"))
         super().__init__(worker, computed_region, order, target)
+
+        self.is_over = False
+
+    def finish(self) -> None:
+        """Hand on what was found, once it has ended; errors as of `result`."""
+        try:
+            self.take(self.result())
+        finally:
+            self.is_over = True
 
     def account(self) -> tuple[float, str]:
         """As for orbitals."""

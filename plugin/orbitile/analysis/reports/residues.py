@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.arguments import ATOMS, Argument
-from ...base.errors import FileError, OrbitileError
+from ...base.errors import OrbitileError
 from ...model.report import Report
 from ...model.wavefunction import Wavefunction
 
@@ -27,15 +27,12 @@ EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=3-4")
 
 def unavailable(wavefunction: Wavefunction) -> str:
     """The reason why a wavefunction has no residues around it, or ""."""
-    from ...scf.region_file import region_of
+    from ...scf.region_file import region_file
 
     if "in the field of" not in wavefunction.method:
         return "it was not computed in the field of charges around it"
-    try:
-        region_of(wavefunction)
-    except FileError as error:
-        return str(error)
-    return ""
+    file = region_file(wavefunction.source.partition(", frame ")[0])
+    return "" if file.exists() else f"there is no {file.name}, which tells what is around it"
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
