@@ -121,7 +121,7 @@ def test_files_beside_a_wavefunction_give_polarisation_and_the_whole_potential(m
     around = ob.potential_of_charges(charges, points, precision="double")
     np.testing.assert_allclose(at("esp-surroundings"), around, atol=1e-10)
     np.testing.assert_allclose(at("esp-whole"), at("esp") + around, atol=1e-10)
-    report = ob.residues(wavefunction, bond="1,5")
+    report = ob.residues(wavefunction, atoms="1,5")
     whole = dict(zip(report.table("whole")["quantity"], report.table("whole")["value"].astype(float), strict=True))
     exact = found.energy - vacuum.energy - whole["interaction energy of the density in vacuum"] * kilocalorie_per_mole
     linear = whole["energy of polarisation, of a linear answer"] * kilocalorie_per_mole

@@ -1,47 +1,46 @@
 """
-Which molecule around it makes the field
-========================================
+Residues around a region
+========================
 
-Formamide between two molecules of water, which are charges: what each of them does to the bond C=O,
-and how the electrons answer: they gather (blue) at the oxygen atom, towards the water that gives a hydrogen bond.
+Formaldehyde between an ammonium ion, a chloride ion and a water molecule: which of them makes the field
+along its C=O bond, and which shifts its orbitals. A ligand in a protein has hundreds of such rows.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import orbitile as ob
 
-Path("formamide.pqr").write_text(
-    """\
-ATOM      1 C    FMD A   1       0.000   0.000   0.000  0.000 1.9
-ATOM      2 O    FMD A   1       1.212   0.000   0.000  0.000 1.6
-ATOM      3 N    FMD A   1      -0.700   1.170   0.000  0.000 1.8
-ATOM      4 H1   FMD A   1      -0.600  -0.920   0.000  0.000 1.2
-ATOM      5 H2   FMD A   1      -0.200   2.040   0.000  0.000 1.2
-ATOM      6 H3   FMD A   1      -1.710   1.150   0.000  0.000 1.2
-ATOM      7 O    HOH A   2       3.000  -1.900   0.000 -0.834 1.8
-ATOM      8 H1   HOH A   2       2.340  -1.200   0.000  0.417 0.2
-ATOM      9 H2   HOH A   2       3.920  -1.650   0.000  0.417 0.2
-ATOM     10 O    HOH A   3      -3.650   1.100   0.000 -0.834 1.8
-ATOM     11 H1   HOH A   3      -4.200   1.100   0.780  0.417 0.2
-ATOM     12 H2   HOH A   3      -4.200   1.100  -0.780  0.417 0.2
-END
+ATOMS = """
+C   FOR 1   0.000  0.000 -0.530  0.00
+O   FOR 1   0.000  0.000  0.680  0.00
+H1  FOR 1   0.000  0.940 -1.110  0.00
+H2  FOR 1   0.000 -0.940 -1.110  0.00
+N   NH4 2   0.500  0.300  3.500 -0.80
+H1  NH4 2   0.350  0.200  2.490  0.45
+H2  NH4 2   0.500  1.270  3.780  0.45
+H3  NH4 2   1.370 -0.100  3.800  0.45
+H4  NH4 2  -0.230 -0.170  3.960  0.45
+CL  CL  3   3.900  0.000 -1.500 -1.00
+O   HOH 4  -3.200  0.500  0.900 -0.80
+H1  HOH 4  -2.300  0.400  0.600  0.40
+H2  HOH 4  -3.600 -0.350  0.800  0.40
 """
-)
-what = ["region", "formamide.pqr", "--select", "resn FMD", "--method", "pbe", "--basis", "6-31g*", "--vacuum"]
-subprocess.run([sys.executable, "-m", "orbitile", *what, "-o", "formamide.h5"], check=True)
+lines = []
+for number, atom in enumerate(ATOMS.split("\n")[1:-1], 1):
+    name, residue, place, x, y, z, charge = atom.split()
+    coordinates = f"{float(x):8.3f}{float(y):8.3f}{float(z):8.3f}"
+    lines.append(f"ATOM  {number:5d}  {name:3s} {residue:3s} A{place:>4s}    {coordinates} {charge} 1.5")
+Path("site.pqr").write_text("\n".join([*lines, "END\n"]))
 
-formamide = ob.load("formamide.h5")
-report = ob.residues(formamide, bond="1,2")
-for table in report.tables:
-    for row in range(len(table)):
-        print("  ".join(column.text(row) for column in table.columns))
-print(report.table("residues").closures[0].text)
+structure = ob.load_structure("site.pqr")
+region = ob.quantum_region(structure, ob.select(structure, "resn FOR"))
+places = region.geometry.positions / 1.8897261  # in Angstrom
+rows = [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip("COHH", places, strict=True)]
+Path("site.xyz").write_text("\n".join(["4", "", *rows, ""]))
+(formaldehyde,) = ob.compute_series("site.xyz", "site.h5", ob.calculation_of(region, "pbe", "6-31g*"))
+ob.save_region(region, "site.region")
 
-# %%
-# The density in the field of the water less that in vacuum:
-
-lattice = ob.enclosing_lattice(formamide, "polarisation", 0.0015, quality="fine")
-surface = ob.compute_surface(formamide, "polarisation", 0.0015, lattice)
-ob.render(surface, formamide, "residues.png", size=(1200, 900), legend=True)
+table = ob.residues(formaldehyde, atoms="1-2").table("residues")
+for name in ("residue", "energy", "field", "homo_shift", "lumo_shift"):
+    column = table.column(name)
+    print(f"{column.title:>18s}", *(f"{column.text(row):>16s}" for row in range(len(table))))

@@ -1,49 +1,55 @@
-"""What the residues around a region do to it."""
+"""Residues around a region by what they do to it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...base.arguments import ATOMS, COUNT, Argument
+from ...base.arguments import ATOMS, Argument
 from ...base.errors import OrbitileError
 from ...files.beside import region_file, vacuum_file
 from ...model.report import Report
 from ...model.wavefunction import Wavefunction
 from ...readers._surroundings import file_of
 
-TITLE = "Residues around a region"
-HELP = "share of each residue in the energy, in the potential at an atom, in the field along a bond, and in the gap"
+TITLE = "Residues around it"
+HELP = "residues by their energy with a region, their potential at an atom or their field along a bond"
 GROUP = "Surroundings"
+PRIORITY = 40
 PARAMETERS = (
-    Argument("atom", COUNT, "atom at which the potential is wanted, from 1", 0, "none"),
-    Argument("bond", ATOMS, "two atoms, as 4,5: the field along it, positive towards the second", (), "none"),
+    Argument(
+        "atoms",
+        ATOMS,
+        "one atom: the potential there; two: the field along the bond, positive towards the one of the higher number",
+        (),
+        "none: energies",
+    ),
 )
-EXAMPLES = ("orb_residues", "orb_residues atom=4", 'orb_residues bond="4,5"')
+EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=3-4")
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
-    """Why there are no residues around it."""
-    file = file_of(wavefunction)
-    if file and region_file(file).is_file():
-        return ""
-    return "it is no region of a protein; `orbitile region` and orb_region compute one in the field of the rest"
+    """The reason why a wavefunction has no residues around it, or ""."""
+    if "in the field of" not in wavefunction.method:
+        return "it was not computed in the field of charges around it"
+    file = region_file(file_of(wavefunction))
+    return "" if file.exists() else f"there is no {file.name}, which tells what is around it"
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Shares of residues; with those of orbitals in vacuum, if these are in a file beside the wavefunction."""
-    from ...readers import load
+    """What residues do; parameters as stated, see `orbitile.analysis.residues.residue_report`."""
+    from ...readers import load_trajectory
     from ...scf.region_file import region_of
     from ..residues import residue_report
 
-    atom, bond = parameters["atom"], parameters["bond"]
-    if bond and len(bond) != 2:
-        raise OrbitileError(f"bond: expected two atoms, such as 4,5, got {len(bond)}")
-    file = vacuum_file(file_of(wavefunction))
+    atoms = parameters["atoms"]
+    if len(atoms) > 2:
+        raise OrbitileError(f"atoms: expected one, or two for a bond, got {len(atoms)}")
+    vacuum = vacuum_file(file_of(wavefunction))
     return residue_report(
         wavefunction,
         region_of(wavefunction),
-        atom=atom - 1 if atom else None,
-        bond=(bond[0], bond[1]) if bond else None,
-        vacuum=load(file) if file.exists() else None,
+        atom=atoms[0] if len(atoms) == 1 else None,
+        bond=tuple(atoms) if len(atoms) == 2 else None,
+        vacuum=load_trajectory(vacuum)[0] if vacuum.exists() else None,
         device=device,
     )
