@@ -125,6 +125,10 @@ def contents_of(path: str, topology: str) -> Contents:
         universe = MDAnalysis.Universe(topology, *(() if path == topology else (path,)), **_format(path))
     except IndexError as error:
         raise FileError(f"{Path(path).name}: no atoms are in it, or it is damaged") from error
+    except ValueError as error:  # which says what failed in its last line
+        raise FileError(
+            f"{Path(path).name}: MDAnalysis cannot read it ({str(error).splitlines()[-1][:200]})"
+        ) from error
     atoms, n = universe.atoms, len(universe.atoms)
     if not hasattr(universe, "trajectory"):
         raise FileError(f"{Path(path).name}: has no coordinates; give a file that has, and this one as its topology")
