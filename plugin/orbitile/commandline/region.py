@@ -213,6 +213,7 @@ def _one(
     from ..base.watch import stage, watched
     from ..model.geometry import formula
     from ..model.report import Report
+    from ..scf.region_file import vacuum_file
 
     vacuum: Solution | None = None
     with watched(progress, cancelled):
@@ -220,10 +221,9 @@ def _one(
         with stage(0, 0.5 if twice else 1):
             found = _solved(options, region, calculation, options.output)
         if twice:
-            path = Path(options.output)
             with stage(0.5, 1):
                 alone = replace(calculation, external_charges=None)
-                vacuum = _solved(options, region, alone, path.with_name(f"{path.stem}-vacuum{path.suffix}"))
+                vacuum = _solved(options, region, alone, vacuum_file(options.output))
     table, wavefunction = _energies(found, vacuum), found.wavefunction
     title = f"{formula(wavefunction)}: {calculation}, by {wavefunction.program}"
     if region.external is None:
