@@ -1,5 +1,6 @@
 """Structures from files, their charges by PDB2PQR and files, and selections against PyMOL's."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def test_files(tmp_path):
     assert bonds == {(0, 1): 1, (1, 2): 1, (2, 3): 2, (2, 4): 1, (6, 7): 0}  # none of the calcium; one is stated
     assert np.isnan(found.partial_charges).all()
     assert any("GLY 52A" in note or "52A of chain A" in note for note in found.notes)
-    assert any("2 models" in note for note in found.notes)
+    assert any("2 geometries" in note for note in found.notes)
     path = tmp_path / "formamide.mol2"
     path.write_text(FORMAMIDE)
     other = load_structure(path)
@@ -58,6 +59,7 @@ def test_files(tmp_path):
     renamed.write_text("\n".join(lines))
     charged = with_charges(load_structure(renamed), path)  # by the name of its one residue
     assert np.array_equal(charged.partial_charges, other.partial_charges)
+    assert with_charges(replace(other, residues=(Residue("", "9", "UNL"),)), path).partial_charges[0] == 0.5  # by names
     with pytest.raises(ob.OrbitileError, match="not one of its 6 atoms"):
         with_charges(found, path)
 

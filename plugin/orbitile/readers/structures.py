@@ -35,12 +35,12 @@ from ._selections import select as select
 DESCRIPTION = "proteins with residues: PDB, PQR, mol2, mmCIF, GRO files, and PSF or PRMTOP with coordinates"
 PATTERNS = (
     *("*.pdb", "*.ent", "*.pqr", "*.mol2", "*.cif", "*.mmcif", "*.gro", "*.psf", "*.prmtop", "*.parm7", "*.top"),
-    *("*.crd", "*.inpcrd", "*.rst7", "*.ncrst"),
+    *("*.crd", "*.inpcrd", "*.rst7", "*.dcd", "*.nc", "*.ncdf"),
 )
 KIND = "structure"
 BINARY = True
 
-_WITH_MASSES = (".psf", ".prmtop", ".parm7", ".top")
+_WITH_MASSES = (".psf", ".prmtop", ".parm7", ".top", ".tpr")
 """Topologies of force fields."""
 
 _SYBYL = {"1": 1.0, "2": 2.0, "3": 3.0, "ar": 1.5, "am": 1.0}
@@ -62,9 +62,10 @@ def load_structure(path: str | PathLike[str], topology: str | PathLike[str] | No
     Parameters
     ----------
     path
-        A PDB, PQR, mol2, mmCIF (needs the package gemmi) or GRO file, or coordinates with a topology.
+        A PDB, PQR, mol2, mmCIF (by the package gemmi) or GRO file; coordinates with a topology (CRD, INPCRD, RST7,
+        the first frame of DCD or NetCDF).
     topology
-        A PSF or PRMTOP file, which tells names, bonds and charges where `path` holds coordinates.
+        A PSF, PRMTOP or TPR file, which tells names, bonds and charges where `path` holds coordinates.
 
     Raises
     ------
@@ -108,17 +109,29 @@ class Contents:
     orders: Reals
     has_all_bonds: bool
     n_models: int
+    in_box: bool
 
 
 def contents_of(path: str, topology: str) -> Contents:
     """What MDAnalysis finds in a file, or in coordinates with a topology."""
     if find_spec("MDAnalysis") is None:
         raise FileError(f"{Path(path).name}: needs the package MDAnalysis: {install_command('MDAnalysis')}")
+    if Path(path).suffix.lower() in (".cif", ".mmcif") and find_spec("gemmi") is None:
+        raise FileError(f"{Path(path).name}: needs the package gemmi: {install_command('gemmi')}; or take its PDB file")
     import MDAnalysis
 
     warnings.simplefilter("ignore")
-    universe = MDAnalysis.Universe(topology) if path == topology else MDAnalysis.Universe(topology, path)
+    try:
+        universe = MDAnalysis.Universe(topology, *(() if path == topology else (path,)), **_format(path))
+    except IndexError as error:
+        raise FileError(f"{Path(path).name}: no atoms are in it, or it is damaged") from error
+    except ValueError as error:  # which says what failed in its last line
+        raise FileError(
+            f"{Path(path).name}: MDAnalysis cannot read it ({str(error).splitlines()[-1][:200]})"
+        ) from error
     atoms, n = universe.atoms, len(universe.atoms)
+    if not hasattr(universe, "trajectory"):
+        raise FileError(f"{Path(path).name}: has no coordinates; give a file that has, and this one as its topology")
 
     def told(name: str, otherwise: Any) -> Any:
         return getattr(atoms, name) if hasattr(atoms, name) else np.full(n, otherwise)
@@ -149,8 +162,14 @@ def contents_of(path: str, topology: str) -> Contents:
         bonds=bonds,
         orders=orders,
         has_all_bonds=suffix in (*_WITH_MASSES, ".mol2"),
-        n_models=len(universe.trajectory) if path == topology else 1,
+        n_models=len(universe.trajectory),
+        in_box=suffix in _WITH_MASSES and universe.dimensions is not None,
     )
+
+
+def _format(path: str) -> dict[str, str]:
+    """What MDAnalysis does not know of a name."""
+    return {"format": "INPCRD"} if path.lower().endswith(".rst7") else {}
 
 
 # ---- what is not in the file
@@ -160,6 +179,9 @@ _IONS = {"SOD": 11, "POT": 19, "CLA": 17, "CAL": 20, "CES": 55, "LIT": 3, "RUB":
 
 _TWO_LETTERS = ("CL", "BR", "FE", "ZN", "MG", "MN", "SI", "SE")
 """How names of atoms begin that are of an element of two letters, outside amino acids and nucleotides."""
+
+_VIRTUAL = ("MW", "EP", "EPW", "LP", "OM", "M")
+"""Names of places with a charge and without an atom, as in water with four places; they are ghosts."""
 
 _UNBONDED = (3, 11, 12, 19, 20, 37, 38, 55, 56)
 """Ions whose neighbours by distance are no partners in a bond."""
@@ -235,7 +257,7 @@ def _atomic_numbers(found: Contents, file: str) -> tuple[NDArray[np.int64], list
         residue = found.residues[found.residue_of[n]]
         numbers[n] = _by_mass(found.masses[n]) or _element(name, residue.name)
         n_guessed += 1
-        if not numbers[n]:
+        if not numbers[n] and name.rstrip("0123456789").upper() not in _VIRTUAL:
             raise FileError(f"{file}: atom {n + 1}, {name} of {residue}, has no element; state it in the file")
     told = [f"{file} names no elements of {n_guessed} atoms: their names or masses tell them."] if n_guessed else []
     return numbers, told
@@ -276,7 +298,9 @@ def _structure(found: Contents, file: str) -> Structure:
     taken, told = _taken(found)
     notes += told
     if found.n_models > 1:
-        notes.append(f"{file} has {found.n_models} models; the first was taken.")
+        notes.append(f"{file} has {found.n_models} geometries; the first was taken.")
+    if found.in_box:
+        notes.append(f"{file} has a periodic box: atoms are taken where they are, not at their nearest images.")
     new = np.full(len(numbers), -1)
     new[taken] = np.arange(len(taken))
     kept = np.all(new[found.bonds] >= 0, axis=1)
@@ -308,6 +332,7 @@ def with_bonds(structure: Structure, *, by_distance: bool = True) -> Structure:
         for pair in find_bonds(numbers, structure.positions).tolist():
             if not np.isin(numbers[pair], _UNBONDED).any():
                 pairs.setdefault((pair[0], pair[1]), 0.0)
+        pairs = _with_single_hydrogens(pairs, structure)
     kinds = [_KINDS.get(residue.name.upper(), "") for residue in structure.residues]
     bonds: list[tuple[int, int]] = []
     orders: list[float] = []
@@ -322,6 +347,20 @@ def with_bonds(structure: Structure, *, by_distance: bool = True) -> Structure:
         bonds.append((one, other))
         orders.append(order)
     return replace(structure, bonds=np.array(bonds, np.int64).reshape(-1, 2), orders=np.array(orders, np.float64))
+
+
+def _with_single_hydrogens(pairs: dict[tuple[int, int], float], structure: Structure) -> dict[tuple[int, int], float]:
+    """Bonds without those of a hydrogen to any but the nearest atom: what comes too close is no second partner."""
+    atoms = np.array(list(pairs), np.int64).reshape(-1, 2)
+    lengths = np.linalg.norm(structure.positions[atoms[:, 0]] - structure.positions[atoms[:, 1]], axis=1)
+    taken: set[int] = set()
+    kept = set()
+    for n in np.argsort(lengths, kind="stable").tolist():
+        hydrogens = [atom for atom in atoms[n].tolist() if structure.atomic_numbers[atom] == 1]
+        if len(hydrogens) < 2 and taken.isdisjoint(hydrogens):
+            kept.add((int(atoms[n, 0]), int(atoms[n, 1])))
+            taken.update(hydrogens)
+    return {pair: order for pair, order in pairs.items() if pair in kept or len(structure.names) == 2}
 
 
 def _order(kind: str, one: str, other: str) -> float:
@@ -355,8 +394,8 @@ def with_charges(
     source
         "pdb2pqr": the package PDB2PQR adds hydrogens to amino acids, nucleotides and water, as PROPKA expects them at a
         pH, and missing atoms of side chains; all else keeps its atoms and gets no charges. Otherwise a PQR or mol2
-        file, whose atoms are found by chain, number of the residue and names; a mol2 file, by its one residue of that
-        name where numbers do not fit.
+        file, whose atoms are found by chain, number of the residue and name; without chains by number, name and place;
+        of one residue, such as a cofactor, by names. Atoms that it lacks keep the charges that they have.
     forcefield
         Of PDB2PQR: one of `FORCE_FIELDS`.
     ph
@@ -378,19 +417,27 @@ def with_charges(
 
 def _of_file(structure: Structure, other: Structure, file: str) -> Structure:
     """A structure with the charges of another one of the same atoms."""
-    charges: dict[tuple[str, str, str], float] = {}
-    by_name: dict[tuple[str, str], float] = {}
-    several = Counter(residue.name for residue in other.residues)
-    for name, residue, charge in zip(other.names, _residues(other), other.partial_charges, strict=True):
-        charges[residue.chain, residue.number, name] = float(charge)
-        if several[residue.name] == 1:
-            by_name[residue.name, name] = float(charge)
-    found = np.array(
-        [
-            charges.get((residue.chain, residue.number, name), by_name.get((residue.name, name), np.nan))
-            for name, residue in zip(structure.names, _residues(structure), strict=True)
-        ]
-    )
+    there: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for atom, (name, residue) in enumerate(zip(other.names, _residues(other), strict=True)):
+        there[residue.number, name].append(atom)
+    has_chains = any(residue.chain for residue in other.residues)
+    alone = dict(zip(other.names, other.partial_charges, strict=True)) if len(other.residues) == 1 else {}
+    names = defaultdict(set)
+    for name, n in zip(structure.names, structure.residue_of.tolist(), strict=True):
+        names[n].add(name)
+
+    def charge(atom: int) -> float:
+        n, name = structure.residue_of[atom], structure.names[atom]
+        residue = structure.residues[n]
+        for one in there[residue.number, name]:
+            is_it = residue.chain == other.residues[other.residue_of[one]].chain
+            away = np.linalg.norm(structure.positions[atom] - other.positions[one])
+            if is_it or (not has_chains and away < _SAME_PLACE * angstrom):
+                return float(other.partial_charges[one])
+        fits = alone and (residue.name == other.residues[0].name or names[n] == alone.keys())
+        return float(alone.get(name, np.nan)) if fits else np.nan
+
+    found = np.array([charge(atom) for atom in range(len(structure.names))])
     has = np.isfinite(found)
     if not has.any():
         raise OrbitileError(
@@ -402,9 +449,9 @@ def _of_file(structure: Structure, other: Structure, file: str) -> Structure:
     if len(other.names) != has.sum():
         notes.append(f"Of the {len(other.names)} atoms in {file} {has.sum()} are in this structure.")
     charges_now = np.where(has, found, structure.partial_charges)
-    return replace(
-        structure, partial_charges=charges_now, notes=(*structure.notes, *notes, *_without(structure, charges_now))
-    )
+    before = (note for note in structure.notes if not note.startswith(_LACKING))
+    notes = [*before, *notes, *_without(structure, charges_now)]
+    return replace(structure, partial_charges=charges_now, notes=tuple(notes))
 
 
 def _residues(structure: Structure) -> list[Residue]:
@@ -418,7 +465,10 @@ def _without(structure: Structure, charges: Reals) -> list[str]:
     if not missing:
         return []
     shown = _listed(f"{name} ({count})" if count > 1 else name for name, count in sorted(missing.items()))
-    return [f"Not all atoms have charges in residues {shown}."]
+    return [f"{_LACKING} {shown}."]
+
+
+_LACKING = "Not all atoms have charges in residues"
 
 
 _SECONDS_AN_ATOM = 0.1
@@ -494,7 +544,7 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
 
 
 _SAME_PLACE = 0.01
-"""Atoms that are moved by less, in Angstrom, were rounded."""
+"""Distance in Angstrom up to which places are the same: files round them."""
 
 
 def _protonated(structure: Structure) -> list[int]:

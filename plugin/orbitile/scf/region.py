@@ -4,7 +4,10 @@ A bond between an atom that is computed and one that is not is cut if it is a si
 takes the place of the outer one, on the bond at the ratio of usual bond lengths, 1.09 to 1.53 Angstrom, so that it
 follows from the positions of both (S. Dapprich et al., J. Mol. Struct. THEOCHEM 1999, 461, 1). The charge of the outer
 atom, on top of that hydrogen, goes in equal parts to the neighbours that it has outside, where pairs of charges keep
-the dipole moment: the charge shift of P. Sherwood et al., J. Mol. Struct. THEOCHEM 2003, 632, 1.
+the dipole moment: the charge shift of P. Sherwood et al., J. Mol. Struct. THEOCHEM 2003, 632, 1. Before that the outer
+atoms share what the atoms that are computed have by the partial charges beyond the integer that they have in the
+calculation, so that the sum of all charges is kept, as R. C. Walker et al., J. Comput. Chem. 2008, 29, 1019, keep it by
+all atoms outside.
 """
 
 from __future__ import annotations
@@ -12,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +27,7 @@ from ..model.geometry import BOND_TOLERANCE, NOT_A_BOND, Geometry, connected_par
 from ..model.structure import Structure
 from ..model.units import angstrom
 from .calculation import Calculation, check_electrons
-from .valences import HYDROGENS, USUAL_UNPAIRED, atom_names, check_valences, named, signed
+from .valences import HYDROGENS, USUAL_UNPAIRED, atom_names, check_valences, named, signed, without_ionic_bonds
 
 SHARE = 1.09 / 1.53
 """Length of a C-H bond by that of a C-C bond: where on the bond that is cut its hydrogen lies."""
@@ -33,8 +35,17 @@ SHARE = 1.09 / 1.53
 _NEAR = 1.0 * angstrom
 """Charges nearer than this to an atom that is computed are told."""
 
+_RING = 8
+"""Atoms of the largest rings that are not cut; larger ones are loops of proteins, closed by disulphides."""
+
+_AROUND = 15.0 * angstrom
+"""How far around the choice bonds are looked at that could be cut instead."""
+
 _HALF_DIPOLE = 0.05
 """Half the distance of the two charges of a dipole, by the length of the bond along which the charge was shifted."""
+
+_MOST_SHARED = 0.5
+"""What each outer atom at a cut takes at most, in e, so that the sum of all charges is kept; more is no rounding."""
 
 _NOT_INTEGER = 0.02
 """Charges of residues are printed to some 1e-4; sums farther than this from an integer, in e, are told."""
@@ -134,12 +145,16 @@ def quantum_region(
         When nothing is chosen, atoms lack hydrogens, a bond cannot be cut, charge or unpaired electrons have to be
         given, or do not go together, or no atom outside has a partial charge.
     """
-    asked = _mask(structure, chosen)
-    inside = _with_their_atoms(structure, asked)
+    asked, bonded = _mask(structure, chosen), without_ionic_bonds(structure)
+    inside = _with_their_atoms(bonded, asked)
     atoms = np.flatnonzero(inside)
     _refuse_overlaps(structure, atoms)
-    links = _links(structure, inside)
-    valences = check_valences(structure, inside, charge, unpaired)
+    if len(atoms) > 1 and not len(structure.bonds):
+        raise OrbitileError(
+            "region: expected the bonds of the structure, got none; make them, for instance by distance"
+        )
+    links = _links(bonded, inside)
+    valences = check_valences(bonded, inside, charge, unpaired)
     notes = [*structure.notes, *_near_but_not_bonded(structure, inside), *valences.notes]
     if n_hydrogens := np.count_nonzero(inside != asked):
         notes.append(f"{n_hydrogens} hydrogens were taken or left out, to go with the atoms that they are bonded to.")
@@ -162,8 +177,9 @@ def complete_choice(structure: Structure, chosen: ArrayLike) -> NDArray[np.int64
 
     Of residues in a row these are their side chains and all peptide groups at them. Errors as of `quantum_region`.
     """
-    groups = connected_parts(len(structure.atomic_numbers), structure.bonds[~_cuttable(structure)])
-    return np.flatnonzero(_larger(structure, _with_their_atoms(structure, _mask(structure, chosen)), groups))
+    bonded = without_ionic_bonds(structure)
+    inside = _with_their_atoms(bonded, _mask(structure, chosen))
+    return np.flatnonzero(_larger(bonded, inside, _groups(bonded, inside)))
 
 
 def calculation_of(region: Region, method: str = "gfn2", basis: str = "") -> Calculation:
@@ -277,12 +293,12 @@ def _near_but_not_bonded(structure: Structure, inside: NDArray[np.bool_]) -> lis
     distances = np.linalg.norm(structure.positions[pairs[:, 0]] - structure.positions[pairs[:, 1]], axis=1)
     hydrogen = (structure.atomic_numbers[pairs] <= 1).all(axis=1)
     pairs = pairs[(distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & ~hydrogen]
-    bonded = {tuple(sorted(bond)) for bond in structure.bonds[inside[structure.bonds].any(axis=1)].tolist()}
-    missing = [pair for pair in pairs.tolist() if tuple(pair) not in bonded]
+    known = {tuple(sorted(bond)) for bond in structure.bonds[inside[structure.bonds].any(axis=1)].tolist()}
+    missing = [pair for pair in pairs.tolist() if tuple(pair) not in known]
     if not missing:
         return []
     told = _listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing])
-    return [f"At the distance of a bond, but not bonded in the structure: {told}."]
+    return [f"At the distance of a bond, but without one: {told}."]
 
 
 def _listed(texts: Iterable[str], most: int = 4) -> str:
@@ -292,20 +308,47 @@ def _listed(texts: Iterable[str], most: int = 4) -> str:
     return "; ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _cuttable(structure: Structure) -> NDArray[np.bool_]:
-    """Of each bond whether it may be cut: a single bond of two carbons.
+def _cuttable(structure: Structure, inside: NDArray[np.bool_], is_asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of each bond whether it may be cut: a single bond of two carbons, in no small ring; only of those asked for.
 
     Where orders are not known, or may be wrong as those of ligands in PDB files are, one of the two has to have four
     neighbours; a bond that is said to be single may be without hydrogens, but not as short as in an aromatic ring.
     """
     one, other = structure.bonds.T
     lengths = np.linalg.norm(structure.positions[one] - structure.positions[other], axis=1)
-    neighbours = np.bincount(structure.bonds.ravel(), minlength=len(structure.atomic_numbers))
+    neighbours = np.bincount(structure.bonds.ravel(), minlength=len(inside))
     saturated = np.maximum(neighbours[one], neighbours[other]) == 4
     single = (structure.orders == 1) | (structure.orders == 0)
     carbons = (structure.atomic_numbers[structure.bonds] == 6).all(axis=1)
     result: NDArray[np.bool_] = carbons & single & (saturated | ((structure.orders == 1) & (lengths > 1.47 * angstrom)))
+    result &= is_asked
+    both = np.concatenate([structure.bonds, structure.bonds[:, ::-1]])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    starts = np.searchsorted(both[:, 0], np.arange(len(inside) + 1))
+    for bond in np.flatnonzero(result).tolist():
+        result[bond] = not _in_ring(starts, both[:, 1], *structure.bonds[bond].tolist())
     return result
+
+
+def _in_ring(starts: NDArray[np.int64], neighbours: NDArray[np.int64], one: int, other: int) -> bool:
+    """Whether a bond is in a ring of `_RING` atoms or fewer."""
+    seen, front = {one, other}, set(neighbours[starts[one] : starts[one + 1]].tolist()) - {other}
+    for _ in range(_RING - 2):
+        seen |= front
+        front = {beyond for atom in front for beyond in neighbours[starts[atom] : starts[atom + 1]].tolist()}
+        if other in front:
+            return True
+        front -= seen
+    return False
+
+
+def _groups(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Number of the group of each atom: those near the choice between which no bond may be cut."""
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(structure.positions[inside]).query(structure.positions)[0] < _AROUND
+    may_be = _cuttable(structure, inside, near[structure.bonds].any(axis=1))
+    return connected_parts(len(inside), structure.bonds[~may_be])
 
 
 def _links(structure: Structure, inside: NDArray[np.bool_]) -> tuple[Link, ...]:
@@ -313,37 +356,40 @@ def _links(structure: Structure, inside: NDArray[np.bool_]) -> tuple[Link, ...]:
     is_cut = inside[structure.bonds[:, 0]] != inside[structure.bonds[:, 1]]
     if not is_cut.any():
         return ()
-    may_be = _cuttable(structure)
-    pairs = [(one, other) if inside[one] else (other, one) for one, other in structure.bonds[is_cut & may_be].tolist()]
-    twice = [atom for atom, n in Counter(outside for _, outside in pairs).items() if n > 1]
-    bad = [tuple(pair) for pair in structure.bonds[is_cut & ~may_be].tolist()]
-    if bad or twice:
-        _refuse_cuts(structure, inside, may_be, bad, twice)
+    may_be = _cuttable(structure, inside, is_cut)
+    bad = structure.bonds[is_cut & ~may_be]
+    twice = _at_two_cuts(structure, inside)
+    if len(bad) or len(twice):
+        _refuse_cuts(structure, inside, bad, twice)
+    pairs = [(one, other) if inside[one] else (other, one) for one, other in structure.bonds[is_cut].tolist()]
     return tuple(Link(one, other, SHARE) for one, other in sorted(pairs))
 
 
+def _at_two_cuts(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Atoms outside that have two neighbours inside: two hydrogens in their place would be too near to each other."""
+    cut = structure.bonds[inside[structure.bonds[:, 0]] != inside[structure.bonds[:, 1]]]
+    outer, counts = np.unique(cut[~inside[cut]], return_counts=True)
+    return outer[counts > 1]
+
+
 def _refuse_cuts(
-    structure: Structure,
-    inside: NDArray[np.bool_],
-    may_be: NDArray[np.bool_],
-    bad: list[Any],
-    twice: list[int],
+    structure: Structure, inside: NDArray[np.bool_], bad: NDArray[np.int64], twice: NDArray[np.int64]
 ) -> None:
     """Say which bonds cannot be cut, and which more or fewer atoms would do.
 
     Atoms between bonds that may be cut go together: the larger choice has all such groups that the selection touches,
     the smaller one those that are in it.
     """
-    if bad:
-        bonds = _listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad])
-        what = f"only single bonds between carbons can be cut, not {bonds}"
+    if len(bad):
+        bonds = _listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad.tolist()])
+        what = f"only single bonds between carbons, in no ring, can be cut, not {bonds}"
     else:
-        what = f"two hydrogens would stand for {atom_names(structure, twice)}"
-    groups = connected_parts(len(inside), structure.bonds[~may_be])
+        what = f"two hydrogens would stand for {atom_names(structure, twice.tolist())}"
+    groups = _groups(structure, inside)
     larger = _larger(structure, inside, groups)
     smaller = inside & ~np.isin(groups, groups[~inside])
-    ways = [f"take {_by_residue(structure, larger & ~inside)} too"]
-    if smaller.any() and not twice:
+    ways = [f"take {_by_residue(structure, larger & ~inside)} too (`complete` takes them)"]
+    if smaller.any() and not len(_at_two_cuts(structure, smaller)):
         ways.append(f"leave out {_by_residue(structure, inside & ~smaller)}")
     if np.array_equal(np.isin(structure.residue_of, structure.residue_of[inside]), larger):
         ways.append("take whole residues (in PyMOL `byres`)")
@@ -352,24 +398,23 @@ def _refuse_cuts(
 
 def _larger(structure: Structure, inside: NDArray[np.bool_], groups: NDArray[np.int32]) -> NDArray[np.bool_]:
     """The choice with all of each group that it touches, and no atom outside at two bonds that are cut."""
-    while True:
+    twice = np.flatnonzero(inside)
+    while len(twice):
+        inside = inside.copy()
+        inside[twice] = True
         inside = np.isin(groups, groups[inside])
-        cut = structure.bonds[inside[structure.bonds[:, 0]] != inside[structure.bonds[:, 1]]]
-        outer, counts = np.unique(cut[~inside[cut]], return_counts=True)
-        if not (counts > 1).any():
-            return inside
-        inside[outer[counts > 1]] = True
+        twice = _at_two_cuts(structure, inside)
+    return inside
 
 
 def _by_residue(structure: Structure, mask: NDArray[np.bool_]) -> str:
-    """Atoms in words, residue by residue."""
+    """Atoms in words, residue by residue; without hydrogens, which go with them."""
     texts = []
     for n in np.unique(structure.residue_of[mask]).tolist():
-        here = np.flatnonzero(mask & (structure.residue_of == n))
-        whole = len(here) == np.count_nonzero(structure.residue_of == n)
-        texts.append(
-            ("" if whole else ", ".join(structure.names[i] for i in here) + " of ") + str(structure.residues[n])
-        )
+        heavy = (structure.residue_of == n) & (structure.atomic_numbers > 1)
+        names = [structure.names[atom] for atom in np.flatnonzero(heavy & mask)]
+        whole = len(names) == np.count_nonzero(heavy)
+        texts.append(("" if whole else f"{', '.join(names)} of ") + str(structure.residues[n]))
     return _listed(texts, 6)
 
 
@@ -419,7 +464,11 @@ def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region
     cut[[link.outside for link in region.links]] = True
     plain = np.flatnonzero(~inside & ~cut & ~lacking)
     sites, owners, shifts, values = [plain], [plain], [np.zeros(len(plain))], [charges[plain]]
-    for atom in np.flatnonzero(cut & ~lacking).tolist():
+    outer, rest = np.flatnonzero(cut & ~lacking).tolist(), 0.0
+    if outer and not lacking[inside].any():
+        rest = float(charges[inside].sum()) - region.charge
+        rest = rest / len(outer) if abs(rest) < len(outer) * _MOST_SHARED else 0.0
+    for atom in outer:
         bonds = structure.bonds[(structure.bonds == atom).any(axis=1)]
         around = np.setdiff1d(bonds[~(inside | cut)[bonds]], atom)
         if not len(around):
@@ -427,7 +476,7 @@ def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region
                 f"region: {named(structure, atom)} at a cut has no neighbour outside that could take its charge; add "
                 f"its hydrogens ({HYDROGENS}), or choose it too"
             )
-        part = charges[atom] / len(around)
+        part = (charges[atom] + rest) / len(around)
         pair = part / (2 * _HALF_DIPOLE)
         for value, shift in ((part, 0.0), (-pair, _HALF_DIPOLE), (pair, -_HALF_DIPOLE)):
             sites.append(around)
@@ -437,10 +486,10 @@ def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region
     region = replace(region, sites=np.concatenate(sites), owners=np.concatenate(owners), shifts=np.concatenate(shifts))
     external = ExternalCharges(_places(structure.positions, region), np.concatenate(values), width)
     region = replace(region, external=external)
-    return replace(region, notes=(*region.notes, *_told_charges(region, inside, lacking)))
+    return replace(region, notes=(*region.notes, *_told_charges(region, inside, lacking, rest)))
 
 
-def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np.bool_]) -> Iterable[str]:
+def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np.bool_], rest: float) -> Iterable[str]:
     """What is to be known of the charges around a region."""
     from scipy.spatial import cKDTree
 
@@ -456,7 +505,9 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
         )
     own = charges[inside].sum()
     if abs(own - region.charge) > _NOT_INTEGER and not lacking[inside].any():
-        yield f"The atoms that are computed have {own:+.3f} e by these charges, and {signed(region.charge)} here."
+        shared = f"; each outer atom at a cut takes {rest:+.3f} e of the difference" if rest else ""
+        here = f"{signed(region.charge)} here{shared}"
+        yield f"The atoms that are computed have {own:+.3f} e by these charges, and {here}."
     if (lacking & ~inside).any():
         without = structure.residue_of[lacking & ~inside]
         counts = Counter(structure.residues[i].name for i in np.unique(without).tolist())
@@ -475,6 +526,6 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
         atom = nearest[closest]
         to = named(structure, region.atoms[atom]) if atom < len(region.atoms) else "a link hydrogen"
         yield (
-            f"{len(near)} charges are nearer than 1 Angstrom to atoms that are computed: that of "
+            f"Charges nearer than 1 Angstrom to atoms that are computed: {len(near)}; that of "
             f"{named(structure, region.owners[closest])} is {distances[closest] / angstrom:.2f} Angstrom from {to}."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...fields._frontier import frontier_order, why_no_frontier
 from ...fields.localised import localised_name
+from ...fields.surroundings import unavailable
 from ...gaussians.localised.localisation import count_of
 from ...gaussians.localised.localisation import why_not as why_not_localised
 from ...model.wavefunction import Spin, Wavefunction
@@ -44,6 +45,19 @@ def _why_no_frontier(wavefunction: Wavefunction) -> str:
     return ""
 
 
+def _why_not_in_surroundings(wavefunction: Wavefunction) -> str:
+    return unavailable(wavefunction).get("polarisation", "")
+
+
+def _in_surroundings(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
+    """HOMO, what the surroundings do to the density, and the potential at the surface."""
+    return (
+        PresetSurface("homo"),
+        PresetSurface("polarisation"),
+        PresetSurface("density", _MOLECULE, "esp", _SEEN_THROUGH),
+    )
+
+
 def _last_bond(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
     """The occupied intrinsic bond orbital of the highest energy."""
     occupied, _ = count_of(wavefunction, "ibo")
@@ -76,6 +90,13 @@ PRESETS = (
         "Weak interactions (NCI)",
         "Hydrogen bonds (blue), van der Waals contacts (green), clashes (red)",
         (PresetSurface("nci", transparency=0.0),),
+    ),
+    Preset(
+        "surroundings",
+        "Electrons in their protein",
+        "HOMO, polarisation (the density less that in vacuum) and potential of a region, side by side",
+        surfaces_for=_in_surroundings,
+        obstacle=_why_not_in_surroundings,
     ),
     Preset("spin", "Spin density", "Where alpha or beta electrons are in excess", (PresetSurface("spin"),)),
     Preset("elf", "Electron localisation (ELF)", "Bonds, lone pairs and shells", (PresetSurface("elf"),)),

@@ -24,19 +24,22 @@ class Region(Activity):
 
     def tick(self) -> None:
         """List the orbitals of a region that has come."""
-        before, now = self._running, self._session.calculation
-        self._running = now if isinstance(now, RunningRegion) else None
-        if before is None or before is now:
+        now, view = self._session.calculation, self._molecules.view
+        if isinstance(now, RunningRegion):
+            self._running = now
+        if self._running is None or not self._running.is_over:
             return
-        view = self._molecules.view
+        ended, self._running = self._running, None
         try:
-            found: RegionFound = before.result()
+            found: RegionFound = ended.result()
         except Exception as error:
             view.say(of_error(error), error=True)
             return
-        if self._session.region(before.molecule) is found:
-            self._molecules.take_up(before.molecule)
-            view.say(f"{before.molecule}: {'; '.join(found.notes)}")
+        molecules = self._session.host.molecules()
+        name = next((molecule for molecule in molecules if self._session.region(molecule) is found), "")
+        if name:
+            self._molecules.take_up(name)
+            view.say(f"{name}: {'; '.join(found.notes)}")
 
     def is_busy(self) -> bool:
         """Whether a region is computed."""
