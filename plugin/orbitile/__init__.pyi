@@ -8,6 +8,8 @@ from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
 from .analysis.presentation import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
+from .analysis.residues import residue_report as residue_report
+from .analysis.residues import residue_shares as residue_shares
 from .analysis.surface_statistics import extrema as extrema
 from .base import errors as errors
 from .base.errors import OrbitileError as OrbitileError
@@ -34,6 +36,8 @@ from .model.external_charges import ExternalCharges as ExternalCharges
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.report import Report as Report
+from .model.structure import Residue as Residue
+from .model.structure import Structure as Structure
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
 from .model.volume import StoredVolume as StoredVolume
@@ -53,6 +57,9 @@ from .readers import load_trajectory as load_trajectory
 from .readers import load_volumes as load_volumes
 from .readers import open_volume as open_volume
 from .readers._volume_series import open_volumes as open_volumes
+from .readers.structures import load_structure as load_structure
+from .readers.structures import select as select
+from .readers.structures import with_charges as with_charges
 from .renderer import Camera as Camera
 from .renderer import render as render
 from .scenes import Scene as Scene
@@ -62,6 +69,12 @@ from .scf.calculation import Calculation as Calculation
 from .scf.from_file import calculation_for as calculation_for
 from .scf.optimisation import optimise as optimise
 from .scf.path import reaction_path as reaction_path
+from .scf.region import Region as Region
+from .scf.region import calculation_of as calculation_of
+from .scf.region import complete_choice as complete_choice
+from .scf.region import quantum_region as quantum_region
+from .scf.region import to_structure as to_structure
+from .scf.region import with_positions as with_positions
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue

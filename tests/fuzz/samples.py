@@ -12,9 +12,53 @@ import orbitile as ob
 from orbitile import SeriesWriter, load_charges
 from orbitile.exporters import save
 from orbitile.readers import load_geometries, load_volumes
+from orbitile.readers.structures import load_structure
 
 SAMPLES = Path(str(files("iodata.test.data") / ""))
 LOGS = Path(__file__).parents[1] / "trajectories" / "logs"
+
+FORMAMIDE = """\
+@<TRIPOS>MOLECULE
+formamide
+ 6 5 1 0 0
+SMALL
+USER_CHARGES
+
+@<TRIPOS>ATOM
+ 1 C   0.000 0.000 0.000 C.2 1 FOR 0.5
+ 2 O   1.220 0.000 0.000 O.2 1 FOR -0.5
+ 3 N  -0.700 1.150 0.000 N.am 1 FOR -0.8
+ 4 H1 -0.560 -0.950 0.000 H 1 FOR 0.1
+ 5 H2 -0.200 2.030 0.000 H 1 FOR 0.35
+ 6 H3 -1.710 1.150 0.000 H 1 FOR 0.35
+@<TRIPOS>BOND
+ 1 1 2 2
+ 2 1 3 am
+ 3 1 4 1
+ 4 3 5 1
+ 5 3 6 1
+"""
+
+GLYCINE = """\
+MODEL        1
+ATOM      1  N   GLY A  52A      0.000   1.450   0.000  1.00  0.00           N1+
+ATOM      2  CA AGLY A  52A      0.000   0.000   0.000  0.40  0.00           C
+ATOM      3  CA BGLY A  52A      0.050   0.000   0.000  0.60  0.00           C
+ATOM      4  C   GLY A  52A      1.450  -0.500   0.000  1.00  0.00           C
+ATOM      5  O   GLY A  52A      2.400   0.280   0.000  1.00  0.00           O
+ATOM      6  N   GLY A  53       1.600  -1.820   0.000  1.00  0.00           N
+HETATM    7 CA    CA A  60       9.000   0.000   0.000  1.00  0.00
+HETATM    8  C1  LIG B   1       0.000   0.000   5.000  1.00  0.00           C
+HETATM    9  C2  LIG B   1       0.000   1.800   5.000  1.00  0.00           C
+HETATM   10  O   HOH B   2       9.000   2.300   0.000  1.00  0.00
+ENDMDL
+MODEL        2
+ATOM      1  N   GLY A  52A      0.000   1.450   9.000  1.00  0.00           N1+
+ENDMDL
+CONECT    8    9
+END
+"""
+"""Two models, alternate locations, an insertion code, atoms without elements, a long bond that is stated."""
 
 
 def opened(path: Path) -> object:
@@ -28,6 +72,8 @@ def opened(path: Path) -> object:
         return [geometries.read(n) for n in range(min(len(geometries), 5))]
     if path.name.startswith("charges"):
         return load_charges(path)
+    if path.name.startswith("structure"):
+        return load_structure(path)
     if path.name.startswith("frames"):
         trajectory = ob.load_trajectory(path)
         found = [wavefunction for n in range(min(len(trajectory), 5)) for wavefunction in _sound(trajectory, n)]
@@ -75,6 +121,10 @@ def seeds(folder: Path) -> dict[str, Path]:
     put("geometry.extxyz", b"2\nProperties=forces:R:3:species:S:1:pos:R:3\n" + b"0 0 0 O 0 0 1.5\n0 0 0 H 0 0 0\n")
     put("charges.xyzq", b"0 0 0 -0.8\n0 0.76 0.59 0.4\n0 -0.76 0.59 0.4\n")
     put("charges.pqr", b"ATOM 1 O HOH A 1 0.0 0.0 0.0 -0.8 1.5\nATOM 2 H HOH A 1 0.0 0.0 1.0 0.4 1.2\n")
+    if find_spec("MDAnalysis") is not None:
+        put("structure.mol2", FORMAMIDE.encode())
+        put("structure.pqr", (folder / "charges.pqr").read_bytes())
+        put("structure.pdb", GLYCINE.encode())
     _dynamics(folder, found)
     _series(folder, found)
     _trexio(folder, found)

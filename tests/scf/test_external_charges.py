@@ -53,8 +53,6 @@ def test_what_cannot_be_is_refused():
     external = ob.ExternalCharges(POSITIONS, CHARGES)
     with pytest.raises(OrbitileError, match="the continuum would be where the charges are"):
         Calculation("hf", solvent="water", external_charges=external)
-    with pytest.raises(OrbitileError, match="tblite takes no external charges"):
-        engine_of("auto", ANION, Calculation("gfn2", charge=-1, external_charges=external))
     calculation = Calculation("hf", "sto-3g", -1, external_charges=ob.ExternalCharges(ANION.positions, [1, 1]))
     with pytest.raises(NotConverged, match="external charge 1 is at the place of atom 1"):
         engine_of("orbitile", ANION, calculation).solve(ANION, calculation)

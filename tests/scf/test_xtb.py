@@ -15,6 +15,7 @@ from orbitile.gaussians.overlap import shell_overlap
 from orbitile.model.core_potentials import valence_charges
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import kelvin
+from orbitile.scf import charges_for_tblite
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import chosen, engine_of, xtb
 from orbitile.scf.from_file import altered
@@ -74,6 +75,46 @@ def test_energies_and_forces_are_those_of_tblite(charge, unpaired, solvent, kelv
     assert solver.gradient(found.wavefunction, calculation) == pytest.approx(expected.get("gradient"), abs=1e-9)
     assert found.wavefunction.n_unpaired == pytest.approx(unpaired, abs=1e-6) or kelvins
     assert found.wavefunction.charge == pytest.approx(charge, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["gfn1", "gfn2"])
+def test_external_charges(method):
+    """Far ones are tblite's homogeneous field, forces on atoms and charges derivatives; zero ones change nothing."""
+    numbers, places = np.array([8, 6, 1, 1]), np.array([[0, 0, 2.3], [0, 0, 0], [0.3, 1.7, -1.1], [0, -1.8, -1.0]])
+
+    def solved(charges, positions, widths=0.0, places=places):
+        calculation = Calculation(method, external_charges=ob.ExternalCharges(positions, charges, widths))
+        geometry = Geometry(numbers, places)
+        solver = engine_of("auto", geometry, calculation)
+        found = solver.solve(geometry, calculation)
+        return found, solver.gradient(found.wavefunction, calculation), calculation.external_charges
+
+    field, far = np.array([0.004, 0.003, -0.005]), 1e5
+    calculator = interface.Calculator(f"{method.upper()}-xTB", numbers, places)
+    calculator.set("verbosity", 0)
+    ffi = pytest.importorskip("tblite.library").ffi
+    calculator.add("electric-field", ffi.new("double[3]", list(field)))
+    expected = calculator.singlepoint()
+    along = far * field / np.linalg.norm(field)
+    found, slopes, _ = solved(np.linalg.norm(field) * far**2 / 2 * np.array([1, -1]), np.array([-along, along]))
+    assert found.energy == pytest.approx(expected.get("energy"), abs=1e-8)
+    assert slopes == pytest.approx(expected.get("gradient"), abs=1e-7)
+
+    none, vacuum = solved([0.0], [[0, 0, 5]])[0], theirs(numbers, places, method)
+    assert none.energy == pytest.approx(vacuum.get("energy"), abs=1e-12)
+
+    charges, widths = [0.5, -0.7, 0.4], [0.0, 2.5, 0.4]
+    around = np.array([[4, 1, 3], [-3, -2, 4], [1, 4.0, -4]])
+    found, slopes, external = solved(charges, around, widths)
+    on_charges = ob.forces_on_charges(found.wavefunction, external)
+    assert slopes.sum(0) == pytest.approx(on_charges.sum(0), abs=1e-12)
+    step_of_atoms, step_of_charges = np.random.default_rng(1).normal(size=(2, 4, 3)) * 0.01
+    energies = [
+        solved(charges, around + t * step_of_charges[:3], widths, places + t * step_of_atoms)[0].energy
+        for t in (-2, -1, 1, 2)
+    ]
+    slope = (slopes * step_of_atoms).sum() - (on_charges * step_of_charges[:3]).sum()
+    assert slope == pytest.approx(np.dot(energies, [1, -8, 8, -1]) / 12, abs=2e-8)
 
 
 def test_the_next_geometry_begins_from_the_charges_of_the_last():
@@ -140,5 +181,7 @@ def test_refusals():
         chosen("auto", Geometry(np.array([92]), PLACES[:1]), Calculation("gfn2"))
     with pytest.raises(OrbitileError, match="8 electrons, so an even number"):
         xtb.solve(water, Calculation("gfn2", unpaired=1))
+    with pytest.raises(OrbitileError, match="built in another way"):  # nothing is read of arrays of another shape
+        charges_for_tblite._array(PLACES.ctypes.data, (3,))
     with pytest.raises(NotConverged, match="not converged"):
         xtb.solve(Geometry(np.array([8, 1, 1]), PLACES * 5), Calculation("gfn2"))

@@ -8,6 +8,8 @@ from ..integrals.external_charges import gradient_at_charges
 from ..integrals.pairs import pairs_of
 from ..model.external_charges import ExternalCharges
 from ..model.wavefunction import Wavefunction
+from ..scf.engines import xtb
+from ..scf.from_file import calculation_for
 from ._quadrature import density_matrix
 
 
@@ -17,7 +19,8 @@ def forces_on_charges(
     """Forces of electrons and nuclei on charges around them, shape (n, 3) in hartree/bohr.
 
     Of orbitals that were computed in the field of these charges they are derivatives of their energy, with its sign
-    changed. Forces of the charges on each other are no part of them.
+    changed. Those of GFN1-xTB and GFN2-xTB are of the charges, dipoles and quadrupoles of atoms in this field, which
+    their energy counts. Forces of the charges on each other are no part of them.
 
     Parameters
     ----------
@@ -31,8 +34,10 @@ def forces_on_charges(
     Raises
     ------
     OrbitileError
-        When there is no such device, or there are no occupied orbitals.
+        When there is no such device, there are no occupied orbitals, or tblite, whose orbitals these are, is missing.
     """
+    if wavefunction.program.startswith(xtb.PROGRAM):
+        return -xtb.gradient_at_charges(wavefunction, calculation_for(wavefunction, {"external_charges": external})[0])
     with device_session(device, precision) as target:
         pairs, density, positions = pairs_of(wavefunction), density_matrix(wavefunction), wavefunction.positions
         return -gradient_at_charges(external, pairs, density, wavefunction.core_charges, positions, target)

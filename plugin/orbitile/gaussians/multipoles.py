@@ -286,12 +286,13 @@ def _raised(order: int, powers: tuple[int, int, int]) -> Reals:
     result = np.eye(_size(order))
     for axis, power in enumerate(powers):
         for _ in range(power):
-            result = _ladder(order, axis) @ result
+            result = ladder(order, axis) @ result
     return result
 
 
 @lru_cache
-def _ladder(order: int, axis: int) -> Reals:
+def ladder(order: int, axis: int) -> Reals:
+    """Matrix that takes factors of harmonics to those of the derivative along an axis for a charge that moves."""
     place = {h: n for n, h in enumerate(harmonics(order))}
     matrix = np.zeros((len(place), len(place)))
 

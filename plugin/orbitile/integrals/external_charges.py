@@ -33,8 +33,20 @@ def as_electrons(external: ExternalCharges) -> tuple[HermiteList, Reals]:
 
 def energy_of_nuclei(external: ExternalCharges, nuclei: Reals, positions: Reals) -> float:
     """Energy in hartree of nuclei, their charges in e and positions in bohr, with the charges around them."""
-    each = _potentials(external, positions)
-    return float(sum(z * (external.charges @ values) for z, (_, values, _) in zip(nuclei, each, strict=True)))
+    return float(external.charges @ potential_of_nuclei(external, nuclei, positions))
+
+
+def potential_of_nuclei(external: ExternalCharges, nuclei: Reals, positions: Reals) -> Reals:
+    """Potential of nuclei at each of the charges, shape (n,), in hartree/e; of a Gaussian over its width."""
+    each = zip(nuclei, potentials(external, positions), strict=True)
+    return np.sum([z * values for z, (_, values, _) in each], axis=0)
+
+
+def potential_of_electrons(external: ExternalCharges, pairs: Pairs, hermite: Reals, target: Target) -> Reals:
+    """Potential of a density on the list of the pairs at each of the charges, as if electrons were positive."""
+    unit = ExternalCharges(external.positions, -np.ones(len(external)), external.widths)
+    gaussians, coefficients = as_electrons(unit)
+    return coefficients * coulomb_values(gaussians, pairs.list, hermite, target)
 
 
 def energy_in_field(
@@ -70,7 +82,7 @@ def gradient_at_atoms(
     """
     raised, bound = pairs.list.raised, norms_of_derivatives(pairs.list, to_hermite(pairs, density, target))
     values = coulomb_values(raised, *as_electrons(external), target, bra_bound=bound)
-    each = zip(nuclei, _potentials(external, positions), strict=True)
+    each = zip(nuclei, potentials(external, positions), strict=True)
     return to_gradient(pairs, density, values) + [
         z * ((external.charges * slopes) @ axes) for z, (axes, _, slopes) in each
     ]
@@ -81,12 +93,12 @@ def gradient_at_charges(
 ) -> Reals:
     """Derivatives of the energy when the charges alone move, shape (n, 3) in hartree/bohr; the rest as above."""
     result = gradient_at_centres(*as_electrons(external), pairs.list, to_hermite(pairs, density, target), target)
-    for z, (axes, _, slopes) in zip(nuclei, _potentials(external, positions), strict=True):
+    for z, (axes, _, slopes) in zip(nuclei, potentials(external, positions), strict=True):
         result -= (z * external.charges * slopes)[:, None] * axes
     return result
 
 
-def _potentials(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals, Reals]]:
+def potentials(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals, Reals]]:
     """For one position after the other: unit vectors from the charges, potentials of unit charges, their slopes."""
     widths = np.asarray(external.widths, np.float64)
     wide = widths > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
@@ -62,6 +62,10 @@ class ExternalCharges:
         """A short text that differs where their content differs."""
         content = b"".join(np.asarray(part).tobytes() for part in (self.positions, self.charges, self.widths))
         return hashlib.sha256(content).hexdigest()[:16]
+
+    def chosen(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> ExternalCharges:
+        """Some of them, one at least."""
+        return ExternalCharges(self.positions[which], self.charges[which], np.asarray(self.widths)[which])
 
     def __len__(self) -> int:
         return len(self.charges)

@@ -21,3 +21,9 @@ debye = 1.0 / 2.541746
 
 kelvin = 3.166811563e-6
 """One kelvin in hartree: what an electron has of thermal energy."""
+
+volt = 1.0 / 27.211386245988
+"""One volt in hartree/e."""
+
+megavolt_per_centimetre = 1.0 / 5142.20674763
+"""One MV/cm in hartree/(e bohr)."""

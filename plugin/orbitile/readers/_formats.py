@@ -27,7 +27,7 @@ from ..model.units import angstrom
 from ..model.volume import PointCharges, StoredVolume, Volume
 from ._isolation import isolated
 
-KINDS = ("wavefunction", "trajectory", "volume", "geometries")
+KINDS = ("wavefunction", "trajectory", "volume", "geometries", "structure")
 """What a format may hold."""
 
 

@@ -36,7 +36,9 @@ _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 40
 """What a request may take of processor time and memory, beyond what the process has: many times of what is usual."""
 
 
-def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: str, size: int) -> Any:
+def isolated(
+    function: Callable[..., Any], *arguments: Any, name: str, library: str, size: int, computing: float = 0.0
+) -> Any:
     """What a function gives, called in the process for foreign code.
 
     Parameters
@@ -49,6 +51,8 @@ def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: 
         Of the file that it reads and of what reads it, for messages.
     size
         Bytes of the file, after which the limits go.
+    computing
+        Seconds of processor time that it may take beyond those for reading.
 
     Raises
     ------
@@ -59,7 +63,7 @@ def isolated(function: Callable[..., Any], *arguments: Any, name: str, library: 
     FileError
         When it raised anything else, crashed, or took more time or memory than it may.
     """
-    seconds, memory = _SECONDS + _SECONDS_PER_BYTE * size, _MEMORY + _MEMORY_PER_BYTE * size
+    seconds, memory = _SECONDS + _SECONDS_PER_BYTE * size + computing, _MEMORY + _MEMORY_PER_BYTE * size
     until = time.monotonic() + _START + _PATIENCE * seconds
     try:
         with Watch(cancelled=lambda: time.monotonic() > until).stage():

@@ -8,6 +8,7 @@ overrides the groups that it has.
 |---|---|
 | `Atoms` | tell where atoms are and move them: live molecules, scans, analyses of what has no wavefunction |
 | `Selections` | tell which atoms its user means, and select some |
+| `Structures` | tell residues, bonds and charges of atoms: regions that are computed in their surroundings |
 | `Visibility` | hide surfaces and molecules for a while |
 | `Panes` | show surfaces side by side, with titles |
 | `Views` | tell from where its user looks: pictures as they are seen, ray tracing |
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from ..base.errors import OrbitileError
 from ..model.geometry import Molecule
 from ..model.report import Drawing
+from ..model.structure import Residue, Structure
 from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..pictures.look import Look
@@ -133,6 +135,43 @@ class Selections:
 
     def select(self, molecule: str, atoms: Sequence[int]) -> None:
         """Have atoms of a molecule, from 0, be those that are selected; by default nothing happens."""
+
+
+class Structures:
+    """Atoms with what a protein's file tells of them."""
+
+    def structure(self, selection: str, surroundings: str = "") -> tuple[Structure, NDArray[np.int64]]:
+        """Atoms that are seen with residues, bonds and charges, and which of them a selection names.
+
+        Parameters
+        ----------
+        selection
+            In the language of the program.
+        surroundings
+            What else is to be there, in the same; empty for all that is shown and has no wavefunction.
+
+        Raises
+        ------
+        OrbitileError
+            When the selection is none or names no atoms, or the program does not tell what atoms are.
+        """
+        raise OrbitileError(
+            "this viewer does not tell residues and charges of atoms: save them as PDB or PQR, and orbitile region "
+            "computes a region from the file"
+        )
+
+    def regions(self) -> dict[str, str]:
+        """Selections that somebody may want the electrons of, by what they are called in a menu; by default none.
+
+        What the user has selected comes first, then ligands.
+        """
+        return {}
+
+    def add_hydrogens(self, selection: str) -> None:
+        """Add hydrogen atoms where they are missing in a selection; by default nothing happens."""
+
+    def show_residue(self, residue: Residue) -> None:
+        """Bring a residue into view, and select it; by default nothing happens."""
 
 
 class Visibility:
@@ -273,7 +312,7 @@ class Settings:
         """Keep what the user has set, in plain types, from one run to the next."""
 
 
-class Viewer(Atoms, Selections, Visibility, Panes, Views, Drawings, Loop, Settings, ABC):
+class Viewer(Atoms, Selections, Structures, Visibility, Panes, Views, Drawings, Loop, Settings, ABC):
     """A program that shows molecules, volumes and surfaces under names.
 
     A field that is shown has one name, which its surface and its volume share; how the program calls its own objects

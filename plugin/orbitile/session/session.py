@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ..base.arguments import Argument
 from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
+from ..model.external_charges import ExternalCharges
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
@@ -21,6 +22,7 @@ from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
 from .player import MEMORY, TICK, Player
+from .region import RegionFound, RunningRegion
 from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
@@ -58,8 +60,10 @@ class Session:
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
-    calculation : RunningCalculation, RunningPath or None
-        What `orb_scf` computes in the background.
+    calculation : RunningCalculation, RunningPath, RunningRegion or None
+        What `orb_scf` and its like compute in the background.
+    regions : dict of str to RegionFound
+        Regions that were computed in their surroundings, by the sources of their molecules.
     saving : Saving
         Pictures and films of what is shown.
     drawn : DrawnReports
@@ -76,7 +80,8 @@ class Session:
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
-        self.calculation: RunningCalculation | RunningPath | None = None
+        self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
+        self.regions: dict[str, RegionFound] = {}
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.live = LiveMolecule(host, self.shelf, self.computing, self.show, lambda: self.saving.is_busy)
@@ -204,8 +209,8 @@ class Session:
 
     # ---- calculations
 
-    def calculate(self, calculation: RunningCalculation | RunningPath) -> None:
-        """Have orbitals computed or a path found in the background; wait where the viewer cannot be left alone.
+    def calculate(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+        """Have something computed in the background; wait where the viewer cannot be left alone.
 
         Raises
         ------
@@ -234,9 +239,12 @@ class Session:
         except OrbitileError as error:
             self.host.say(str(error))
 
-    def _calculated(self, calculation: RunningCalculation | RunningPath) -> None:
+    def _calculated(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
+        if isinstance(calculation, RunningRegion):
+            calculation.take(calculation.result())
+            return
         if isinstance(calculation, RunningPath):
             self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows the path")
             return
@@ -262,6 +270,17 @@ class Session:
     def showing(self, molecule: str) -> str:
         """How an orbital of a molecule is shown, for people, as they type it in this viewer."""
         return f"{self.host.syntax.line(Call('orb_mo', (molecule, 'homo')))} shows one"
+
+    def region(self, molecule: str) -> RegionFound | None:
+        """The region that a molecule is; None for one that is none, or has been computed otherwise since."""
+        return self.regions.get(self.host.molecules().get(molecule, ""))
+
+    def external_charges(self, molecule: str) -> ExternalCharges | None:
+        """Charges in whose field a molecule was computed here, or is live; None for none."""
+        live, found = self.live.now, self.region(molecule)
+        if live is not None and live.molecule == molecule:
+            return live.level.calculation.external_charges
+        return None if found is None else found.calculation.external_charges
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

@@ -13,7 +13,7 @@ from ...base.errors import FileError
 Qt = QtCore.Qt
 
 WINDOW, COMMANDS, SAVING, TRAJECTORIES = "the-window", "the-commands", "pictures-and-films", "trajectories"
-LIVE, ANALYSES = "live-molecules", "analyses"
+LIVE, ANALYSES, REGIONS = "live-molecules", "analyses", "electrons-of-a-ligand-in-its-protein"
 OPENING, ORBITALS, FIELDS, SHOWN = "opening-a-file", "orbitals", "fields-one-click-each", "what-is-shown"
 """Headings of docs/pymol.md, as links name them."""
 

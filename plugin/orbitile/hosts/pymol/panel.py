@@ -39,6 +39,7 @@ from .help import (
     LIVE,
     OPENING,
     ORBITALS,
+    REGIONS,
     SHOWN,
     TRAJECTORIES,
     add_help,
@@ -50,6 +51,7 @@ from .live_bar import LiveBar
 from .menus import AnalyseButton, FieldMenu
 from .orbitals import LevelDiagram, OrbitalTable
 from .placing import ToolWindow
+from .region_dialog import ComputeButton, ask_region
 from .saving import SaveFilm, SavePicture, ask_target
 from .seen import pymol_lines
 from .shown_list import ShownList
@@ -59,7 +61,10 @@ Qt = QtCore.Qt
 
 _STEPS = 1000
 """Steps of the slider of the isovalue."""
-_WELCOME = "Open the output of a quantum-chemistry program, or drop it here."
+_WELCOME = (
+    "Open the output of a quantum-chemistry program, or drop it here. Compute finds the electrons of a ligand, or of "
+    "selected atoms, that PyMOL shows."
+)
 _VIEWS = {"zoom": "Zoom to it", "orient": "Zoom, and look along its axes", "nothing": "Leave the view"}
 """What can become of the view when a file is opened, by the words of `orb_load`."""
 _LOOK = 10
@@ -139,6 +144,7 @@ class Panel(ToolWindow):
             (self.field_edit, FIELDS),
             (self.shown_list, SHOWN),
             (self.analyse_button, ANALYSES),
+            (self.compute_button, REGIONS),
             (self.frame_bar, TRAJECTORIES),
             (self.live_bar, LIVE),
         ):
@@ -161,7 +167,8 @@ class Panel(ToolWindow):
         )
         self.more_button.setMenu(self.more_menu)
         self.analyse_button = AnalyseButton()
-        buttons = (self.analyse_button, self.more_button, help_button(self))
+        self.compute_button = ComputeButton(lambda: self.session.host.regions())
+        buttons = (self.compute_button, self.analyse_button, self.more_button, help_button(self))
         outer.addLayout(row(self.open_button, self.molecule_box, *buttons, stretch=1))
         self.summary, self.notes = shortened_label(), shortened_label()
         self.notes.hide()
@@ -304,6 +311,7 @@ class Panel(ToolWindow):
         button = self.analyse_button
         button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self._analysis_subject())))
         button.chosen.connect(self._open_analysis)
+        self.compute_button.chosen.connect(self._ask_region)
         self.colour_scale.range_changed.connect(showing.choose_range)
         self.frame_bar.played.connect(browser.playing.play)
         self.frame_bar.stepped.connect(browser.playing.step)
@@ -672,6 +680,9 @@ class Panel(ToolWindow):
         QtWidgets.QApplication.clipboard().setText(text)
         first, *others = text.splitlines()
         self.say(f"Copied: {first}" + (f", and {len(others)} more lines" if others else ""), detail=text)
+
+    def _ask_region(self, title: str, selection: str) -> None:
+        ask_region(self.session, title, selection, self, partial(self.run, commands.orb_region))
 
     # ---- a live molecule
 

@@ -15,6 +15,7 @@ from ...base.errors import FileError, OrbitileError
 from ...model.elements import SYMBOLS
 from ...model.geometry import Molecule, covalent_radius, find_bonds
 from ...model.report import Drawing
+from ...model.structure import Structure
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
@@ -28,6 +29,7 @@ from .drawings import Drawings
 from .graphics import drawing_of, nothing_at, put_map
 from .molecules import Molecules, delete
 from .seen import scene_of, trace, viewpoint_of
+from .structure import structure_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -48,6 +50,9 @@ _BYTES_A_FACE = 250
 
 _PICKED = ("pk1", "pk2", "pk3", "pk4")
 """Selections of the atoms that were picked in editing mode."""
+
+_MOST_LIGANDS = 20
+"""Residues of small molecules that are offered to be computed."""
 
 _CHOSEN = "sele"
 """PyMOL's own selection of what was clicked on."""
@@ -410,7 +415,7 @@ class PyMOLViewer(TrajectoryViewer):
         if name not in self.cmd.get_names_of_type("object:molecule"):
             raise OrbitileError(f"no molecule is called {name!r}")
         symbols: list[str] = []
-        self.cmd.iterate(name, "symbols.append(elem)", space={"symbols": symbols})
+        self.cmd.iterate(name, "add(elem.capitalize())", space={"add": symbols.append})  # files write ZN
         unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
         if unknown or not symbols:
             raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
@@ -500,6 +505,46 @@ class PyMOLViewer(TrajectoryViewer):
         every = [index for _, index in self.cmd.index(f"%{molecule}")]
         numbers = "+".join(str(every[atom]) for atom in atoms if atom < len(every))
         self.cmd.select(_CHOSEN, f"%{molecule} and index {numbers}" if numbers else "none", enable=1)
+
+    def structure(self, selection: str, surroundings: str = "") -> tuple[Structure, NDArray[np.int64]]:
+        from pymol import CmdException
+
+        try:
+            touched = self.cmd.get_object_list(f"({selection})") or []
+            others = self.cmd.get_object_list(f"({surroundings})") or [] if surroundings else self._surroundings()
+        except CmdException as error:
+            raise OrbitileError(f"PyMOL does not know {selection[:80]!r}, or {surroundings[:80]!r}: {error}") from error
+        if not touched:
+            raise OrbitileError(f"{selection[:80]!r} selects no atom")
+        return structure_of(self.cmd, selection, list(dict.fromkeys([*touched, *others])), surroundings or "all")
+
+    def regions(self) -> dict[str, str]:
+        objects = " ".join(f"%{name}" for name in self._surroundings())
+        if not objects:
+            return {}
+        found = {}
+        for name in self.cmd.get_names("public_selections"):
+            if n := self.cmd.count_atoms(f"%{name} and ({objects})"):
+                found[f"({name}), {n} atoms"] = f"%{name} and ({objects})"
+        residues: dict[tuple[str, ...], int] = {}
+        count = "count(model, segi, chain, resi, resn)"
+        self.cmd.iterate(
+            f"({objects}) and organic",
+            count,
+            space={"count": lambda *key: residues.update({key: residues.get(key, 0) + 1})},
+        )
+        for (model, segment, chain, number, name), n in list(residues.items())[:_MOST_LIGANDS]:
+            selection = f"/{model}/{segment}/{chain}/{name}`{number}"
+            found[f"{name} {number}{' of chain ' * bool(chain)}{chain} in {model}, {n} atoms"] = selection
+        return found
+
+    def add_hydrogens(self, selection: str) -> None:
+        self.cmd.h_add(f"({selection})")
+
+    def _surroundings(self) -> list[str]:
+        """Molecules that are shown, less those that have a wavefunction."""
+        computed, shown = self.molecules(), set(self.cmd.get_names("objects", enabled_only=1))
+        return [name for name in self.structures() if name in shown and name not in computed]
 
     def centre(self, place: Sequence[float]) -> None:
         self.cmd.pseudoatom(_PLACE, pos=[float(part) / angstrom for part in place])

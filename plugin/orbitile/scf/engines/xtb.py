@@ -34,6 +34,8 @@ from ...model.geometry import Geometry
 from ...model.units import kelvin
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ..calculation import Calculation, NotConverged, Response, Solution, check_electrons, check_room
+from ..charges_for_tblite import ChargesForTblite
+from ..charges_for_tblite import obstacle as obstacle_to_charges
 from ..slater import same_centre, slater_expansion
 
 PRIORITY = -10
@@ -67,7 +69,8 @@ _ROUGH = 10.0
 of the cycles."""
 
 _gradients: Cache[Reals] = Cache("numbers")
-"""Of what was solved, since tblite computes them with the energy: by calculation, elements and positions."""
+"""Of what was solved, since tblite computes them with the energy: by calculation, elements and positions; of atoms,
+then of external charges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +92,11 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     """Why tblite cannot compute this, empty where it can."""
     if reason := _unserved(calculation):
         return reason
+    others = "; hf and functionals, such as pbe, take external charges too" if calculation.external_charges else ""
     if not find_spec("tblite"):
-        return f"the package tblite is missing: {install_command('tblite')}"
+        return f"the package tblite is missing: {install_command('tblite')}{others}"
+    if others and (reason := obstacle_to_charges()):
+        return reason + others
     heaviest = int(geometry.atomic_numbers.max(initial=0))
     if heaviest > HEAVIEST:
         return f"its elements go up to {SYMBOLS[HEAVIEST]}, got {SYMBOLS[heaviest]}"
@@ -100,8 +106,6 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
 def _unserved(calculation: Calculation) -> str:
     if not semiempirical(calculation.method):
         return f"its methods are gfn1 and gfn2, got {calculation.method!r}"
-    if calculation.external_charges is not None:
-        return "tblite takes no external charges: choose hf or a functional, such as pbe"
     name = full_name(calculation.solvent) if calculation.solvent else ""
     if name and name not in _SOLVENTS:
         constant = dielectric_constant(name)
@@ -141,8 +145,8 @@ def solve(
     if isinstance(response, _Result) and (response.calculation, response.atomic_numbers) == (calculation, numbers):
         start = response.result
     checkpoint()
-    result = patiently(lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else 1.0))
-    _gradients.put(_key(geometry.atomic_numbers, geometry.positions, calculation), result.get("gradient"))
+    result, slopes = patiently(lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else 1.0))
+    _gradients.put(_key(geometry.atomic_numbers, geometry.positions, calculation), slopes)
     rows = _rows(shells)
     orbitals = Orbitals(
         result.get("orbital-coefficients")[rows], result.get("orbital-occupations"), result.get("orbital-energies")
@@ -164,9 +168,18 @@ def gradient(
     wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
 ) -> Reals:
     """Derivatives of the energy by tblite, as of the self-consistent field where that has just been found."""
+    return _all_gradients(wavefunction, calculation)[: len(wavefunction.positions)].copy()
+
+
+def gradient_at_charges(wavefunction: Wavefunction, calculation: Calculation) -> Reals:
+    """Derivatives of the same energy when the external charges move, shape (n_charges, 3), in hartree/bohr."""
+    return _all_gradients(wavefunction, calculation)[len(wavefunction.positions) :].copy()
+
+
+def _all_gradients(wavefunction: Wavefunction, calculation: Calculation) -> Reals:
     key = _key(wavefunction.atomic_numbers, wavefunction.positions, calculation)
     geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
-    return _gradients.of(key, lambda: patiently(lambda: _computed(geometry, calculation)).get("gradient")).copy()
+    return _gradients.of(key, lambda: patiently(lambda: _computed(geometry, calculation))[1])
 
 
 def _key(numbers: Any, positions: Reals, calculation: Calculation) -> tuple[str, bytes, bytes]:
@@ -179,8 +192,8 @@ def _computed(
     start: Any = None,
     lines: list[str] | None = None,
     accuracy: float = 1.0,
-) -> Any:
-    """Energy, gradient and orbitals of tblite; `lines` takes what it tells of its cycles."""
+) -> tuple[Any, Reals]:
+    """Energy and orbitals of tblite, and gradients of atoms and charges; `lines` takes what it tells of its cycles."""
     told: list[str] = [] if lines is None else lines
     try:
         calculator = _interface().Calculator(
@@ -201,7 +214,13 @@ def _computed(
         calculator.set("accuracy", accuracy)
         if calculation.smearing:
             calculator.set("temperature", calculation.smearing * kelvin)
-        return calculator.singlepoint(start, copy=start is not None)
+        if calculation.external_charges is None:
+            result = calculator.singlepoint(start, copy=start is not None)
+            return result, result.get("gradient")
+        field = ChargesForTblite(calculation.external_charges, geometry.positions)
+        with field.added_to(calculator):
+            result = calculator.singlepoint(start, copy=start is not None)
+        return result, np.concatenate([result.get("gradient"), field.gradient_at_charges])
     except (RuntimeError, ValueError) as error:
         raise NotConverged(f"{calculation}: {' '.join(str(error).split())}") from error
 

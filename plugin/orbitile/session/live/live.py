@@ -266,8 +266,15 @@ class Pulling:
         Raises
         ------
         OrbitileError
-            When hardness is another number, ASE is missing, or the viewer cannot be told where atoms are.
+            When hardness is another number, ASE is missing, the viewer cannot be told where atoms are, or there are
+            charges around the molecule.
         """
+        if calculation.external_charges is not None:
+            raise OrbitileError(
+                "forces would take atoms into the charges around them, which repel nothing: that needs the "
+                "Lennard-Jones terms of a force field, which are not there yet. Move atoms by hand, or make live a "
+                "region that was computed with embed=0"
+            )
         if not 0 <= hardness <= 1:
             raise OrbitileError(f"hardness: expected 0 to 1, got {hardness:g}")
         if not self.is_on:

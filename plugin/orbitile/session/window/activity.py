@@ -9,6 +9,9 @@ from collections.abc import Callable
 class Activity:
     """Something that goes on in a window while its user does other things: a base with nothing under way."""
 
+    outlives_window = False
+    """Whether it goes on when the window is closed."""
+
     @property
     def share(self) -> float | None:
         """Share of the work under way that is done; None where it is unknown."""

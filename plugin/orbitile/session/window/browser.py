@@ -25,6 +25,8 @@ from .view import View
 class Writing(Activity):
     """What is written into files: pictures and films in the background, volumes and surfaces at once."""
 
+    outlives_window = True
+
     def __init__(self, showing: Showing) -> None:
         self.showing, self.session = showing, showing.session
         self._was_busy = False
@@ -127,16 +129,16 @@ class Browser:
         return all(activity.at_rest() for activity in self.activities)
 
     def cancel(self, saving: bool = True) -> bool:
-        """Withdraw what is under way, pictures and films that are saved too unless told otherwise.
+        """Withdraw what is under way, also what outlives the window (files, regions) unless told otherwise.
 
         Says whether there was anything. Kernels are compiled on where something else was waited for.
         """
         busy = self.is_busy()
         for activity in reversed(self.activities):  # those that wait for others see what these do
-            if saving or activity is not self.writing:
+            if saving or not activity.outlives_window:
                 activity.cancel()
         self._tell_busy()
-        if busy and (saving or not self.writing.is_busy()):
+        if busy and not self.is_busy():
             self.view.say("Cancelled.")
         return busy
 

@@ -1,0 +1,166 @@
+"""Atoms that PyMOL shows with their residues, bonds and charges, as a `Structure`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.errors import OrbitileError
+from ...model.elements import SYMBOLS
+from ...model.structure import Residue, Structure
+from ...model.units import angstrom
+
+_AROMATIC = 4
+"""PyMOL's order of a bond in an aromatic ring."""
+_TOLD = 3
+"""Residues that a note names."""
+_ATOM = "add((index, elem, name, segi, chain, resi, resn, alt, q, formal_charge, partial_charge))"
+
+
+class _Atom(NamedTuple):
+    """What PyMOL knows of an atom beside its coordinates; `at` is its number in the object."""
+
+    at: int
+    element: str
+    name: str
+    segment: str
+    chain: str
+    number: str
+    residue: str
+    alternate: str
+    occupancy: float
+    formal_charge: int
+    partial_charge: float
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Of its residue in an object: alternate locations may be of residues with other names."""
+        return self.segment, self.chain, self.number
+
+
+def structure_of(
+    cmd: Any, selection: str, objects: Sequence[str], within: str = "all"
+) -> tuple[Structure, NDArray[np.int64]]:
+    """Atoms of objects in the states that are seen, and which of them a selection names.
+
+    Parameters
+    ----------
+    cmd
+        The `cmd` of a PyMOL.
+    selection
+        In its language; what it names is there also where it lies outside of `within`.
+    objects
+        Molecular objects.
+    within
+        A selection too: other atoms of the objects are left out.
+
+    Returns
+    -------
+    tuple
+        The structure, and the numbers of the atoms of the selection, from 0 and rising. Of alternate locations those
+        of the highest occupancy are there. Residues all of whose partial charges are zero have none; bonds of residues
+        of which PyMOL knows no order have none.
+
+    Raises
+    ------
+    OrbitileError
+        When the atoms of an object are not all there in its state, or one that is selected is of no known element.
+    """
+    numbers: list[int] = []
+    positions: list[NDArray[np.float64]] = []
+    atoms: list[_Atom] = []
+    residues: dict[tuple[str, ...], int] = {}
+    residue_of, chosen, bonds, notes = [], [], [], []
+    left_out: set[str] = set()
+    for name in objects:
+        state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
+        found: list[tuple[Any, ...]] = []
+        cmd.iterate(f"%{name}", _ATOM, space={"add": found.append})
+        every = [_Atom(*one) for one in found]
+        places = cmd.get_coords(f"%{name}", state)
+        if places is None or len(places) != len(every):
+            raise OrbitileError(f"{name}: expected all its atoms in state {state}; choose a state that has them all")
+        if cmd.count_states(f"%{name}") > 1:
+            notes.append(f"{name} is in its state {state}")
+        selected = {index for _, index in cmd.index(f"%{name} and ({selection})")}
+        wanted = selected | {index for _, index in cmd.index(f"%{name} and ({within})")}
+        alternates = _alternates(every)
+        notes += _told_alternates(name, every, alternates)
+        at: dict[int, int] = {}
+        for number, atom in enumerate(every):
+            if atom.at not in wanted or atom.alternate not in ("", alternates.get(atom.place, atom.alternate)):
+                continue
+            symbol = "H" if atom.element == "D" else atom.element.capitalize()
+            if symbol not in SYMBOLS[1:]:
+                if atom.at in selected:
+                    raise OrbitileError(
+                        f"atom {atom.name} of {atom.residue} {atom.number} is of the element {atom.element!r}, which "
+                        f"is none; alter its elem in PyMOL, or leave it out of the selection"
+                    )
+                left_out.add(atom.element)
+                continue
+            at[number] = len(atoms)
+            if atom.at in selected:
+                chosen.append(len(atoms))
+            residue_of.append(residues.setdefault((name, *atom.place, atom.residue), len(residues)))
+            numbers.append(SYMBOLS.index(symbol))
+            positions.append(places[number])
+            atoms.append(atom)
+        bonds += [(at[i], at[j], order) for i, j, order in cmd.get_bonds(f"%{name}") if i in at and j in at]
+    if left_out:
+        notes.append(f"atoms of no element ({', '.join(sorted(left_out))}) are left out")
+    of = np.array(residue_of, np.int64)
+    pairs = np.array([bond[:2] for bond in bonds], np.int64).reshape(-1, 2)
+    structure = Structure(
+        np.array(numbers, np.int64),
+        np.array(positions, np.float64).reshape(-1, 3) * angstrom,
+        tuple(atom.name for atom in atoms),
+        tuple(Residue(chain, number, name) for _, _, chain, number, name in residues),
+        of,
+        pairs,
+        _orders(pairs, np.array([bond[2] for bond in bonds], np.float64), of),
+        np.array([atom.formal_charge for atom in atoms], np.int64),
+        _charges(np.array([atom.partial_charge for atom in atoms], np.float64), of),
+        tuple(notes),
+    )
+    return structure, np.array(chosen, np.int64)
+
+
+def _alternates(atoms: Iterable[_Atom]) -> dict[tuple[str, str, str], str]:
+    """By residue the alternate location of the highest occupancy, of several the first."""
+    occupancies: dict[tuple[str, str, str], dict[str, float]] = {}
+    for atom in atoms:
+        if atom.alternate:
+            of = occupancies.setdefault(atom.place, {})
+            of[atom.alternate] = of.get(atom.alternate, 0.0) + atom.occupancy
+    return {place: max(sorted(of), key=of.__getitem__) for place, of in occupancies.items()}
+
+
+def _told_alternates(name: str, atoms: Sequence[_Atom], taken: dict[tuple[str, str, str], str]) -> list[str]:
+    if not taken:
+        return []
+    names = {atom.place: atom.residue for atom in atoms if atom.place in taken}
+    told = [f"{names[place]} {place[2]} ({alternate})" for place, alternate in taken.items()]
+    more = f" and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
+    return [
+        f"of the alternate locations in {name} those of the highest occupancy are taken: "
+        f"{', '.join(told[:_TOLD])}{more}"
+    ]
+
+
+def _orders(bonds: NDArray[np.int64], orders: NDArray[np.float64], residue_of: NDArray[np.int64]) -> Any:
+    """Orders of bonds; 0 in residues of single bonds only, which are what PyMOL draws where it knows no better."""
+    orders = np.where(orders == _AROMATIC, 1.5, orders)
+    first, second = residue_of[bonds[:, 0]], residue_of[bonds[:, 1]]
+    is_known = np.zeros(residue_of.max(initial=-1) + 1, bool)
+    is_known[first[(first == second) & (orders > 1)]] = True
+    return np.where((first == second) & ~is_known[first], 0.0, orders)
+
+
+def _charges(charges: NDArray[np.float64], residue_of: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Partial charges, not numbers in residues where all are zero: PyMOL has zero for what it does not know."""
+    has_any = np.bincount(residue_of, charges != 0) > 0
+    return np.where(has_any[residue_of], charges, np.nan)

@@ -1,0 +1,250 @@
+r"""External charges for tblite, whose interfaces take none: an interaction of ours in place of its electric field.
+
+The density of GFN1-xTB and GFN2-xTB is a charge q, a dipole and a traceless quadrupole moment of each atom, and those
+are what the field of the charges acts on, to all orders that they have (A. J. Stone, The Theory of Intermolecular
+Forces, 2nd ed., Oxford 2013, chapter 2):
+
+.. math::  E = \sum_A \Bigl( q_A V(R_A) + \mu_A \cdot \nabla V(R_A)
+    + \tfrac{1}{3} \sum_{ab} \Theta_{A,ab}\, \partial_a \partial_b V(R_A) \Bigr)
+
+with V of points, or of Gaussians where charges have a width. So does tblite with its homogeneous field, which charges
+far away give; the program xtb has the first term alone.
+
+What tblite sums over its interactions is found in a table of procedures for each kind of them. An electric field of
+zero is given a copy of its table here, with three of them replaced. They take arrays as gfortran describes them; the
+table, descriptions and shapes are compared with what is expected before anything is read or written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from math import gamma, pi
+from typing import Any
+
+import numpy as np
+from scipy.special import gammainc
+
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..model.external_charges import ExternalCharges
+
+RELEASE = "0.8"
+"""The series of tblite whose types these are."""
+
+_MODULE = "__tblite_external_field_MOD_"
+_WORDS = 16
+"""Of a table: 6 or 7 of the type, by the compiler's version, then 8 procedures."""
+
+_MATRIX, _CUBE = 88, 112
+"""Bytes of the descriptions of arrays of two and three dimensions."""
+
+_POTENTIAL = (8, 8 + 3 * _MATRIX, 8 + 3 * _MATRIX + _CUBE)
+"""Where `potential_type` has potentials of charges, dipoles and quadrupoles of atoms."""
+
+_DENSITY = (624, 624 + 2 * _MATRIX, 624 + 2 * _MATRIX + _CUBE)
+"""Where `wavefunction_type` has charges, dipoles and quadrupoles of atoms."""
+
+_ROW, _COLUMN = np.tril_indices(3)
+_SHARES = np.where(_ROW == _COLUMN, 1, 2) / 3
+"""Components xx, xy, yy, xz, yz, zz of quadrupoles, and how often each counts."""
+
+_AS_POINTS = 50.0
+"""Squares of distances in those of widths from which on Gaussians are points, to 1e-14."""
+
+
+class ChargesForTblite:
+    """The interaction of one geometry with charges around it.
+
+    Attributes
+    ----------
+    gradient_at_charges : ndarray, shape (n_charges, 3)
+        Derivatives of the energy when the charges move, in hartree/bohr, after tblite has computed.
+    """
+
+    def __init__(self, external: ExternalCharges, positions: Reals) -> None:
+        self._external, self._positions = external, positions
+        self._potentials = potentials(external, positions)
+        self._error: Exception | None = None
+        self.gradient_at_charges: Reals = np.zeros((len(external), 3))
+
+    @contextmanager
+    def added_to(self, calculator: Any) -> Iterator[None]:
+        """While a calculator of tblite's Python interface computes, it does so in the field of the charges."""
+        tblite = import_module("tblite.library")
+        table, original = _table()
+        container = tblite.lib.tblite_new_electric_field(tblite.ffi.new("double[3]"))
+        instance = (ctypes.c_size_t * 2).from_address(int(tblite.ffi.cast("uintptr_t", container)))
+        if instance[1] != original:
+            raise OrbitileError(_other_build())
+        key, instance[1] = instance[0], ctypes.addressof(table)
+        _in_use[key] = self
+        try:
+            tblite.calculator_push_back(calculator._ctx, calculator._calc, container)
+            yield
+        finally:
+            del _in_use[key]
+        if self._error is not None:
+            raise self._error
+
+    def _get_potential(self, _molecule: int, _cache: int, _density: int, potential: int) -> None:
+        for theirs, ours in zip(_of_atoms(potential, _POTENTIAL, len(self._positions)), self._potentials, strict=True):
+            theirs += ours
+
+    def _get_energy(self, _molecule: int, _cache: int, density: int, energies: int) -> None:
+        found = _array(energies, (len(self._positions),))
+        for moments, values in zip(self._moments(density), self._potentials, strict=True):
+            found += (moments * values).reshape(len(found), -1).sum(1)
+
+    def _get_gradient(self, _molecule: int, _cache: int, density: int, gradient: int, _virial: int) -> None:
+        at_atoms, self.gradient_at_charges = gradients(self._external, self._positions, *self._moments(density))
+        _array(gradient, at_atoms.shape)[...] += at_atoms
+
+    def _moments(self, density: int) -> tuple[Reals, Reals, Reals]:
+        return _of_atoms(density, _DENSITY, len(self._positions))
+
+
+_in_use: dict[int, ChargesForTblite] = {}
+"""By the address of tblite's instance."""
+
+
+def obstacle() -> str:
+    """Why the tblite that is installed takes no external charges, empty where it does."""
+    found = version("tblite")
+    if found != RELEASE and not found.startswith(f"{RELEASE}."):
+        return f"external charges are for tblite {RELEASE}, and {found} is installed"
+    try:
+        _table()
+    except OrbitileError as error:
+        return str(error)
+    return ""
+
+
+def potentials(external: ExternalCharges, positions: Reals) -> tuple[Reals, Reals, Reals]:
+    """Potentials that charges, dipoles and quadrupoles of atoms are in: shapes (n,), (n, 3), (n, 6), atomic units.
+
+    Of Gaussians where charges have widths; at positions in bohr.
+    """
+    values, slopes, curvatures = np.empty(len(positions)), np.empty((len(positions), 3)), np.empty((len(positions), 6))
+    for atom, (along, (zeroth, first, second, _)) in enumerate(_around(external, positions)):
+        values[atom], slopes[atom] = zeroth.sum(), -(along @ first)
+        curvatures[atom] = ((along * second) @ along.T - first.sum() * np.eye(3))[_ROW, _COLUMN] * _SHARES
+    return values, slopes, curvatures
+
+
+def gradients(
+    external: ExternalCharges, positions: Reals, charges: Reals, dipoles: Reals, quadrupoles: Reals
+) -> tuple[Reals, Reals]:
+    """Derivatives of their energy when atoms or external charges move, (n, 3) and (n_charges, 3) in hartree/bohr."""
+    at_atoms, at_charges = np.empty((len(positions), 3)), np.zeros((3, len(external)))
+    tensors = np.zeros((len(positions), 3, 3))
+    tensors[:, _ROW, _COLUMN] = tensors[:, _COLUMN, _ROW] = quadrupoles / 3
+    moments = zip(charges, dipoles, tensors, _around(external, positions), strict=True)
+    for atom, (charge, dipole, tensor, (along, (_, first, second, third))) in enumerate(moments):
+        turned = tensor @ along
+        each = along * ((dipole @ along) * second - charge * first - (along * turned).sum(0) * third)
+        each += turned * (2 * second)
+        each -= np.outer(dipole, first)
+        at_atoms[atom] = each.sum(1)
+        at_charges -= each
+    return at_atoms, at_charges.T
+
+
+def _around(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals]]:
+    r"""For one position after the other: vectors from the charges, (3, n), their potentials and derivatives, (4, n).
+
+    These are :math:`(-\frac{1}{r} \frac{d}{dr})^l V` for l = 0 to 3; of Gaussians by Boys' functions, downwards from
+    the third (T. Helgaker, P. Jorgensen, J. Olsen, Molecular Electronic-Structure Theory, Wiley 2000, chapter 9.8).
+    """
+    places, widths = np.ascontiguousarray(external.positions.T), np.asarray(external.widths)
+    for position in positions:
+        along = position[:, None] - places
+        square = (along**2).sum(0)
+        result, inverse = np.empty((4, len(square))), 1 / square
+        result[0] = external.charges * np.sqrt(inverse)
+        for l in (0, 1, 2):
+            result[l + 1] = (2 * l + 1) * result[l] * inverse
+        if near := np.flatnonzero(square < _AS_POINTS * widths**2).tolist():
+            wide, x = widths[near], square[near] / widths[near] ** 2
+            boys = gamma(3.5) * gammainc(3.5, x) / (2 * x**3.5)
+            for l in (3, 2, 1, 0):
+                result[l, near] = 2 / np.sqrt(pi) * external.charges[near] / wide * (2 / wide**2) ** l * boys
+                boys = (2 * x * boys + np.exp(-x)) / (2 * l - 1)
+        yield along, result
+
+
+@cache
+def _table() -> tuple[Any, int]:
+    """The table of procedures with ours, and the address of that of tblite.
+
+    Calculators refer to it until they end, so it is kept.
+
+    Raises
+    ------
+    OrbitileError
+        When the library is not built as is expected.
+    """
+    library = ctypes.CDLL(import_module("tblite._libtblite").__file__)
+    try:
+        original, *theirs = (
+            ctypes.addressof(ctypes.c_char.in_dll(library, _MODULE + name))
+            for name in ("__vtab_tblite_external_field_Electric_field", *_OURS)
+        )
+    except ValueError as error:
+        raise OrbitileError(_other_build()) from error
+    table = (ctypes.c_size_t * _WORDS).from_buffer_copy(
+        ctypes.string_at(original, _WORDS * ctypes.sizeof(ctypes.c_size_t))
+    )
+    for address, ours in zip(theirs, _OURS.values(), strict=True):
+        if list(table).count(address) != 1:
+            raise OrbitileError(_other_build())
+        table[list(table).index(address)] = ctypes.cast(ours, ctypes.c_void_p).value or 0
+    return table, original
+
+
+def _procedure(method: Callable[..., None], n_arguments: int) -> Any:
+    """What Fortran calls: a method of the interaction that is in use, whose errors are raised afterwards."""
+
+    def call(instance: int, *arguments: int) -> None:
+        field = _in_use[ctypes.c_size_t.from_address(instance).value]
+        try:
+            method(field, *arguments)
+        except Exception as error:
+            field._error = error
+
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(call)
+
+
+_OURS = {
+    "get_potential": _procedure(ChargesForTblite._get_potential, 5),
+    "get_energy": _procedure(ChargesForTblite._get_energy, 5),
+    "get_gradient": _procedure(ChargesForTblite._get_gradient, 6),
+}
+"""By the names of what they replace."""
+
+
+def _of_atoms(address: int, offsets: tuple[int, int, int], n: int) -> tuple[Reals, Reals, Reals]:
+    """What a type of tblite has of n atoms: of charges, dipoles and quadrupoles, without spin."""
+    charges, dipoles, quadrupoles = (
+        _array(address + offset, shape)[0]
+        for offset, shape in zip(offsets, ((1, n), (1, n, 3), (1, n, 6)), strict=True)
+    )
+    return charges, dipoles, quadrupoles
+
+
+def _array(description: int, shape: tuple[int, ...]) -> Reals:
+    """An array that gfortran describes: address, offset, bytes a number, kind, span; then three words a dimension."""
+    words = (ctypes.c_int64 * (5 + 3 * len(shape))).from_address(description)
+    extents = tuple(words[i + 2] - words[i + 1] + 1 for i in range(5, len(words), 3))
+    rank = words[3] >> 32 & 0xFF
+    if not words[0] or words[2] != 8 or rank != len(shape) or words[5] != 1 or extents[::-1] != shape:
+        raise OrbitileError(_other_build())
+    return np.ctypeslib.as_array(ctypes.cast(words[0], ctypes.POINTER(ctypes.c_double)), shape)
+
+
+def _other_build() -> str:
+    return f"tblite {version('tblite')} is built in another way than its wheels, which take external charges"

@@ -1,0 +1,333 @@
+"""Bonds that atoms have and that they lack: missing hydrogens, and the charge of what is complete.
+
+Each atom has as many bonds as its element takes. What the neighbours leave open is closed by double and triple bonds,
+as many as there can be (an integer programme; its solution is a Lewis structure). What stays open is a charge where
+that is usual, as of carboxylates, phosphates, thiolates and guanidinium ions, and a missing hydrogen elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import OrbitileError
+from ..model.elements import SYMBOLS
+from ..model.geometry import connected_parts
+from ..model.structure import Structure
+from ..model.units import angstrom
+
+HYDROGENS = "in PyMOL by `h_add`, in a protein by PDB2PQR"
+"""How hydrogens are added."""
+
+_VALENCES = {
+    "H": (1,),
+    "B": (3,),
+    "C": (4,),
+    "Si": (4,),
+    "N": (3,),
+    "P": (3, 5),
+    "As": (3, 5),
+    "O": (2,),
+    "S": (2, 4, 6),
+    "Se": (2, 4, 6),
+    "F": (1,),
+    "Cl": (1, 3, 5, 7),
+    "Br": (1, 3, 5, 7),
+    "I": (1, 3, 5, 7),
+    **dict.fromkeys(("He", "Ne", "Ar", "Kr", "Xe"), (0,)),
+}
+"""Bonds that an element takes; all others are metals, whose bonds count for nobody."""
+
+_IONS = dict.fromkeys(("Li", "Na", "K", "Rb", "Cs", "Ag"), 1) | {"Al": 3}
+_IONS |= dict.fromkeys(("Be", "Mg", "Ca", "Sr", "Ba", "Zn", "Cd"), 2)
+"""Charges of metals that have one."""
+
+_USUAL_CHARGES = {"Fe": "+2, +3", "Cu": "+1, +2", "Mn": "+2, +3", "Co": "+2, +3", "Ni": "+2", "Hg": "+2"}
+
+USUAL_UNPAIRED = {
+    "V": "V(IV) 1, V(V) 0",
+    "Cr": "Cr(III) 3",
+    "Mn": "Mn(II) 5, Mn(III) 4",
+    "Fe": "Fe(II) 4, Fe(III) 5",
+    "Co": "Co(II) 3",
+    "Ni": "Ni(II) 2",
+    "Cu": "Cu(II) 1, Cu(I) 0",
+}
+"""Metals that mostly have unpaired electrons, and how many."""
+
+_COSTS = {"C": 20.0, "N": 0.8}
+"""What an open valence costs; others 1. Less at N than at O: an amide that lacks its hydrogen shows it at N."""
+
+_CATION = 0.5
+"""The same of a carbon beside a nitrogen with three neighbours: the middle of an amidinium ion, or of a pyridinium."""
+
+_SINGLE = 1.47 * angstrom
+"""Bonds between C, N and O that are longer are no double bonds."""
+
+_TRIPLE = 1.25 * angstrom
+"""C and N with one neighbour that is farther away lack hydrogens."""
+
+_BENT, _PYRAMIDAL = 150.0, 345.0
+"""Sums of angles in degrees, below which C with two and with three neighbours lacks hydrogens."""
+
+
+@dataclass(frozen=True)
+class Valences:
+    """The charge of what was looked at, and sentences about it."""
+
+    charge: int
+    notes: tuple[str, ...]
+
+
+def named(structure: Structure, atom: int) -> str:
+    """An atom in words."""
+    return f"{structure.names[atom]} of {structure.residues[structure.residue_of[atom]]}"
+
+
+def atom_names(structure: Structure, atoms: Iterable[int], most: int = 6) -> str:
+    """The first of some atoms in words, and how many more there are."""
+    atoms = list(atoms)
+    more = f" and {len(atoms) - most} more" if len(atoms) > most else ""
+    return ", ".join(named(structure, atom) for atom in atoms[:most]) + more
+
+
+def signed(charge: int) -> str:
+    """A charge with its sign."""
+    return f"{charge:+d}" if charge else "0"
+
+
+def check_valences(
+    structure: Structure, inside: NDArray[np.bool_], charge: int | None = None, unpaired: int | None = None
+) -> Valences:
+    """The charge of some atoms of a structure by their valences.
+
+    Parameters
+    ----------
+    structure
+        All atoms.
+    inside : ndarray of bool, shape (n_atoms,)
+        Which are looked at; bonds to others count as single ones.
+    charge, unpaired
+        Where they are given: then atoms may be ions and radicals that would be asked for otherwise.
+
+    Raises
+    ------
+    OrbitileError
+        When hydrogens are missing, or the charge has to be given.
+    """
+    bonds = _Bonds(structure, inside)
+    lacking = [atom for atom in bonds.around if bonds.lacks(atom)]
+    crowded = [atom for atom in bonds.around if bonds.open[atom] < 0]
+    charges, asked = dict(bonds.charges), []
+    left_open, either = _left_open(bonds)
+    for atom, left in left_open.items():
+        verdict, value = bonds.ion(atom, left)
+        if verdict == "ask" and structure.formal_charges[atom]:
+            verdict, value = "ion", int(structure.formal_charges[atom])
+        lacking += [atom] if verdict == "lacks" else []
+        asked += [atom] if verdict == "ask" else []
+        charges[atom] = charges.get(atom, 0) + value
+    if charge is not None and unpaired:
+        asked += lacking  # a radical
+    elif lacking:
+        _refuse_lacking(structure, inside, sorted(set(lacking)))
+    if crowded and charge is None:
+        raise OrbitileError(
+            f"region: {atom_names(structure, crowded)} has more bonds than its element takes; remove wrong bonds (in "
+            "PyMOL by `unbond`) or atoms, or give the charge"
+        )
+    metals = {atom: int(structure.formal_charges[atom] or _IONS.get(bonds.symbols[atom], 0)) for atom in bonds.metals}
+    unknown = [atom for atom, value in metals.items() if not value]
+    if unknown and charge is None:
+        symbol = bonds.symbols[unknown[0]]
+        usual = f" (usual for {symbol}: {_USUAL_CHARGES[symbol]})" if symbol in _USUAL_CHARGES else ""
+        raise OrbitileError(
+            f"region: {atom_names(structure, unknown)} has no formal charge; give it one{usual}, or the charge of all "
+            "that is computed"
+        )
+    charges |= metals
+    total = sum(charges.values())
+    if either and charge is None:
+        raise OrbitileError(
+            f"region: by the bonds around {atom_names(structure, either)} its charge may be {signed(total)} or "
+            f"{signed(total - 2)}; give the charge"
+        )
+    highest = total + (unpaired or 0)
+    if asked and not unknown and not (charge is not None and total - 2 * len(either) <= charge <= highest):
+        raise OrbitileError(
+            f"region: {atom_names(structure, asked)}: open valence; add missing hydrogens ({HYDROGENS}), or give the "
+            "charge if it is an ion, charge and unpaired electrons if it is a radical"
+        )
+    return Valences(total, tuple(_told(structure, charges, total, charge)))
+
+
+def _refuse_lacking(structure: Structure, inside: NDArray[np.bool_], lacking: list[int]) -> None:
+    none = "it has no hydrogens" if not (structure.atomic_numbers[inside] == 1).any() else "hydrogens are missing"
+    raise OrbitileError(f"region: {none}, at {atom_names(structure, lacking)}; add them {HYDROGENS}")
+
+
+def _told(structure: Structure, charges: dict[int, int], total: int, charge: int | None) -> Iterable[str]:
+    """Where the charge is from."""
+    by_residue = np.bincount(
+        structure.residue_of[list(charges)], list(charges.values()), len(structure.residues)
+    ).astype(int)
+    charged = np.flatnonzero(by_residue).tolist()
+    parts = ", ".join(f"{structure.residues[n]} {by_residue[n]:+d}" for n in charged[:8])
+    parts += f" and {len(charged) - 8} more residues" if len(charged) > 8 else ""
+    if charge is not None and charge != total:
+        yield (
+            f"The charge is {signed(charge)}, as given; the bonds that atoms have would make {signed(total)} "
+            f"({parts or 'no ions'})."
+        )
+    else:
+        yield f"The charge of {signed(total)} follows from the bonds that atoms have: {parts or 'no ions'}."
+    formal = int(structure.formal_charges[list(charges)].sum()) if charges else 0
+    if formal and formal != total:
+        yield f"The formal charges of these atoms in the structure sum to {formal:+d}."
+
+
+class _Bonds:
+    """Neighbours of the atoms that are looked at, and what they leave open."""
+
+    def __init__(self, structure: Structure, inside: NDArray[np.bool_]) -> None:
+        self.positions = structure.positions
+        numbers = structure.atomic_numbers.tolist()
+        self.symbols = [SYMBOLS[number] for number in numbers]
+        chosen = np.flatnonzero(inside).tolist()
+        self.metals = [atom for atom in chosen if self.symbols[atom] not in _VALENCES]
+        self.around: dict[int, list[int]] = {atom: [] for atom in chosen if self.symbols[atom] in _VALENCES}
+        self.at_metal: set[int] = set()
+        for pair in structure.bonds[inside[structure.bonds].any(axis=1)].tolist():
+            for one, other in (pair, pair[::-1]):
+                if one not in self.around:
+                    continue
+                if self.symbols[other] in _VALENCES:
+                    self.around[one].append(other)
+                else:
+                    self.at_metal.add(one)
+        self.charges: dict[int, int] = {}
+        self.open = {atom: self._open(atom) for atom in self.around}
+
+    def _open(self, atom: int) -> int:
+        """Bonds that an atom takes beyond one to each neighbour; what it is charged by its neighbours is kept."""
+        symbol, neighbours = self.symbols[atom], self.around[atom]
+        n = len(neighbours)
+        ends = self.ends(atom)
+        known = {("N", 4): 1, ("O", 3): 1, ("B", 4): -1}.get((symbol, n), 0)
+        if (symbol, n) in (("N", 3), ("O", 2)) and ends.count("O") >= 2:
+            known = 1  # nitro and nitrate; ozone
+        if (symbol, n) == ("N", 2) and "N" in ends:
+            known = 1  # azide and diazo
+        if known:
+            self.charges[atom] = known
+        if known:
+            return max(_VALENCES[symbol][0] + known - n, 0)
+        taken = _VALENCES[symbol]
+        beyond = 1 if symbol in ("S", "Se") and ends.count("O") == n == 2 else max(n - taken[0], 0)
+        return taken[min(beyond, len(taken) - 1)] - n
+
+    def lacks(self, atom: int) -> bool:
+        """Whether the places of its neighbours say that hydrogens are missing."""
+        symbol, neighbours = self.symbols[atom], self.around[atom]
+        n = len(neighbours)
+        if symbol not in ("C", "N") or atom in self.at_metal or self.open[atom] <= 0 or n > (3 if symbol == "C" else 1):
+            return False
+        along = self.positions[neighbours] - self.positions[atom]
+        lengths = np.linalg.norm(along, axis=1)
+        if n < 2:
+            return not n or bool(lengths[0] > _TRIPLE)
+        along = along / lengths[:, None]
+        cosines = (along @ along.T)[np.triu_indices(n, 1)]
+        angles = np.degrees(np.arccos(np.clip(cosines, -1, 1))).sum()
+        return bool(angles < (_BENT if n == 2 else _PYRAMIDAL))
+
+    def ends(self, atom: int) -> list[str]:
+        """Elements of the neighbours that have no other one."""
+        return [self.symbols[other] for other in self.around.get(atom, ()) if len(self.around.get(other, ())) == 1]
+
+    def may_be_double(self, one: int, other: int) -> bool:
+        """Whether a bond is not as long as only single ones are."""
+        short = np.linalg.norm(self.positions[one] - self.positions[other]) < _SINGLE
+        return bool(short) or not {self.symbols[one], self.symbols[other]} <= {"C", "N", "O"}
+
+    def beside_nitrogen(self, atom: int) -> bool:
+        """Whether a neighbour is a nitrogen whose pair of electrons can take part in a double bond."""
+        return any(self.symbols[other] == "N" and len(self.around.get(other, ())) == 3 for other in self.around[atom])
+
+    def ion(self, atom: int, left: int) -> tuple[str, int]:
+        """What open valences of an atom mean, "ion", "lacks" (hydrogens) or "ask", and the charge that they make."""
+        symbol, neighbours = self.symbols[atom], self.around[atom]
+        n, at_metal = len(neighbours), atom in self.at_metal
+        beside = neighbours[0] if n else -1
+        if symbol in ("H", "B", "Si") or (n == 0 and (symbol == "O" or (symbol in ("S", "Se") and not at_metal))):
+            return "lacks", 0
+        if (symbol in ("S", "Se") and n == 3) or (symbol in ("P", "As") and n == 4):
+            return "ion", left
+        if symbol == "C":
+            if self.beside_nitrogen(atom):
+                return "ion", left
+            if n == 1 and self.symbols[beside] == "O":
+                return "ion", 0  # carbon monoxide
+            usual = at_metal or (n == 1 and self.symbols[beside] == "N")
+            return ("ion", -left) if usual else ("ask", 0)
+        if symbol == "N":
+            usual = at_metal or (n == 1 and beside in self.charges)
+        elif symbol == "O" and self.symbols[beside] == "C":
+            usual = at_metal or self.ends(beside).count("O") > 1
+        else:
+            usual = symbol not in ("P", "As")
+        return "ion" if usual else "ask", -left
+
+
+def _left_open(bonds: _Bonds) -> tuple[dict[int, int], list[int]]:
+    """Valences that double and triple bonds leave open, by atom; carbons that may be cations or make an anion."""
+    atoms = [atom for atom, n in bonds.open.items() if n > 0]
+    place = {atom: n for n, atom in enumerate(atoms)}
+    found = [
+        (place[one], place[other])
+        for one in atoms
+        for other in bonds.around[one]
+        if one < other and other in place and bonds.may_be_double(one, other)
+    ]
+    edges = np.array(found, np.int64).reshape(-1, 2)
+    parts = connected_parts(len(atoms), edges)
+    result: dict[int, int] = {}
+    either: list[int] = []
+    for part in range(parts.max(initial=-1) + 1):
+        members = np.flatnonzero(parts == part)
+        mine = [atoms[n] for n in members]
+        inner = np.searchsorted(members, edges[parts[edges[:, 0]] == part])
+        left = _matched(bonds, mine, inner, _CATION)
+        cations = [atom for atom in left if bonds.symbols[atom] == "C" and bonds.beside_nitrogen(atom)]
+        if cations and not any(bonds.symbols[atom] == "C" for atom in _matched(bonds, mine, inner, _COSTS["C"])):
+            either += cations
+        result |= left
+    return result, either
+
+
+def _matched(bonds: _Bonds, atoms: list[int], edges: NDArray[np.int64], cation: float) -> dict[int, int]:
+    """Valences of atoms of one part that are open when as many as can be are closed, those first that cost most."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    most = np.array([bonds.open[atom] for atom in atoms])
+    free = most
+    if len(edges):
+        costs = np.array([
+            cation if bonds.symbols[atom] == "C" and bonds.beside_nitrogen(atom) else _COSTS.get(bonds.symbols[atom], 1)
+            for atom in atoms
+        ])  # fmt: skip
+        ends = np.zeros((len(atoms), len(edges)))
+        ends[edges.T, np.arange(len(edges))] = 1
+        solution = milp(
+            -costs @ ends,
+            integrality=np.ones(len(edges)),
+            bounds=Bounds(0, most[edges].min(axis=1)),
+            constraints=LinearConstraint(ends, ub=most),
+        )
+        free = most - np.rint(ends @ solution.x).astype(int)
+    several = np.array([len(_VALENCES[bonds.symbols[atom]]) > 1 and len(bonds.around[atom]) > 1 for atom in atoms])
+    free = np.where(several, free % 2, free)  # their lower valences are less by two
+    return {atom: int(n) for atom, n in zip(atoms, free, strict=True) if n}

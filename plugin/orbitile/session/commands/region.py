@@ -1,0 +1,86 @@
+"""The command that computes a region in its surroundings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...base.arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument
+from ...base.errors import OrbitileError
+from ..declaration import Answer, command
+from ..region import FUNCTIONAL, RegionFound, RegionOrder, RunningRegion, source_of_charges
+from ..session import Session
+from ..source import Source
+from .loading import place, usual_view
+
+TOPIC, PRIORITY = "calculations and live molecules", 29
+
+
+@command(
+    "Compute the electrons of a part of what is shown, such as a ligand, in the field of the charges around it and in "
+    "vacuum, in the background. The region becomes a molecule with orbitals in the place of its atoms. Hydrogen atoms "
+    "have to be there; bonds to the rest are cut between carbon atoms, and hydrogens end them.",
+    Argument("name", TEXT, "name of the molecule to be made", required=True),
+    Argument("selection", TEXT, "the atoms to compute", required=True),
+    Argument("charge", WHOLE_NUMBER, "charge of the region", None, "by its residues and formal charges, told"),
+    Argument("unpaired", COUNT, "number of unpaired electrons", None, "0"),
+    Argument(
+        "method",
+        TEXT,
+        "gfn2, a functional such as pbe or b3lyp-d3bj, or hf",
+        "",
+        f"gfn2 where it can be had in the field of charges, else {'/'.join(FUNCTIONAL)}",
+    ),
+    Argument("basis", TEXT, "name of the basis set", "", "def2-svp where a method is named"),
+    Argument("embed", FLAG, "whether the charges around it act on the region; 0 for vacuum", True, "1"),
+    Argument(
+        "charges",
+        TEXT,
+        "where the charges around it are from: pdb2pqr, or a file of PQR or mol2 with the same residues and atoms",
+        "",
+        "partial charges of the objects, where these have none pdb2pqr",
+    ),
+    Argument("surroundings", TEXT, "a selection of what is around it", "", "all that is shown without orbitals"),
+    Argument("filename", PATH, "series file to write or replace", None, "the name, in the current folder"),
+    examples=("load complex.pdb", "h_add resn LIG", "orb_region lig, resn LIG, charges=pdb2pqr", "orb_mo lig, homo"),
+    related=("orb_scf", "orb_live", "orb_mo", "orb_field", "orb_cancel"),
+)
+def orb_region(
+    session: Session,
+    name: str,
+    selection: str,
+    charge: int | None,
+    unpaired: int | None,
+    method: str,
+    basis: str,
+    embed: bool,
+    charges: str,
+    surroundings: str,
+    filename: Path | None,
+) -> Answer:
+    if session.calculation is not None:
+        raise OrbitileError(f"{session.calculation.molecule} is being computed; orb_cancel stops that")
+    structure, chosen = session.host.structure(selection, surroundings)
+    charges = charges or (source_of_charges(structure, chosen) if embed else "")
+    order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
+    region = session.computing.aside(order.region)
+    target = (filename or Path(f"{name}.series.h5")).absolute()
+    session.name_for(name, (str(target),), given=True)
+
+    def take(found: RegionFound) -> None:
+        source = Source((str(found.target),)).noted()
+        session.computing.aside(lambda: session.computing.read(source))
+        molecule = session.name_for(name, source.files, given=True)
+        place(session, molecule, source)
+        sources = session.host.molecules()
+        kept = {one: of for one, of in session.regions.items() if one in sources.values()}
+        session.regions = {**kept, sources[molecule]: found}
+        session.host.look_at([molecule], usual_view(session))
+        session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *found.notes]))
+
+    session.calculate(RunningRegion(name, order, target, take))
+    atoms = f"{len(region.geometry.atomic_numbers)} atoms"
+    links = f", {len(region.links)} of them link hydrogens" if region.links else ""
+    return Answer(
+        name,
+        f"{name}: {atoms}{links}, charge {region.charge}, {region.unpaired} unpaired electrons; computed to {target}",
+    )

@@ -1,0 +1,217 @@
+"""A quantum region in its surroundings: what is asked for, and the worker that computes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.errors import OrbitileError
+from ..base.packages import install_command
+from ..base.watch import tell
+from ..model.structure import Structure
+from ..model.units import electronvolt
+from ..model.wavefunction import Wavefunction
+from ..pictures.orbitals import frontier_of, levels_of
+from ..workers import Worker
+from .calculation import BackgroundJob
+
+if TYPE_CHECKING:
+    from ..scf.calculation import Calculation
+    from ..scf.region import Region
+
+SEMIEMPIRICAL, FUNCTIONAL = ("gfn2", ""), ("pbe", "6-31g*")
+"""Method and basis set of a region for which none is named, and what takes their place where they cannot be."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionOrder:
+    """What is asked for.
+
+    Attributes
+    ----------
+    structure : Structure
+    chosen : ndarray of int
+        Atoms of the structure that are to be computed.
+    charge, unpaired : int or None
+        None for what follows from the atoms.
+    method, basis : str
+        Empty for GFN2-xTB, where an engine has it in the field of charges, otherwise PBE/6-31G*.
+    embed : bool
+        Whether the charges of the surroundings act on the region.
+    charges : str
+        Where they are from, as of `with_charges`; empty for those that the structure has.
+    """
+
+    structure: Structure
+    chosen: NDArray[np.int64]
+    charge: int | None = None
+    unpaired: int | None = None
+    method: str = ""
+    basis: str = ""
+    embed: bool = True
+    charges: str = ""
+
+    def region(self) -> Region:
+        """The region without its surroundings, which takes no long: for what can be said of it at once.
+
+        Raises
+        ------
+        OrbitileError
+            As `quantum_region` does.
+        """
+        from ..scf.region import quantum_region
+
+        return quantum_region(self.structure, self.chosen, charge=self.charge, unpaired=self.unpaired, embed=False)
+
+
+PDB2PQR = "pdb2pqr"
+"""Where charges of a protein are from by default, where its atoms have none."""
+
+
+def source_of_charges(structure: Structure, chosen: NDArray[np.int64]) -> str:
+    """Where the charges around a region are to be from: empty for its structure, where that has any.
+
+    Raises
+    ------
+    OrbitileError
+        When it has none, and PDB2PQR is not there.
+    """
+    around = np.delete(structure.partial_charges, chosen)
+    if not len(around) or np.isfinite(around).any():
+        return ""
+    if find_spec(PDB2PQR) is None and not os.environ.get("ORBITILE_PYTHON"):
+        raise OrbitileError(
+            "nothing around the region has partial charges. The package PDB2PQR finds those of a protein "
+            f"({install_command(PDB2PQR)}); charges=FILE.pqr takes those of a file, embed=0 computes in vacuum"
+        )
+    return PDB2PQR
+
+
+@dataclass(frozen=True, eq=False)
+class RegionFound:
+    """A region whose electrons were computed.
+
+    Attributes
+    ----------
+    region : Region
+    calculation : Calculation
+    target : Path
+        File of the wavefunction.
+    vacuum : Path or None
+        File of the wavefunction of the same atoms without surroundings; None where that is the same.
+    notes : tuple of str
+        What there is to say, a sentence each: what was assumed, the calculation, the frontier orbitals.
+    """
+
+    region: Region
+    calculation: Calculation
+    target: Path
+    vacuum: Path | None
+    notes: tuple[str, ...]
+
+
+def computed_region(order: RegionOrder, target: Path) -> RegionFound:
+    """Compute a region, in the field of its surroundings and, from there, without.
+
+    Raises
+    ------
+    OrbitileError
+        When it cannot be done.
+    """
+    from ..scf.calculation import sound
+    from ..scf.engines import AUTO, chosen, engine_of
+    from ..scf.region import calculation_of, quantum_region
+
+    structure, atoms = order.structure, order.chosen
+    if order.embed and order.charges:
+        from ..readers.structures import with_charges
+
+        structure = with_charges(structure, order.charges)
+        atoms = _found_again(order.structure, atoms, structure)
+    region = quantum_region(structure, atoms, charge=order.charge, unpaired=order.unpaired, embed=order.embed)
+    tell(0.05)
+    notes = list(region.notes)
+    calculation = calculation_of(region, *((order.method, order.basis) if order.method else SEMIEMPIRICAL))
+    if not order.method:
+        try:
+            chosen(AUTO, region.geometry, calculation)
+        except OrbitileError as error:
+            calculation = calculation_of(region, *FUNCTIONAL)
+            notes.append(f"{'/'.join(FUNCTIONAL)} in place of gfn2: {error}")
+    solver = engine_of(AUTO, sound(region.geometry), calculation)
+    found = solver.solve(region.geometry, calculation).wavefunction
+    _write(found, target, str(calculation))
+    notes.append(str(calculation))
+    if calculation.external_charges is None:
+        return RegionFound(region, calculation, target, None, (*notes, _frontier(found)))
+    tell(0.6)
+    free, vacuum = replace(calculation, external_charges=None), vacuum_beside(target)
+    alone = solver.solve(region.geometry, free, [found]).wavefunction
+    _write(alone, vacuum, str(free))
+    notes += [f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}"]
+    return RegionFound(region, calculation, target, vacuum, tuple(notes))
+
+
+def _found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> NDArray[np.int64]:
+    """Atoms by their names where residues may have other hydrogens: all but these, and those that they have now."""
+    heavy = {(before.residue_of[n], before.names[n]) for n in atoms if before.atomic_numbers[n] > 1}
+    keys = zip(now.residue_of, now.names, strict=True)
+    is_found = np.array([z > 1 and key in heavy for z, key in zip(now.atomic_numbers, keys, strict=True)])
+    ends = np.concatenate([now.bonds, now.bonds[:, ::-1]])
+    ends = ends[is_found[ends[:, 0]] & (now.atomic_numbers[ends[:, 1]] == 1)]
+    is_found[ends[:, 1]] = True
+    return np.flatnonzero(is_found)
+
+
+def vacuum_beside(target: Path) -> Path:
+    """Where the wavefunction without surroundings lies, beside the one of a file."""
+    return target.with_name(f"{target.name.partition('.')[0]}.vacuum.series.h5")
+
+
+def _write(wavefunction: Wavefunction, target: Path, settings: str) -> None:
+    from ..exporters._series import SeriesWriter, replaced_series
+
+    with replaced_series(target) as part:
+        part.unlink()  # a writer continues what is there, and an empty file is no series
+        with SeriesWriter(part, settings=settings) as writer:
+            writer.append(wavefunction)
+
+
+def _frontier(wavefunction: Wavefunction) -> str:
+    """HOMO, LUMO and gap in eV, of alpha electrons where spins differ."""
+    levels = frontier_of(levels_of(wavefunction)[0])
+    told = [f"{level.mark} {level.energy / electronvolt:.2f} eV" for level in levels if level is not None]
+    homo, lumo = levels
+    gap = "" if homo is None or lumo is None else f"gap {(lumo.energy - homo.energy) / electronvolt:.2f} eV"
+    return ", ".join(filter(None, [*told, gap]))
+
+
+class RunningRegion(BackgroundJob):
+    """A calculation of a region in a worker.
+
+    Parameters
+    ----------
+    molecule : str
+        What the region is to be called in the viewer.
+    order : RegionOrder
+    target : Path
+        The series file, which is written or replaced.
+    take : callable
+        What becomes of the result.
+    """
+
+    def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[RegionFound], None]) -> None:
+        self.molecule, self.order, self.target, self.take = molecule, order, target, take
+        worker = Worker("the region", python=os.environ.get("ORBITILE_PYTHON"))
+        super().__init__(worker, computed_region, order, target)
+
+    def account(self) -> tuple[float, str]:
+        """As for orbitals."""
+        return self.share, f"{self.molecule}: {self.share:.0%} of its electrons"

@@ -1,0 +1,94 @@
+"""Shares of residues against PySCF's integrals, and against calculations without their charges."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile.analysis.residues import energy_of_charges, residue_report, residue_shares, without_residues
+from orbitile.base.errors import OrbitileError
+from orbitile.model.units import kilocalorie_per_mole, megavolt_per_centimetre
+from orbitile.model.volume import PointCharges
+from orbitile.scf.engines import engine_of
+from tests.scf.test_region import METHYL, alcohol
+
+pyscf = pytest.importorskip("pyscf")
+
+
+def solved(region):
+    calculation = ob.calculation_of(region, "hf", "sto-3g")
+    engine = engine_of("orbitile", region.geometry, calculation)
+    return calculation, engine.solve(region.geometry, calculation, precision="double")
+
+
+@pytest.fixture(scope="module")
+def methyl():
+    region = ob.quantum_region(alcohol(), METHYL)
+    return region, *solved(region)
+
+
+def test_rows_are_those_of_pyscf_and_add_up(methyl):
+    region, _, found = methyl
+    wavefunction, external = found.wavefunction, region.external
+    shares = residue_shares(wavefunction, region, atom=0, bond=(0, 4))
+    assert [str(one) for one in shares.residues] == ["ALC 1 of chain A", "HOH 2 of chain A"]
+    assert shares.energy.sum() == pytest.approx(shares.whole_energy, abs=1e-9)
+    atoms = list(zip(wavefunction.atomic_numbers.tolist(), wavefunction.positions, strict=True))
+    mol = pyscf.gto.M(atom=atoms, unit="B", basis="sto-3g", verbose=0)
+    field = pyscf.qmmm.mm_charge(pyscf.scf.RHF(mol), external.positions, external.charges, unit="B").run(conv_tol=1e-12)
+    integrals = mol.intor("int1e_grids", grids=external.positions)
+    distances = np.linalg.norm(external.positions[:, None] - mol.atom_coords(), axis=2)
+    row = (region.owners >= 9).astype(int)
+
+    def rows(potential):
+        return np.bincount(row, external.charges * potential)
+
+    electrons = np.einsum("gij,ij->g", integrals, field.make_rdm1())
+    np.testing.assert_allclose(shares.energy, rows(mol.atom_charges() @ (1 / distances.T) - electrons), atol=1e-6)
+    for orbital, got in ((4, shares.homo), (5, shares.lumo)):  # degenerate but for the surroundings
+        c = field.mo_coeff[:, orbital]
+        np.testing.assert_allclose(got, rows(-np.einsum("gij,i,j->g", integrals, c, c)), atol=1e-5)
+    np.testing.assert_allclose(shares.potential, rows(1 / distances[:, 0]), rtol=1e-12)
+    line = np.linspace(*wavefunction.positions[[0, 4]], 2001)  # midpoint: 1000
+    whole = ob.potential_of_charges(PointCharges(external.positions, external.charges), line, precision="double")
+    step = 2 * np.linalg.norm(line[1] - line[0])
+    assert shares.field[:, 1].sum() == pytest.approx((whole[999] - whole[1001]) / step, rel=1e-6)
+    coloured = shares.of_atoms(shares.energy)
+    assert np.isnan(coloured[METHYL]).all()
+    assert coloured[9] == coloured[11] == shares.energy[1]
+    narrow = residue_shares(wavefunction, replace(region, external=replace(external, widths=1e-3)))
+    np.testing.assert_allclose(narrow.energy, shares.energy, atol=1e-8)
+
+
+def test_a_density_that_relaxes_gains_energy(methyl):
+    region, calculation, found = methyl
+    shares = residue_shares(found.wavefunction, region)
+    for residues, held in (((shares.residues[1],), shares.energy[1]), (shares.residues, shares.whole_energy)):
+        answered = energy_of_charges(found, region, residues, calculation, precision="double")
+        assert held < answered < held + 0.02
+    vacuum = solved(replace(region, external=None, owners=region.owners[:0]))[1]
+    assert answered == pytest.approx(found.energy - vacuum.energy, abs=1e-8)
+    report = residue_report(found.wavefunction, region, bond=(0, 4), vacuum=vacuum.wavefunction)
+    table, whole = report.tables
+    assert all(closure.holds for closure in table.closures)
+    assert abs(table["field"][0]) >= abs(table["field"][1])
+    np.testing.assert_allclose(sorted(table["energy"]), sorted(shares.energy / kilocalorie_per_mole))
+    of_whole = dict(zip(whole["quantity"], whole["value"].astype(float), strict=True))
+    field = residue_shares(found.wavefunction, region, bond=(0, 4)).field.sum(axis=0) / megavolt_per_centimetre
+    assert of_whole["field along C1-H5 at the midpoint"] == pytest.approx(field[1])
+    assert of_whole["shift of the gap from vacuum"] == pytest.approx(
+        of_whole["shift of the LUMO from vacuum"] - of_whole["shift of the HOMO from vacuum"]
+    )
+
+
+def test_what_cannot_be_is_refused(methyl):
+    region, _, found = methyl
+    with pytest.raises(OrbitileError, match="expected atoms 1 to 5 of the region, got 6"):
+        residue_shares(found.wavefunction, region, bond=(0, 5))
+    with pytest.raises(OrbitileError, match="in vacuum"):
+        residue_shares(found.wavefunction, replace(region, external=None))
+    with pytest.raises(OrbitileError, match="compute the region again"):
+        residue_shares(replace(found.wavefunction, positions=found.wavefunction.positions + 1, geometries=()), region)
+    with pytest.raises(OrbitileError, match="ASP 7 has no charges"):
+        without_residues(region, (replace(region.structure.residues[0], chain="", number="7", name="ASP"),))

@@ -1,0 +1,111 @@
+"""Structures of what PyMOL shows, and regions of them that are computed in their surroundings."""
+
+import numpy as np
+import pytest
+
+import orbitile as ob
+from orbitile import OrbitileError
+from orbitile.model.structure import Residue
+from orbitile.model.units import angstrom
+
+pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
+
+from orbitile.hosts.pymol.commands import state_of
+
+PDB = """\
+ATOM      1  N  AALA A  52A      0.000   0.000   0.000  0.40  0.00           N
+ATOM      2  N  BALA A  52A      0.100   0.000   0.000  0.60  0.00           N
+ATOM      3  CA  ALA A  52A      1.450   0.000   0.000  1.00  0.00           C
+ATOM      4  C   ALA A  52A      2.000   1.400   0.000  1.00  0.00           C
+ATOM      5  O   ALA A  52A      1.300   2.400   0.000  1.00  0.00           O
+HETATM    6  O   HOH B   7       6.000   0.000   0.000  1.00  0.00           O
+HETATM    7  H1  HOH B   7       6.600   0.760   0.000  1.00  0.00           H
+HETATM    8  H2  HOH B   7       6.600  -0.760   0.000  1.00  0.00           H
+HETATM    9 ZN    ZN C   1       9.000   0.000   0.000  1.00  0.00          ZN2+
+END
+"""
+
+
+def test_structure_is_what_pymol_knows(cmd):
+    cmd.read_pdbstr(PDB, "complex")
+    cmd.alter("resn HOH and elem O", "partial_charge = -0.8")
+    cmd.alter("resn HOH and elem H", "partial_charge = 0.4")
+    cmd.fragment("methanol")
+    structure, chosen = state_of(cmd).host.structure("resn HOH")
+    assert structure.residues[:3] == (Residue("A", "52A", "ALA"), Residue("B", "7", "HOH"), Residue("C", "1", "ZN"))
+    assert structure.names[:8] == ("N", "CA", "C", "O", "O", "H1", "H2", "ZN")
+    assert structure.atomic_numbers[:8].tolist() == [7, 6, 6, 8, 8, 1, 1, 30]
+    np.testing.assert_allclose(structure.positions[0], [0.1 * angstrom, 0, 0], atol=1e-6)
+    assert chosen.tolist() == [4, 5, 6]
+    assert structure.formal_charges[7] == 2
+    np.testing.assert_allclose(structure.partial_charges[4:7], [-0.8, 0.4, 0.4], atol=1e-6)
+    assert np.isnan(np.delete(structure.partial_charges, chosen)).all()
+    orders = {tuple(pair): order for pair, order in zip(structure.bonds.tolist(), structure.orders, strict=True)}
+    assert orders[2, 3] == 2  # of a residue that PyMOL knows
+    assert orders[4, 5] == 0  # of water it does not say
+    assert len(structure.names) == 8 + cmd.count_atoms("methanol")
+    assert structure.notes == (
+        "of the alternate locations in complex those of the highest occupancy are taken: ALA 52A (B)",
+    )
+    only, chosen = state_of(cmd).host.structure("resn ZN", "resn HOH")
+    assert (only.names, chosen.tolist()) == (("O", "H1", "H2", "ZN"), [3])
+    cmd.disable("methanol")
+    assert len(state_of(cmd).host.structure("resn HOH")[0].names) == 8
+    with pytest.raises(OrbitileError, match="selects no atom"):
+        state_of(cmd).host.structure("resn XYZ")
+
+
+def test_regions_are_offered_as_they_are_called(cmd):
+    cmd.read_pdbstr(PDB, "complex")
+    cmd.fragment("benzene")
+    cmd.alter("benzene", "resn, resi, chain = 'BNZ', '4', 'L'")
+    cmd.select("near", "resn HOH")
+    offered = state_of(cmd).host.regions()
+    assert list(offered) == ["(near), 3 atoms", "BNZ 4 of chain L in benzene, 12 atoms"]
+    assert [cmd.count_atoms(selection) for selection in offered.values()] == [3, 12]
+
+
+def test_what_is_missing_is_said_with_the_remedy(cmd, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    cmd.read_pdbstr(PDB, "complex")
+    session = state_of(cmd)
+    for arguments, reason in (
+        (["x", "resn ALA"], "h_add"),
+        (["x", "resn HOH", 1], "electrons"),
+        (["complex", "resn HOH", "", "", "", "", 0], "complex is taken"),
+    ):
+        with pytest.raises(OrbitileError, match=reason):
+            _orb_region(session, *arguments)
+    monkeypatch.setattr("orbitile.session.region.find_spec", lambda name: None)
+    monkeypatch.delenv("ORBITILE_PYTHON", raising=False)
+    with pytest.raises(OrbitileError, match=r"nothing around the region has partial charges.*embed=0"):
+        _orb_region(session, "x", "resn HOH")
+    assert session.calculation is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def _orb_region(session, *arguments):
+    from orbitile.session import commands
+
+    return commands.orb_region.run(session, arguments)
+
+
+def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
+    gto, scf, qmmm = (pytest.importorskip(f"pyscf.{name}") for name in ("gto", "scf", "qmmm"))
+    monkeypatch.chdir(tmp_path)
+    cmd.read_pdbstr(PDB, "complex")
+    cmd.remove("not resn HOH+ZN")
+    cmd.alter("resn ZN", "partial_charge = 2.0")
+    assert cmd.orb_region("water", "resn HOH", method="hf", basis="sto-3g") == "water"
+    session = state_of(cmd)
+    found = session.region("water")
+    np.testing.assert_allclose(cmd.get_coords("water"), cmd.get_coords("complex and resn HOH"), atol=1e-5)
+    atoms = list(zip("OHH", cmd.get_coords("water").tolist(), strict=True))
+    vacuum = scf.RHF(gto.M(atom=atoms, basis="sto-3g", verbose=0))
+    embedded = qmmm.mm_charge(vacuum.copy(), cmd.get_coords("complex and resn ZN"), [2.0])
+    for calculation, path in ((embedded, found.target), (vacuum, found.vacuum)):
+        calculation.run(conv_tol=1e-10)
+        np.testing.assert_allclose(
+            ob.load_trajectory(path).frames().__next__()[1].alpha.energies, calculation.mo_energy, atol=2e-5
+        )
+    assert session.external_charges("water").charges.tolist() == [2.0]
