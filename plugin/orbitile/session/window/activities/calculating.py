@@ -1,21 +1,22 @@
-"""A region that is computed in its surroundings, and shown when it has come."""
+"""What is computed in the background: progress, cancellation, and what is shown of it when it has come."""
 
 from __future__ import annotations
 
 from ....pictures.words import of_error
-from ...region import RegionFound, RunningRegion
+from ...calculation import BackgroundJob, RunningPath
+from ...region import RunningRegion
 from ..activity import Activity
 from ..browser import Browser
 
 
-class Region(Activity):
-    """A region that is computed, by the window or at the prompt; closing the window leaves it alone."""
+class Calculating(Activity):
+    """Orbitals, a region or a path, asked for in the window or at the prompt; closing the window leaves them alone."""
 
     outlives_window = True
 
     def __init__(self, browser: Browser) -> None:
         self._session, self._molecules = browser.session, browser.molecules
-        self._running: RunningRegion | None = None
+        self._running: BackgroundJob | None = None
 
     @property
     def share(self) -> float | None:
@@ -23,23 +24,27 @@ class Region(Activity):
         return None if self._running is None else self._running.share or None
 
     def tick(self) -> None:
-        """List the orbitals of a region that has come."""
+        """List the orbitals of a region that has come, and open a path."""
         before, now = self._running, self._session.calculation
-        self._running = now if isinstance(now, RunningRegion) else None
+        self._running = now
         if before is None or before is now:
             return
         view = self._molecules.view
         try:
-            found: RegionFound = before.result()
+            found = before.result()
         except Exception as error:
             view.say(of_error(error), error=True)
             return
-        if self._session.region(before.molecule) is found:
-            self._molecules.take_up(before.molecule)
-            view.say(f"{before.molecule}: {'; '.join(found.notes)}")
+        if isinstance(before, RunningPath):
+            self._molecules.open(before.target)
+        elif isinstance(before, RunningRegion):
+            region = self._session.region(before.molecule)
+            if region is not None and region is found:
+                self._molecules.take_up(before.molecule)
+                view.say(f"{before.molecule}: {'; '.join(region.notes)}")
 
     def is_busy(self) -> bool:
-        """Whether a region is computed."""
+        """Whether something is computed."""
         return self._running is not None
 
     def cancel(self) -> None:
@@ -48,4 +53,4 @@ class Region(Activity):
             self._session.computing.aside(self._running.cancel)
 
 
-begin = Region
+begin = Calculating
