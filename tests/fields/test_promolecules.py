@@ -54,6 +54,36 @@ def test_a_promolecule_has_the_density_of_its_atoms(dimer):
     assert (dimer.n_electrons, dimer.charge) == (20, 0)
 
 
+def test_on_a_lattice_a_density_comes_from_tables():
+    numbers = np.array([8, 1, 1, 16, 1, 55])
+    atoms = promolecule(Geometry(numbers, WATERS))
+    lattice = ob.enclosing_lattice(atoms, "density", 1e-4, spacing=0.9)
+    volume = ob.compute(atoms, "density", lattice, device="cpu")
+    expected = plain(numbers, WATERS, lattice.points())[0].reshape(lattice.shape)
+    assert np.all(np.abs(volume.values - expected) < 2e-7 + 2e-6 * expected)
+    assert max(np.delete(expected, np.s_[1:-1], axis).max() for axis in range(3)) < 1e-4
+
+
+def test_the_potential_of_partial_charges(tmp_path, dimer):
+    charges = np.array([-0.8, 0.4, 0.4, -0.8, 0.4, 0.5])
+    write_promolecule(tmp_path / "dimer.promolecule", Geometry(NUMBERS, WATERS), charges)
+    atoms = ob.load(tmp_path / "dimer.promolecule")
+    expected = (charges / np.linalg.norm(POINTS[:, None] - WATERS, axis=2)).sum(axis=1)
+    assert np.allclose(value(atoms, "esp"), expected, rtol=1e-6)
+    (tmp_path / "one.xyzq").write_text("0 0 0 2\n")
+    assert np.allclose(value(dimer, f"esp:{tmp_path}/one.xyzq"), 2 / np.linalg.norm(POINTS, axis=1))
+    with pytest.raises(FieldError, match=r"partial charges.*PDB2PQR"):
+        value(dimer, "esp")
+
+
+def test_of_a_large_structure_what_is_near_counts(dimer):
+    far = np.random.default_rng(2).uniform(60, 90, (500, 3))
+    large = promolecule(Geometry(np.append(NUMBERS, np.full(500, 6)), np.concatenate([WATERS, far])))
+    for field in ("igm:1-3", "rdg:1-3", "nci:1-3"):
+        assert len(field_of(large, field).parts[0]) == len(field_of(dimer, field).parts[0])
+        assert np.allclose(value(large, field), value(dimer, field))
+
+
 def test_igm_is_what_gradients_take_from_each_other(dimer):
     expected = lost(plain(NUMBERS[:3], WATERS[:3], POINTS)[1], plain(NUMBERS[3:], WATERS[3:], POINTS)[1])
     assert expected.max() > 0.01
@@ -141,7 +171,7 @@ def test_a_file_of_free_atoms_is_loaded(tmp_path, dimer):
     assert np.allclose(value(again, "density"), value(dimer, "density"), atol=1e-6)
 
 
-@pytest.mark.parametrize("line", ["O 0 0", "Qq 0 0 0", "O 0 0 zero", "O 0 0 nan", "Rf 0 0 0"])
+@pytest.mark.parametrize("line", ["O 0 0", "O 0 0 0 0.5", "Qq 0 0 0", "O 0 0 zero", "O 0 0 nan", "Rf 0 0 0"])
 def test_damaged_files_of_free_atoms_are_refused(tmp_path, line):
     path = tmp_path / "bad.promolecule"
     path.write_text(f"orbitile promolecule\nH 0 0 5\n{line}\n")

@@ -298,6 +298,27 @@ def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     assert float(cmd.get("specular")) == 1
 
 
+def test_an_object_without_a_wavefunction_is_its_free_atoms_with_its_partial_charges(cmd):
+    cmd.fragment("gly", "peptide")
+    cmd.alter("peptide", "partial_charge = 0")  # as of a PDB file
+    with pytest.raises(Exception, match="partial charges"):
+        call(cmd, "orb_field", "peptide", "density", color_by="esp")
+    cmd.alter("peptide", "partial_charge = {'N': -0.4, 'O': -0.6, 'H': 0.2}.get(elem, 0.1)")
+    surface = call(cmd, "orb_field", "peptide", "density", color_by="esp")
+    before, _ = map_points(cmd, f"{surface}_map")
+    points, values = map_points(cmd, f"{call(cmd, 'orb_field', 'peptide', 'esp')}_map")
+    charges = []
+    cmd.iterate("peptide", "charges.append(partial_charge)", space={"charges": charges})
+    distances = np.linalg.norm(points[..., None, :] - cmd.get_coords("peptide") * angstrom, axis=-1)
+    away = distances.min(axis=-1) > 0.5
+    assert values[away] == pytest.approx((charges / distances).sum(axis=-1)[away], abs=2e-5)
+    cmd.translate([0, 0, 3.0], "peptide")
+    moved, _ = map_points(cmd, f"{call(cmd, 'orb_field', 'peptide', 'density')}_map")
+    assert moved[..., 2].max() > before[..., 2].max() + 3
+    with pytest.raises(Exception, match="no molecule"):
+        call(cmd, "orb_field", surface, "density")
+
+
 @pytest.mark.parametrize("field", ["spin", "density:homo-1..homo", "laplacian", "elf", "nci"])
 def test_every_family_of_fields_can_be_shown(cmd, field):
     call(cmd, "orb_load", BENZENE)

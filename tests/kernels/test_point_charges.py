@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 import orbitile as ob
+from orbitile.evaluation.devices import device_session
 from orbitile.evaluation.points import potential_of_charges
+from orbitile.gaussians.kernels._charges import potential_at, potential_near_and_far
 from orbitile.model.units import angstrom
 from orbitile.model.volume import PointCharges, charges_of_density
 from orbitile.readers import load_charges
+from taichi_kernels.charge_mesh import mesh_of, potential_by_mesh, spacing_for
+from taichi_kernels.target import Target
 from tests.conftest import random_wavefunction
 
 LIMIT = {"single": 3e-7, "double": 1e-13}
@@ -29,6 +33,32 @@ def test_direct_sum(device, precision, n_charges, n_points):
     assert np.all(np.abs(values - expected) < LIMIT[precision] * scale)
     again = potential_of_charges(charges, points[:1], device=device, precision=precision)
     assert np.abs(again[0] - expected[0]) < LIMIT[precision] * scale[0]
+
+
+def test_far_charges_by_a_mesh():
+    """Also at points that it does not reach, and with charges in one place."""
+    rng = np.random.default_rng(3)
+    places = np.concatenate([rng.uniform(-60, 60, (9000, 3)), np.tile([[300.0, 40, 5]], (9000, 1))])
+    charges = PointCharges(places, rng.normal(size=18000) * 0.3)
+    points = np.concatenate([rng.uniform(-70, 70, (300, 3)), [[400, 0, 0], [0, 0, -90], [303, 41, 5]], places[:2]])
+    single, double = Target("cpu", "single"), Target("cpu", "double")
+    with device_session("cpu", "single"):
+        assert spacing_for(places) > 0
+        found, expected = potential_near_and_far(charges, points, single), potential_at(charges, points, double)
+        assert np.abs(found - expected)[:-2].max() < 5e-5
+        assert found[-2:] == pytest.approx(expected[-2:], rel=1e-5)  # at charges
+
+
+def test_the_error_of_a_mesh_is_bounded_for_each_charge():
+    rng = np.random.default_rng(4)
+    points, worst = rng.uniform(-16, 16, (2000, 3)), 0.0
+    with device_session("cpu", "single"):
+        for place in rng.uniform(-0.5, 0.5, (12, 3)):
+            mesh = mesh_of(place[None], np.ones(1), 0.0, 1.0)
+            exact = 1 / np.linalg.norm(points - place, axis=1)
+            error = np.abs(potential_by_mesh(points, mesh) - exact)
+            worst = max(worst, float((error - 5e-7 * exact).max()))
+    assert 1e-6 < worst < 4e-5 / 8  # the near part ends at eight spacings
 
 
 def test_inside_a_charged_ball(device):

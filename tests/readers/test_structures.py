@@ -97,5 +97,5 @@ def test_charges_by_pdb2pqr(tmp_path):
     hydrogens = charged.atomic_numbers == 1
     neighbours = np.bincount(charged.bonds.ravel(), minlength=len(hydrogens))
     assert (neighbours[hydrogens] == 1).all()
-    assert any("ASP 29 of chain A" in note and "protonated" in note for note in charged.notes)
-    assert any("without charges" in note and "478" in note for note in charged.notes)
+    assert any("ASP 29 of chain A" in note and "more protons" in note for note in charged.notes)
+    assert any("Not all atoms" in note and "478" in note for note in charged.notes)

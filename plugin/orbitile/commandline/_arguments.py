@@ -263,20 +263,25 @@ def read_external_charges(options: argparse.Namespace) -> ExternalCharges | None
     return ExternalCharges(found.positions, found.charges)
 
 
-def add_calculation(parser: CommandParser, method: str) -> None:
-    """Add a level of theory, with a method that is the default, and what computes it."""
+def add_calculation(parser: CommandParser, method: str, *, of_region: bool = False) -> None:
+    """Add a level of theory, with a method that is the default, and what computes it.
+
+    What a file of geometries tells of it is the default of the rest; a region of a structure tells its charge and the
+    charges around it.
+    """
+    its = "" if of_region else "that of the file, else "
     parser.add_argument(
         "--method",
         metavar="NAME",
         help="gfn2 or gfn1 (GFN-xTB: semi-empirical, valence electrons only, fast), hf, or a functional such as pbe or "
         "b3lyp, with a dispersion correction at its end if any: b3lyp-d3bj, "
         "pbe0-d4; unrestricted if there are unpaired electrons, restricted open-shell with the prefix ro: rohf, "
-        f"rob3lyp (default: that of the file, else {method})",
+        f"rob3lyp (default: {its}{method})",
     )
     parser.add_argument(
         "--basis",
         metavar="NAME",
-        help="basis set, such as '6-31g*' or cc-pvtz (default: that of the file, else def2-svp; none with gfn1, gfn2)",
+        help=f"basis set, such as '6-31g*' or cc-pvtz (default: {its}def2-svp; none with gfn1, gfn2)",
     )
     parser.add_argument(
         "--cartesian",
@@ -284,22 +289,22 @@ def add_calculation(parser: CommandParser, method: str) -> None:
         default=None,
         help="Cartesian (6D, 10F) instead of spherical functions (5D, 7F); 6-31G* in Gaussian has 6D",
     )
-    parser.add_argument(
-        "--charge", type=int, metavar="Q", help="charge of the molecule (default: that of the file, else 0)"
-    )
+    guess = "what bonds and hydrogens say, which is told" if of_region else f"{its}0"
+    parser.add_argument("--charge", type=int, metavar="Q", help=f"charge of what is computed (default: {guess})")
     parser.add_argument(
         "--unpaired",
         type=int,
         metavar="N",
-        help="number of unpaired electrons: the multiplicity minus 1 (default: that of the file, else 0)",
+        help=f"number of unpaired electrons: the multiplicity minus 1 (default: {its}0)",
     )
-    add_solvent(parser, "that of the file, else vacuum")
-    add_external_charges(parser)
+    if not of_region:
+        add_solvent(parser, f"{its}vacuum")
+        add_external_charges(parser)
     parser.add_argument(
         "--smearing",
         type=number,
         metavar="K",
-        help="electronic temperature in kelvin for fractional occupations (default: that of the file, else none)",
+        help=f"electronic temperature in kelvin for fractional occupations (default: {its}none)",
     )
     parser.add_argument(
         "--engine",

@@ -52,7 +52,8 @@ def enclosing_lattice(
     quality
         Where neither is given: `coarse`, `medium` or `fine`, 0.25, 0.15 or 0.075 Angstrom; less for a surface that is
         close to its atoms, see `resolving_spacing`. Fields whose isosurfaces are thin (the reduced density gradient) or
-        end where the density falls (the ionisation energy) take down to a third of that, see `Field.fewest_points`.
+        end where the density falls (the ionisation energy) take down to a third of that, see `Field.fewest_points`;
+        those of many atoms alone take more, see `Field.most_points`.
     """
     resolved = field_of(wavefunction, field)
     if not (math.isfinite(isovalue) and isovalue >= _FAINTEST):
@@ -73,6 +74,9 @@ def enclosing_lattice(
             # a surface close to a few atoms does not need a fine lattice about all the others
             first, last = low, high
             step = max(step, float(np.prod(high - low) / _MOST_RESOLVING) ** (1 / 3))
+        if resolved.most_points:
+            widest = float(np.prod(np.maximum(high, last) - np.minimum(low, first)) / resolved.most_points) ** (1 / 3)
+            step = max(step, widest * spacing_of(quality) / spacing_of("medium"))
     # atoms stay inside, and one more point on each side closes the surface
     low, high = np.minimum(low, first), np.maximum(high, last)
     if points is not None:

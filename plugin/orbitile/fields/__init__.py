@@ -55,6 +55,8 @@ class Field(ABC):
         What it means that nothing reaches its isovalue, as a sentence; empty where that says nothing.
     fewest_points : int
         Points of a lattice below which isosurfaces look rough: a finer one is taken. 0 where any lattice will do.
+    most_points : int
+        Points of a lattice of medium quality beyond which a wider one is taken, as about a protein. 0 for any number.
     is_bounded : bool
         Whether `enclosing_box` is a proof; an estimate otherwise, beyond which there may be more.
     is_local : bool
@@ -80,6 +82,7 @@ class Field(ABC):
     coloured_isovalue: float | None = None
     absence: str = ""
     fewest_points: int = 0
+    most_points: int = 0
     is_bounded: bool = True
     is_local: bool = False
     is_smooth: bool = False

@@ -39,6 +39,10 @@ SMALL = 1 << 14
 """Points of a lattice below which a density about a single atom shows facets, and what is about a nucleus is passed
 over."""
 
+MANY_ATOMS = 1 << 21
+"""Points of a lattice of medium quality about atoms alone: some 140,000 vertices of a surface, seen as round from where
+50,000 atoms are in view."""
+
 _RATIOS = 1 / 256
 """Part of what screening may cost, for sums that are divided by each other, or differences: small ones are to be known
 to several digits too."""
@@ -170,16 +174,22 @@ _FARTHEST, _WIDTH = 60.0, 0.02
 
 _MAGNITUDES = Derived[float]("numbers")
 
+_NEGLIGIBLE = 30.0
+"""Exponent from which a Gaussian is below 1e-13 of its largest value."""
+
 
 def _magnitude(expansion: GaussianExpansion, points: NDArray[np.float64]) -> float:
     """Largest sum of the magnitudes of all Gaussians at some points, from above."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    outside = np.maximum(np.maximum(low - expansion.centre, expansion.centre - high), 0.0)
+    expansion = expansion.chosen(expansion.exponent * np.einsum("ni,ni->n", outside, outside) < _NEGLIGIBLE)
     bounds = radial_bounds(expansion)
     orders = np.arange(bounds.shape[1])
     largest = 0.0
     for point in points:
         checkpoint()
         d = np.sqrt(((point - expansion.centre) ** 2).sum(axis=1))
-        near = expansion.exponent * d**2 < 30
+        near = expansion.exponent * d**2 < _NEGLIGIBLE
         value = (bounds[near] * d[near, None] ** orders).sum(axis=1) * np.exp(-expansion.exponent[near] * d[near] ** 2)
         largest = max(largest, float(value.sum()))
     return largest

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
+from ..gaussians.kernels._free_atoms import box_of_free_atoms, free_atoms_on_slabs
 from ..gaussians.products import TOLERANCE, density_products
 from ..gaussians.promolecule import promolecular_density
+from ..model.lattice import Lattice
 from ..model.wavefunction import Spinors, Wavefunction
-from . import References
-from ._sums import SMALL, SumField
+from . import Field, PointEvaluator, References, SlabEvaluator
+from ._sums import MANY_ATOMS, SMALL, SumField
 from .orbital import orbital_range
 
 PRIORITY = 90
@@ -176,7 +181,7 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
     return _DENSITIES.of(wavefunction, (which, tolerance), make)
 
 
-def resolve(wavefunction: Wavefunction, name: str, references: References) -> SumField | None:
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> Field | None:
     """The density that a name stands for, or None.
 
     Raises
@@ -197,6 +202,8 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         return None
     elif rest in ("", "alpha", "beta", "a", "b"):
         which = {"": "total", "a": "alpha", "b": "beta"}.get(rest, rest)
+        if wavefunction.promolecule and which == "total":
+            return FreeAtomsDensity(wavefunction)
         expansion = density_of(wavefunction, which)
         quantity, isovalue = "electron density" if which == "total" else f"{which} density", 0.02
         if wavefunction.density_matrix.size:
@@ -227,6 +234,42 @@ def density_field(
         fewest_points=SMALL,
         coloured_isovalue=coloured_isovalue,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class FreeAtomsDensity(Field):
+    """The density of a promolecule, a `Field`: on lattices of a CPU atom by atom, elsewhere as the sum of Gaussians.
+
+    Attributes
+    ----------
+    wavefunction : Wavefunction
+        The promolecule.
+    """
+
+    wavefunction: Wavefunction
+    quantity: str = "electron density"
+    unit: str = "e bohr^-3"
+    isovalue: float = 0.02
+    coloured_isovalue: float = _MOLECULE
+    fewest_points: int = SMALL
+    most_points: int = MANY_ATOMS
+    peaks_at_nuclei: bool = True
+
+    def _sum(self) -> SumField:
+        return density_field(self.wavefunction, density_of(self.wavefunction), self.quantity, self.isovalue)
+
+    def enclosing_box(self, isovalue: float) -> tuple[Reals, Reals]:
+        """Corners of a box outside which the density is smaller, in bohr."""
+        return box_of_free_atoms(self.wavefunction, isovalue)
+
+    def on_slabs(self, lattice: Lattice, target: Target) -> SlabEvaluator | None:
+        """Evaluator for slabs of a lattice."""
+        evaluate = free_atoms_on_slabs(self.wavefunction, lattice, target)
+        return evaluate if evaluate is not None else self._sum().on_slabs(lattice, target)
+
+    def at_points(self, target: Target) -> PointEvaluator:
+        """Evaluator for arbitrary points."""
+        return self._sum().at_points(target)
 
 
 def _of_some(wavefunction: Wavefunction, text: str) -> GaussianExpansion:

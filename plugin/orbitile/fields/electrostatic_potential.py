@@ -12,9 +12,10 @@ from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
+from ..base.errors import FieldError
 from ..base.watch import checkpoint, watcher
 from ..gaussians.expansion import fallen, integrals
-from ..gaussians.kernels._charges import potential_at
+from ..gaussians.kernels._charges import potential_near_and_far
 from ..gaussians.kernels._sums import in_double
 from ..gaussians.kernels._tolerances import tolerances
 from ..gaussians.multipoles import (
@@ -31,6 +32,7 @@ from ..model.cell import molecules_only
 from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
 from . import Field, PointEvaluator, References
+from ._sums import MANY_ATOMS
 from .density import density_of
 
 if TYPE_CHECKING:
@@ -140,10 +142,47 @@ class ElectrostaticPotential(Field):
             values = potential_at_points(points, sources, watcher())
             if self.charges is not None:
                 checkpoint()
-                values += potential_at(self.charges, points, working)
+                values += potential_near_and_far(self.charges, points, working)
             return values.astype(target.dtype)
 
         return evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class PotentialOfCharges(Field):
+    r"""The potential of charges alone, :math:`\sum_m q_m / |r - r_m|`: partial charges of atoms, a `Field`.
+
+    On a CPU in single precision far charges are taken together, see `taichi_kernels.charge_mesh`.
+
+    Attributes
+    ----------
+    charges : PointCharges
+    quantity, unit : str
+        Shown to people.
+    isovalue : float
+        In hartree/e.
+    """
+
+    charges: PointCharges
+    quantity: str
+    isovalue: float
+    unit: str = "hartree/e"
+    most_points: int = MANY_ATOMS
+    is_bounded: bool = field(default=False, init=False)
+    is_smooth: bool = field(default=True, init=False)
+    peaks_at_nuclei: bool = field(default=True, init=False)
+
+    def enclosing_box(self, isovalue: float) -> tuple[Reals, Reals]:
+        """Corners of a box about the charges and the sphere on which their sum alone has the isovalue: no proof."""
+        places = self.charges.positions
+        low, high = places.min(axis=0) - _MARGIN, places.max(axis=0) + _MARGIN
+        centre, radius = places.mean(axis=0), abs(float(self.charges.charges.sum())) / isovalue
+        radius = min(radius, float(np.linalg.norm(high - low)) / 2 + _FARTHEST)
+        return np.minimum(low, centre - radius), np.maximum(high, centre + radius)
+
+    def at_points(self, target: Target) -> PointEvaluator:
+        """Evaluator for points."""
+        return lambda points: potential_near_and_far(self.charges, points, target).astype(target.dtype)
 
 
 def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[Reals, float]:
@@ -257,18 +296,44 @@ _SENT: Derived[Sources] = Derived("arrays on a device")
 """By how often the device was started too: what was on it before is lost."""
 
 
+_NO_CHARGES = (
+    "atoms without a wavefunction need partial charges for it, and these have none, as in a PDB file; load the PQR "
+    "file that PDB2PQR makes of it, or name that as esp:FILE.pqr (in PyMOL, alter sets partial_charge too)"
+)
+
+
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
-    """The potential, with the reason, of a periodic system."""
-    return {"esp": _NOT_PERIODIC} if len(wavefunction.cell) else {}
+    """The potential, with the reason, of a periodic system, and of free atoms without charges."""
+    if len(wavefunction.cell):
+        return {"esp": _NOT_PERIODIC}
+    return {"esp": _NO_CHARGES} if wavefunction.promolecule and not len(wavefunction.partial_charges) else {}
 
 
-def resolve(wavefunction: Wavefunction, name: str, references: References) -> ElectrostaticPotential | None:
+def _of_charges(wavefunction: Wavefunction, charges: PointCharges | None) -> PotentialOfCharges:
+    """The potential of the partial charges of free atoms, or of given ones in place of them."""
+    if charges is None:
+        if not len(wavefunction.partial_charges):
+            raise FieldError(f"field 'esp': {_NO_CHARGES}")
+        charges = _CHARGES.of(
+            wavefunction, None, lambda: PointCharges(wavefunction.positions, wavefunction.partial_charges)
+        )
+    total, n = float(charges.charges.sum()), len(charges.charges)
+    quantity = f"electrostatic potential of {n} partial charges"
+    return PotentialOfCharges(charges, quantity, _default_isovalue(wavefunction, total))
+
+
+_CHARGES = Derived[PointCharges]("sums of Gaussians")
+
+
+def resolve(wavefunction: Wavefunction, name: str, references: References) -> Field | None:
     """The potential, or None for another name.
 
     Raises
     ------
     FileError
         When charges are named that cannot be read.
+    FieldError
+        When free atoms have no charges.
     OrbitileError
         When the wavefunction is periodic.
     """
@@ -276,18 +341,22 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> El
     if family.strip().lower() != "esp":
         return None
     charges = references.charges(file.strip()) if file.strip() else None
+    if wavefunction.promolecule:
+        return _of_charges(wavefunction, charges)
     quantity = (
         "electrostatic potential" if charges is None else f"electrostatic potential with {len(charges.charges)} charges"
     )
     cores = wavefunction.atomic_numbers - wavefunction.core_charges
     if np.any((cores > 0.5) & (wavefunction.core_charges > 0)):
         quantity += " (valence charges of effective cores)"
-    return ElectrostaticPotential(wavefunction, quantity, isovalue=_default_isovalue(wavefunction), charges=charges)
+    return ElectrostaticPotential(
+        wavefunction, quantity, isovalue=_default_isovalue(wavefunction, wavefunction.charge), charges=charges
+    )
 
 
-def _default_isovalue(wavefunction: Wavefunction) -> float:
+def _default_isovalue(wavefunction: Wavefunction, charge: float) -> float:
     """Isovalue whose surface is close to the atoms: of an ion that of its charge, a few bohr beyond the outermost."""
     nuclei = wavefunction.positions[~wavefunction.is_ghost]
     centre = nuclei.mean(axis=0) if len(nuclei) else np.zeros(3)
     radius = float(np.linalg.norm(nuclei - centre, axis=1).max(initial=0.0)) + _BEYOND
-    return max(_ISOVALUE, float(f"{abs(wavefunction.charge) / radius:.1g}"))
+    return max(_ISOVALUE, float(f"{abs(charge) / radius:.1g}"))

@@ -21,7 +21,7 @@ import numpy as np
 from taichi_kernels.expressions import Value, above, at_least
 
 from ..base.arguments import atoms_in
-from ..base.arrays import Reals
+from ..base.arrays import Indices, Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError, OrbitileError
 from ..gaussians.expansion import GaussianExpansion, concatenated, gradient, reach
@@ -113,16 +113,30 @@ def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
     if named[-1] >= n:
         raise FieldError(f"field '{field}': expected atoms from 1 to {n}, got {named[-1] + 1}")
     which = np.isin(np.arange(n), named)
-    sides = []
+    atoms = []
     for chosen, what in ((which, "there is no nucleus among these atoms"), (~which, "no nucleus is left for the rest")):
-        atoms = np.flatnonzero(chosen & (wavefunction.atomic_numbers > 0))
-        if not len(atoms):
+        atoms.append(np.flatnonzero(chosen & (wavefunction.atomic_numbers > 0)))
+        if not len(atoms[-1]):
             raise FieldError(f"field '{field}': expected the atoms of one of two fragments, but {what}")
-        sides.append(promolecular_density(wavefunction, atoms))
+    smaller = promolecular_density(wavefunction, min(atoms, key=len))
+    low, high = enclosing_box(smaller, _FAINT)  # nothing is between them outside of it
+    sides = [promolecular_density(wavefunction, _near(wavefunction, some, low, high)) for some in atoms]
     low, high = between(sides[0], sides[1], _FAINT)
     near = [_reaching(side, low, high) for side in sides]
     one, other = near if all(map(len, near)) else sides  # far apart, none is near
     return Sides(one, other)
+
+
+def _near(wavefunction: Wavefunction, atoms: Indices, low: Reals, high: Reals) -> Indices:
+    """Those of some atoms that have a part in the density in a box; all where none has."""
+    numbers, at = wavefunction.atomic_numbers[atoms], wavefunction.positions[atoms]
+    outside = np.linalg.norm(np.maximum(np.maximum(low - at, at - high), 0.0), axis=1)
+    near = np.zeros(len(atoms), bool)
+    for number in np.unique(numbers).tolist():
+        kind = numbers == number
+        one = promolecular_density(wavefunction, atoms[kind][:1])
+        near |= kind & (outside <= reach(one, _FAINT / 100).max())
+    return atoms[near] if near.any() else atoms
 
 
 def _reaching(side: GaussianExpansion, low: Reals, high: Reals) -> GaussianExpansion:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..model.free_atoms import FreeAtom, free_atom
 from ..model.geometry import Geometry
 from ..model.wavefunction import Orbitals, Wavefunction
 from .expansion import GaussianExpansion
 
 
-def promolecule(geometry: Geometry, source: str = "") -> Wavefunction:
+def promolecule(geometry: Geometry, source: str = "", partial_charges: Reals | None = None) -> Wavefunction:
     """Free atoms at some places, as what fields are made of: a `Wavefunction` without basis set and orbitals.
 
-    It has the density and all that follows from it: Laplacian, electrostatic potential, weak interactions.
+    It has the density and all that follows from it, as Laplacian and weak interactions. Free atoms are neutral: the
+    electrostatic potential is that of partial charges.
 
     Parameters
     ----------
@@ -26,6 +28,8 @@ def promolecule(geometry: Geometry, source: str = "") -> Wavefunction:
         The atoms; ghosts have no electrons.
     source
         The file that it is from.
+    partial_charges : ndarray, shape (n_atoms,), optional
+        In e, such as those of a force field.
 
     Raises
     ------
@@ -36,7 +40,14 @@ def promolecule(geometry: Geometry, source: str = "") -> Wavefunction:
         free_atom(number)
     none = Orbitals(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     return Wavefunction(
-        geometry.atomic_numbers, geometry.positions, (), none, source=source, program="free atoms", promolecule=True
+        geometry.atomic_numbers,
+        geometry.positions,
+        (),
+        none,
+        source=source,
+        program="free atoms",
+        promolecule=True,
+        partial_charges=np.zeros(0) if partial_charges is None else partial_charges,
     )
 
 

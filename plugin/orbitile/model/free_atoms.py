@@ -51,6 +51,14 @@ class FreeAtom:
             result += n * (a / np.pi) ** 1.5 * np.exp(-a * r * r)
         return result
 
+    def slope(self, distance: Reals) -> Reals:
+        """Derivative of the density with the distance, in e bohr^-4."""
+        r = np.asarray(distance, np.float64)
+        result = np.zeros(r.shape)
+        for a, n in zip(self.exponents, self.electrons, strict=True):
+            result -= 2 * a * r * n * (a / np.pi) ** 1.5 * np.exp(-a * r * r)
+        return result
+
 
 @lru_cache(maxsize=256)
 def free_atom(number: int, core: float = 0) -> FreeAtom:

@@ -350,6 +350,8 @@ class Wavefunction(Displayed):
     promolecule : bool
         True where the atoms are free ones, whose densities add up: without basis set and orbitals, see
         `orbitile.gaussians.promolecule`.
+    partial_charges : ndarray, shape (n_atoms,)
+        Of free atoms, in e, such as those of a force field: `esp` is their potential. Empty where there are none.
     natural : bool
         True where the orbitals are natural orbitals (occupations need not be integers, energies mean little).
     geometries : ndarray, shape (n_geometries, n_atoms, 3)
@@ -406,6 +408,7 @@ class Wavefunction(Displayed):
     damaged: str = ""
     density_missing: str = ""
     cell: NDArray[np.float64] = field(default_factory=nothing)
+    partial_charges: NDArray[np.float64] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -419,6 +422,8 @@ class Wavefunction(Displayed):
         set_(self, "geometries", frozen(path, np.float64, (None, n, 3), "geometries"))
         charges = self.core_charges if len(self.core_charges) else self.atomic_numbers
         set_(self, "core_charges", frozen(charges, np.float64, (n,), "core charges"))
+        if len(self.partial_charges):
+            set_(self, "partial_charges", frozen(self.partial_charges, np.float64, (n,), "partial charges"))
         elements = np.where(self.core_charges == 0, 0, self.atomic_numbers)
         set_(self, "atomic_numbers", frozen(elements, np.int64, (n,), "atomic numbers"))
         set_(self, "shells", tuple(self.shells))

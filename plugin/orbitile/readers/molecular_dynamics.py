@@ -38,6 +38,79 @@ def read(path: Path, topology: Path | None = None) -> DynamicsGeometries:
     return DynamicsGeometries(path, topology or path)
 
 
+class DynamicsPositions:
+    """Positions of all atoms along a trajectory, whose elements are known from elsewhere; a frame in memory at a time.
+
+    Parameters
+    ----------
+    path
+        A DCD, XTC, TRR or NetCDF file, or another one that MDTraj reads.
+    n_atoms
+        That it has.
+
+    Raises
+    ------
+    FileError
+        When it cannot be read.
+    """
+
+    def __init__(self, path: Path, n_atoms: int) -> None:
+        self.name, self._file, self._n_atoms = path.name, PlainFile(path), n_atoms
+        self._n_frames: int = self._asked(n_frames_of)
+
+    def __len__(self) -> int:
+        return self._n_frames
+
+    def read(self, index: int) -> tuple[Reals, Reals | None]:
+        """Positions in bohr, shape (n_atoms, 3), and the vectors of a periodic box as rows, None without one.
+
+        Raises
+        ------
+        FileError
+            When the frame is damaged, or has another number of atoms.
+        """
+        positions, box = self._asked(frame_of, self._n_atoms, index)
+        return positions * _NANOMETRE, None if box is None else box * _NANOMETRE
+
+    def _asked(self, function: Callable[..., Any], *arguments: int) -> Any:
+        path = self._file.path
+        return isolated(function, str(path), *arguments, name=self.name, library="MDTraj", size=path.stat().st_size)
+
+
+def n_frames_of(path: str) -> int:
+    """The number of frames of a trajectory."""
+    _require_mdtraj(path)
+    return _n_frames(path)
+
+
+def frame_of(path: str, n_atoms: int, index: int) -> tuple[Reals, Reals | None]:
+    """Positions of so many atoms in a frame, and the vectors of its box or None, in nanometres."""
+    import mdtraj
+
+    found = mdtraj.load_frame(path, index, top=_nameless(n_atoms))
+    if not len(found):
+        raise FileError(f"{Path(path).name}: frame {index + 1} is missing: cut off, or damaged before it")
+    box = found.unitcell_vectors
+    return found.xyz[0].astype(np.float64), None if box is None else box[0].astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _nameless(n_atoms: int) -> Any:
+    """A topology of so many atoms, which MDTraj asks for."""
+    import mdtraj
+
+    topology = mdtraj.Topology()
+    residue = topology.add_residue("", topology.add_chain())
+    for _ in range(n_atoms):
+        topology.add_atom("", mdtraj.element.virtual, residue)
+    return topology
+
+
+def _require_mdtraj(path: str) -> None:
+    if find_spec("mdtraj") is None:
+        raise FileError(f"{Path(path).name}: needs the package mdtraj: {install_command('mdtraj')}")
+
+
 class DynamicsGeometries:
     """`Geometries` of a trajectory that MDTraj reads; one frame is in memory at a time.
 
@@ -82,8 +155,7 @@ class DynamicsGeometries:
 
 def contents_of(path: str, topology: str) -> tuple[list[int], int]:
     """Atomic numbers, 0 where there is no element, and the number of frames."""
-    if find_spec("mdtraj") is None:
-        raise FileError(f"{Path(path).name}: needs the package mdtraj: {install_command('mdtraj')}")
+    _require_mdtraj(path)
     elements = [atom.element for atom in _topology(topology, Path(topology).stat().st_mtime_ns).atoms]
     return [0 if element is None else int(element.number) for element in elements], _n_frames(path)
 

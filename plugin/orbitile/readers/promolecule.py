@@ -1,6 +1,7 @@
 """Atoms without a wavefunction, as free atoms whose densities add up.
 
-A text file of our own: `orbitile promolecule` in the first line, then an element and its place in Angstrom in each.
+A text file of our own: `orbitile promolecule` in the first line, then in each an element and its place in Angstrom, and
+where there are partial charges those in e.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..gaussians.promolecule import promolecule
 from ..model.elements import SYMBOLS
@@ -22,14 +24,16 @@ KIND = "wavefunction"
 
 _HEAD = "orbitile promolecule"
 
+_NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
+
 
 def recognises(head: str) -> bool:
     """By its first line."""
     return head.startswith((f"{_HEAD}\n", f"{_HEAD}\r\n"))
 
 
-def write_promolecule(path: Path, geometry: Geometry) -> None:
-    """Write atoms as a file that is read as free atoms.
+def write_promolecule(path: Path, geometry: Geometry, partial_charges: Reals | None = None) -> None:
+    """Write atoms as a file that is read as free atoms, with partial charges in e where there are any.
 
     Raises
     ------
@@ -38,6 +42,8 @@ def write_promolecule(path: Path, geometry: Geometry) -> None:
     """
     rows = zip(geometry.atomic_numbers.tolist(), (geometry.positions / angstrom).tolist(), strict=True)
     lines = [f"{SYMBOLS[number]} {x:.8f} {y:.8f} {z:.8f}" for number, (x, y, z) in rows]
+    if partial_charges is not None:
+        lines = [f"{line} {charge:.8g}" for line, charge in zip(lines, partial_charges.tolist(), strict=True)]
     path.write_text("\n".join([_HEAD, *lines, ""]), encoding="ascii")
 
 
@@ -49,7 +55,8 @@ def read(path: Path) -> Wavefunction:
     FileError
         When a line names no element or place, or an element has no free atom in our table.
     """
-    numbers, positions = [], []
+    numbers: list[int] = []
+    rows: list[list[float]] = []
     with path.open(encoding="ascii", errors="replace") as stream:
         next(stream, "")
         for number, line in enumerate(stream, 2):
@@ -57,15 +64,19 @@ def read(path: Path) -> Wavefunction:
             if not words:
                 continue
             try:
-                element, (x, y, z) = SYMBOLS.index(words[0]), map(float, words[1:])
-            except ValueError:
+                element, row = _NUMBERS[words[0]], list(map(float, words[1:]))
+                if len(row) != (len(rows[0]) if rows else min(max(len(row), 3), 4)):
+                    raise ValueError("one charge more or less than before")
+            except (ValueError, KeyError):
                 raise FileError(
-                    f"{path.name}, line {number}: expected an element and x y z in Angstrom, got {line.strip()[:40]!r}"
+                    f"{path.name}, line {number}: expected an element, x y z in Angstrom and where others have one a "
+                    f"charge, got {line.strip()[:40]!r}"
                 ) from None
             numbers.append(element)
-            positions.append((x, y, z))
+            rows.append(row)
     try:
-        places = np.array(positions, np.float64).reshape(-1, 3) * angstrom
-        return promolecule(Geometry(np.array(numbers, np.int64), places), source=str(path))
+        table = np.array(rows, np.float64).reshape(len(rows), -1 if rows else 3)
+        geometry = Geometry(np.array(numbers, np.int64), table[:, :3] * angstrom)
+        return promolecule(geometry, str(path), table[:, 3] if table.shape[1] > 3 else None)
     except OrbitileError as error:
         raise FileError(f"{path.name}: {error}") from error

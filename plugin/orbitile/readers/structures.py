@@ -237,7 +237,7 @@ def _atomic_numbers(found: Contents, file: str) -> tuple[NDArray[np.int64], list
         n_guessed += 1
         if not numbers[n]:
             raise FileError(f"{file}: atom {n + 1}, {name} of {residue}, has no element; state it in the file")
-    told = [f"{file} states no element of {n_guessed} atoms: they follow from names and masses"] if n_guessed else []
+    told = [f"{file} names no elements of {n_guessed} atoms: their names or masses tell them."] if n_guessed else []
     return numbers, told
 
 
@@ -265,7 +265,9 @@ def _taken(found: Contents) -> tuple[NDArray[np.int64], list[str]]:
     if not several:
         return np.array(taken, np.int64), []
     shown = _listed(f"{number}{chain and f' of chain {chain}'}" for chain, number in several)
-    return np.array(taken, np.int64), [f"alternate locations: the most occupied ones were taken, of residues {shown}"]
+    return np.array(taken, np.int64), [
+        f"Of alternate locations those with most occupancy were taken: residues {shown}."
+    ]
 
 
 def _structure(found: Contents, file: str) -> Structure:
@@ -274,7 +276,7 @@ def _structure(found: Contents, file: str) -> Structure:
     taken, told = _taken(found)
     notes += told
     if found.n_models > 1:
-        notes.append(f"{file} has {found.n_models} models: the first was taken")
+        notes.append(f"{file} has {found.n_models} models; the first was taken.")
     new = np.full(len(numbers), -1)
     new[taken] = np.arange(len(taken))
     kept = np.all(new[found.bonds] >= 0, axis=1)
@@ -396,9 +398,9 @@ def _of_file(structure: Structure, other: Structure, file: str) -> Structure:
             f"name of atom; its first is {other.names[0]} of {other.residues[0]}, that of the structure "
             f"{structure.names[0]} of {structure.residues[0]}"
         )
-    notes = [f"{file}: charges of {has.sum()} atoms"]
+    notes = [f"Charges of {has.sum()} atoms are those of {file}."]
     if len(other.names) != has.sum():
-        notes.append(f"{file}: {len(other.names)} atoms, {has.sum()} of which are of this structure")
+        notes.append(f"Of the {len(other.names)} atoms in {file} {has.sum()} are in this structure.")
     charges_now = np.where(has, found, structure.partial_charges)
     return replace(
         structure, partial_charges=charges_now, notes=(*structure.notes, *notes, *_without(structure, charges_now))
@@ -416,7 +418,7 @@ def _without(structure: Structure, charges: Reals) -> list[str]:
     if not missing:
         return []
     shown = _listed(f"{name} ({count})" if count > 1 else name for name, count in sorted(missing.items()))
-    return [f"residues without charges of all their atoms: {shown}"]
+    return [f"Not all atoms have charges in residues {shown}."]
 
 
 _SECONDS_AN_ATOM = 0.1
@@ -476,17 +478,17 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
     )
     has = np.isfinite(found.partial_charges)
     told = [
-        f"PDB2PQR with {forcefield.upper()} at pH {ph:g}: {has.sum()} atoms have a charge of "
-        f"{found.partial_charges[has].sum():+.3f} e together"
+        f"Charges of {has.sum()} atoms are those of {forcefield.upper()}, by PDB2PQR at pH {ph:g}; they sum to "
+        f"{found.partial_charges[has].sum():+.3f} e."
     ]
     added = np.array(numbers)[origin < 0]
     if len(added):
         heavy = np.count_nonzero(added > 1)
-        told.append(f"PDB2PQR added {len(added) - heavy} hydrogens and {heavy} other atoms that were missing")
+        told.append(f"PDB2PQR added {len(added) - heavy} hydrogens and {heavy} other atoms that were missing.")
     if turned:
-        told.append(f"PDB2PQR turned ends of side chains for their hydrogen bonds: {_of_residues(found, turned)}")
+        told.append(f"PDB2PQR turned ends of side chains for their hydrogen bonds: {_of_residues(found, turned)}.")
     if protonated := _protonated(found):
-        told.append(f"protonated, not as usual at pH 7: {_of_residues(found, protonated)}")
+        told.append(f"By PROPKA, more protons than usual at pH 7 are at {_of_residues(found, protonated)}.")
     notes = (*structure.notes, *told, *_without(found, found.partial_charges))
     return with_bonds(replace(found, notes=notes))
 

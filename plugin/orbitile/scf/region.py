@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +31,12 @@ SHARE = 1.09 / 1.53
 
 _NEAR = 1.0 * angstrom
 """Charges nearer than this to an atom that is computed are told."""
+
+_RING = 8
+"""Atoms of the largest rings that are not cut; larger ones are loops of proteins, closed by disulphides."""
+
+_AROUND = 15.0 * angstrom
+"""How far around the choice bonds are looked at that could be cut instead."""
 
 _HALF_DIPOLE = 0.05
 """Half the distance of the two charges of a dipole, by the length of the bond along which the charge was shifted."""
@@ -162,8 +167,8 @@ def complete_choice(structure: Structure, chosen: ArrayLike) -> NDArray[np.int64
 
     Of residues in a row these are their side chains and all peptide groups at them. Errors as of `quantum_region`.
     """
-    groups = connected_parts(len(structure.atomic_numbers), structure.bonds[~_cuttable(structure)])
-    return np.flatnonzero(_larger(structure, _with_their_atoms(structure, _mask(structure, chosen)), groups))
+    inside = _with_their_atoms(structure, _mask(structure, chosen))
+    return np.flatnonzero(_larger(structure, inside, _groups(structure, inside)))
 
 
 def calculation_of(region: Region, method: str = "gfn2", basis: str = "") -> Calculation:
@@ -292,20 +297,47 @@ def _listed(texts: Iterable[str], most: int = 4) -> str:
     return "; ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _cuttable(structure: Structure) -> NDArray[np.bool_]:
-    """Of each bond whether it may be cut: a single bond of two carbons.
+def _cuttable(structure: Structure, inside: NDArray[np.bool_], is_asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of each bond whether it may be cut: a single bond of two carbons, in no small ring; only of those asked for.
 
     Where orders are not known, or may be wrong as those of ligands in PDB files are, one of the two has to have four
     neighbours; a bond that is said to be single may be without hydrogens, but not as short as in an aromatic ring.
     """
     one, other = structure.bonds.T
     lengths = np.linalg.norm(structure.positions[one] - structure.positions[other], axis=1)
-    neighbours = np.bincount(structure.bonds.ravel(), minlength=len(structure.atomic_numbers))
+    neighbours = np.bincount(structure.bonds.ravel(), minlength=len(inside))
     saturated = np.maximum(neighbours[one], neighbours[other]) == 4
     single = (structure.orders == 1) | (structure.orders == 0)
     carbons = (structure.atomic_numbers[structure.bonds] == 6).all(axis=1)
     result: NDArray[np.bool_] = carbons & single & (saturated | ((structure.orders == 1) & (lengths > 1.47 * angstrom)))
+    result &= is_asked
+    both = np.concatenate([structure.bonds, structure.bonds[:, ::-1]])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    starts = np.searchsorted(both[:, 0], np.arange(len(inside) + 1))
+    for bond in np.flatnonzero(result).tolist():
+        result[bond] = not _in_ring(starts, both[:, 1], *structure.bonds[bond].tolist())
     return result
+
+
+def _in_ring(starts: NDArray[np.int64], neighbours: NDArray[np.int64], one: int, other: int) -> bool:
+    """Whether a bond is in a ring of `_RING` atoms or fewer."""
+    seen, front = {one, other}, set(neighbours[starts[one] : starts[one + 1]].tolist()) - {other}
+    for _ in range(_RING - 2):
+        seen |= front
+        front = {beyond for atom in front for beyond in neighbours[starts[atom] : starts[atom + 1]].tolist()}
+        if other in front:
+            return True
+        front -= seen
+    return False
+
+
+def _groups(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Number of the group of each atom: those near the choice between which no bond may be cut."""
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(structure.positions[inside]).query(structure.positions)[0] < _AROUND
+    may_be = _cuttable(structure, inside, near[structure.bonds].any(axis=1))
+    return connected_parts(len(inside), structure.bonds[~may_be])
 
 
 def _links(structure: Structure, inside: NDArray[np.bool_]) -> tuple[Link, ...]:
@@ -313,37 +345,40 @@ def _links(structure: Structure, inside: NDArray[np.bool_]) -> tuple[Link, ...]:
     is_cut = inside[structure.bonds[:, 0]] != inside[structure.bonds[:, 1]]
     if not is_cut.any():
         return ()
-    may_be = _cuttable(structure)
-    pairs = [(one, other) if inside[one] else (other, one) for one, other in structure.bonds[is_cut & may_be].tolist()]
-    twice = [atom for atom, n in Counter(outside for _, outside in pairs).items() if n > 1]
-    bad = [tuple(pair) for pair in structure.bonds[is_cut & ~may_be].tolist()]
-    if bad or twice:
-        _refuse_cuts(structure, inside, may_be, bad, twice)
+    may_be = _cuttable(structure, inside, is_cut)
+    bad = structure.bonds[is_cut & ~may_be]
+    twice = _at_two_cuts(structure, inside)
+    if len(bad) or len(twice):
+        _refuse_cuts(structure, inside, bad, twice)
+    pairs = [(one, other) if inside[one] else (other, one) for one, other in structure.bonds[is_cut].tolist()]
     return tuple(Link(one, other, SHARE) for one, other in sorted(pairs))
 
 
+def _at_two_cuts(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Atoms outside that have two neighbours inside: two hydrogens in their place would be too near to each other."""
+    cut = structure.bonds[inside[structure.bonds[:, 0]] != inside[structure.bonds[:, 1]]]
+    outer, counts = np.unique(cut[~inside[cut]], return_counts=True)
+    return outer[counts > 1]
+
+
 def _refuse_cuts(
-    structure: Structure,
-    inside: NDArray[np.bool_],
-    may_be: NDArray[np.bool_],
-    bad: list[Any],
-    twice: list[int],
+    structure: Structure, inside: NDArray[np.bool_], bad: NDArray[np.int64], twice: NDArray[np.int64]
 ) -> None:
     """Say which bonds cannot be cut, and which more or fewer atoms would do.
 
     Atoms between bonds that may be cut go together: the larger choice has all such groups that the selection touches,
     the smaller one those that are in it.
     """
-    if bad:
-        bonds = _listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad])
-        what = f"only single bonds between carbons can be cut, not {bonds}"
+    if len(bad):
+        bonds = _listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad.tolist()])
+        what = f"only single bonds between carbons, in no ring, can be cut, not {bonds}"
     else:
-        what = f"two hydrogens would stand for {atom_names(structure, twice)}"
-    groups = connected_parts(len(inside), structure.bonds[~may_be])
+        what = f"two hydrogens would stand for {atom_names(structure, twice.tolist())}"
+    groups = _groups(structure, inside)
     larger = _larger(structure, inside, groups)
     smaller = inside & ~np.isin(groups, groups[~inside])
     ways = [f"take {_by_residue(structure, larger & ~inside)} too"]
-    if smaller.any() and not twice:
+    if smaller.any() and not len(_at_two_cuts(structure, smaller)):
         ways.append(f"leave out {_by_residue(structure, inside & ~smaller)}")
     if np.array_equal(np.isin(structure.residue_of, structure.residue_of[inside]), larger):
         ways.append("take whole residues (in PyMOL `byres`)")
@@ -352,24 +387,23 @@ def _refuse_cuts(
 
 def _larger(structure: Structure, inside: NDArray[np.bool_], groups: NDArray[np.int32]) -> NDArray[np.bool_]:
     """The choice with all of each group that it touches, and no atom outside at two bonds that are cut."""
-    while True:
+    twice = np.flatnonzero(inside)
+    while len(twice):
+        inside = inside.copy()
+        inside[twice] = True
         inside = np.isin(groups, groups[inside])
-        cut = structure.bonds[inside[structure.bonds[:, 0]] != inside[structure.bonds[:, 1]]]
-        outer, counts = np.unique(cut[~inside[cut]], return_counts=True)
-        if not (counts > 1).any():
-            return inside
-        inside[outer[counts > 1]] = True
+        twice = _at_two_cuts(structure, inside)
+    return inside
 
 
 def _by_residue(structure: Structure, mask: NDArray[np.bool_]) -> str:
-    """Atoms in words, residue by residue."""
+    """Atoms in words, residue by residue; without hydrogens, which go with them."""
     texts = []
     for n in np.unique(structure.residue_of[mask]).tolist():
-        here = np.flatnonzero(mask & (structure.residue_of == n))
-        whole = len(here) == np.count_nonzero(structure.residue_of == n)
-        texts.append(
-            ("" if whole else ", ".join(structure.names[i] for i in here) + " of ") + str(structure.residues[n])
-        )
+        heavy = (structure.residue_of == n) & (structure.atomic_numbers > 1)
+        names = [structure.names[atom] for atom in np.flatnonzero(heavy & mask)]
+        whole = len(names) == np.count_nonzero(heavy)
+        texts.append(("" if whole else f"{', '.join(names)} of ") + str(structure.residues[n]))
     return _listed(texts, 6)
 
 

@@ -61,11 +61,11 @@ USUAL_UNPAIRED = {
 _COSTS = {"C": 20.0, "N": 0.8}
 """What an open valence costs; others 1. Less at N than at O: an amide that lacks its hydrogen shows it at N."""
 
-_CATION = 0.5
+_CATION = 1.5
 """The same of a carbon beside a nitrogen with three neighbours: the middle of an amidinium ion, or of a pyridinium."""
 
-_SINGLE = 1.47 * angstrom
-"""Bonds between C, N and O that are longer are no double bonds."""
+_LONG, _AT_LONG = 1.47 * angstrom, 4.0
+"""Bonds between C, N and O that are longer are hardly double bonds, and what they cost if they are."""
 
 _TRIPLE = 1.25 * angstrom
 """C and N with one neighbour that is farther away lack hydrogens."""
@@ -130,8 +130,8 @@ def check_valences(
         lacking += [atom] if verdict == "lacks" else []
         asked += [atom] if verdict == "ask" else []
         charges[atom] = charges.get(atom, 0) + value
-    if charge is not None and unpaired:
-        asked += lacking  # a radical
+    if charge is not None and 0 < len(lacking) <= (unpaired or 0):
+        asked += lacking  # radicals
     elif lacking:
         _refuse_lacking(structure, inside, sorted(set(lacking)))
     if crowded and charge is None:
@@ -150,18 +150,23 @@ def check_valences(
         )
     charges |= metals
     total = sum(charges.values())
-    if either and charge is None:
-        raise OrbitileError(
-            f"region: by the bonds around {atom_names(structure, either)} its charge may be {signed(total)} or "
-            f"{signed(total - 2)}; give the charge"
-        )
-    highest = total + (unpaired or 0)
-    if asked and not unknown and not (charge is not None and total - 2 * len(either) <= charge <= highest):
+    ions = {total}
+    for change in either:
+        ions |= {value + change for value in ions}
+    if asked and not unknown and charge not in ions | set(range(total, total + (unpaired or 0) + 1)):
+        told = " or ".join(signed(value) for value in sorted(ions))
         raise OrbitileError(
             f"region: {atom_names(structure, asked)}: open valence; add missing hydrogens ({HYDROGENS}), or give the "
-            "charge if it is an ion, charge and unpaired electrons if it is a radical"
+            f"charge if it is an ion ({told} in all), charge and unpaired electrons if it is a radical"
         )
-    return Valences(total, tuple(_told(structure, charges, total, charge)))
+    notes = [*_told(structure, charges, total, charge)]
+    acids = [atom for atom in bonds.around if bonds.is_phosphoric_acid(atom)]
+    if acids:
+        notes.append(
+            f"Phosphates with a hydrogen, as h_add of PyMOL makes them: {atom_names(structure, acids)}; remove it "
+            "where they are ions."
+        )
+    return Valences(total, tuple(notes))
 
 
 def _refuse_lacking(structure: Structure, inside: NDArray[np.bool_], lacking: list[int]) -> None:
@@ -184,9 +189,6 @@ def _told(structure: Structure, charges: dict[int, int], total: int, charge: int
         )
     else:
         yield f"The charge of {signed(total)} follows from the bonds that atoms have: {parts or 'no ions'}."
-    formal = int(structure.formal_charges[list(charges)].sum()) if charges else 0
-    if formal and formal != total:
-        yield f"The formal charges of these atoms in the structure sum to {formal:+d}."
 
 
 class _Bonds:
@@ -219,8 +221,8 @@ class _Bonds:
         known = {("N", 4): 1, ("O", 3): 1, ("B", 4): -1}.get((symbol, n), 0)
         if (symbol, n) in (("N", 3), ("O", 2)) and ends.count("O") >= 2:
             known = 1  # nitro and nitrate; ozone
-        if (symbol, n) == ("N", 2) and "N" in ends:
-            known = 1  # azide and diazo
+        if (symbol, n) == ("N", 2) and {"C", "N"} & set(ends):
+            known = 1  # azide, diazo and isonitrile
         if known:
             self.charges[atom] = known
         if known:
@@ -248,14 +250,28 @@ class _Bonds:
         """Elements of the neighbours that have no other one."""
         return [self.symbols[other] for other in self.around.get(atom, ()) if len(self.around.get(other, ())) == 1]
 
-    def may_be_double(self, one: int, other: int) -> bool:
-        """Whether a bond is not as long as only single ones are."""
-        short = np.linalg.norm(self.positions[one] - self.positions[other]) < _SINGLE
-        return bool(short) or not {self.symbols[one], self.symbols[other]} <= {"C", "N", "O"}
+    def cost(self, atom: int, cation: float) -> float:
+        """What an open valence of an atom costs."""
+        if self.symbols[atom] == "N" and len(self.around[atom]) == 1:
+            return _COSTS["N"] - 0.1  # the end of an azide
+        is_cation = self.symbols[atom] == "C" and self.beside_nitrogen(atom)
+        return cation if is_cation else _COSTS.get(self.symbols[atom], 1.0)
+
+    def is_long(self, one: int, other: int) -> bool:
+        """Whether a bond is hardly a double one."""
+        is_long = np.linalg.norm(self.positions[one] - self.positions[other]) > _LONG
+        return bool(is_long) and {self.symbols[one], self.symbols[other]} <= {"C", "N", "O"}
 
     def beside_nitrogen(self, atom: int) -> bool:
         """Whether a neighbour is a nitrogen whose pair of electrons can take part in a double bond."""
         return any(self.symbols[other] == "N" and len(self.around.get(other, ())) == 3 for other in self.around[atom])
+
+    def is_phosphoric_acid(self, atom: int) -> bool:
+        """Whether it is a phosphorus with an OH group."""
+        oxygens = [other for other in self.around[atom] if self.symbols[other] == "O"]
+        return self.symbols[atom] == "P" and any(
+            self.symbols[other] == "H" for oxygen in oxygens for other in self.around.get(oxygen, ())
+        )
 
     def ion(self, atom: int, left: int) -> tuple[str, int]:
         """What open valences of an atom mean, "ion", "lacks" (hydrogens) or "ask", and the charge that they make."""
@@ -275,22 +291,22 @@ class _Bonds:
             return ("ion", -left) if usual else ("ask", 0)
         if symbol == "N":
             usual = at_metal or (n == 1 and beside in self.charges)
-        elif symbol == "O" and self.symbols[beside] == "C":
+        elif symbol == "O" and self.symbols[beside] in ("B", "C"):
             usual = at_metal or self.ends(beside).count("O") > 1
+        elif symbol == "O" and self.symbols[beside] == "N":
+            closed = len(self.around.get(beside, ())) == 3 and "H" not in self.ends(beside)
+            usual = at_metal or beside in self.charges or self.ends(beside).count("O") > 1 or closed
         else:
             usual = symbol not in ("P", "As")
         return "ion" if usual else "ask", -left
 
 
 def _left_open(bonds: _Bonds) -> tuple[dict[int, int], list[int]]:
-    """Valences that double and triple bonds leave open, by atom; carbons that may be cations or make an anion."""
+    """Valences that double and triple bonds leave open, by atom; how much else charges can be that are asked for."""
     atoms = [atom for atom, n in bonds.open.items() if n > 0]
     place = {atom: n for n, atom in enumerate(atoms)}
     found = [
-        (place[one], place[other])
-        for one in atoms
-        for other in bonds.around[one]
-        if one < other and other in place and bonds.may_be_double(one, other)
+        (place[one], place[other]) for one in atoms for other in bonds.around[one] if one < other and other in place
     ]
     edges = np.array(found, np.int64).reshape(-1, 2)
     parts = connected_parts(len(atoms), edges)
@@ -300,29 +316,30 @@ def _left_open(bonds: _Bonds) -> tuple[dict[int, int], list[int]]:
         members = np.flatnonzero(parts == part)
         mine = [atoms[n] for n in members]
         inner = np.searchsorted(members, edges[parts[edges[:, 0]] == part])
-        left = _matched(bonds, mine, inner, _CATION)
-        cations = [atom for atom in left if bonds.symbols[atom] == "C" and bonds.beside_nitrogen(atom)]
-        if cations and not any(bonds.symbols[atom] == "C" for atom in _matched(bonds, mine, inner, _COSTS["C"])):
-            either += cations
+        left = _matched(bonds, mine, inner)
         result |= left
+        meant = [bonds.ion(atom, n) for atom, n in left.items()]
+        if len(inner) and any(verdict == "ask" for verdict, _ in meant):
+            other = [bonds.ion(atom, n) for atom, n in _matched(bonds, mine, inner, cation=0.1, at_long=0.0).items()]
+            if all(verdict == "ion" for verdict, _ in other):
+                either.append(sum(value for _, value in other) - sum(value for _, value in meant))
     return result, either
 
 
-def _matched(bonds: _Bonds, atoms: list[int], edges: NDArray[np.int64], cation: float) -> dict[int, int]:
+def _matched(
+    bonds: _Bonds, atoms: list[int], edges: NDArray[np.int64], cation: float = _CATION, at_long: float = _AT_LONG
+) -> dict[int, int]:
     """Valences of atoms of one part that are open when as many as can be are closed, those first that cost most."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     most = np.array([bonds.open[atom] for atom in atoms])
     free = most
     if len(edges):
-        costs = np.array([
-            cation if bonds.symbols[atom] == "C" and bonds.beside_nitrogen(atom) else _COSTS.get(bonds.symbols[atom], 1)
-            for atom in atoms
-        ])  # fmt: skip
+        costs = np.array([bonds.cost(atom, cation) for atom in atoms])
         ends = np.zeros((len(atoms), len(edges)))
         ends[edges.T, np.arange(len(edges))] = 1
         solution = milp(
-            -costs @ ends,
+            at_long * np.array([bonds.is_long(atoms[one], atoms[other]) for one, other in edges]) - costs @ ends,
             integrality=np.ones(len(edges)),
             bounds=Bounds(0, most[edges].min(axis=1)),
             constraints=LinearConstraint(ends, ub=most),

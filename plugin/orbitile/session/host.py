@@ -59,6 +59,10 @@ class Atoms:
             "this viewer cannot hand over atoms: save them as xyz, and orbitile scf computes orbitals from the file"
         )
 
+    def partial_charges(self, molecule: str) -> NDArray[np.float64] | None:
+        """Partial charges of the atoms of an object in e; None where they have none, or the program does not say."""
+        return None
+
     def positions(self, molecule: str) -> NDArray[np.float64] | None:
         """Where the atoms of a molecule are now, shape (n_atoms, 3) in bohr; None where the program does not say.
 

@@ -15,7 +15,7 @@ from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
-from .analysing import AnalysisOrder, DrawnReports
+from .analysing import AnalysisOrder, DrawnReports, geometry_of
 from .calculation import RunningCalculation, RunningPath
 from .computing import Computing
 from .declaration import Call
@@ -27,7 +27,7 @@ from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
-from .source import OneFile, Source, files_of, is_trajectory
+from .source import OneFile, Source, files_of, is_trajectory, promolecule_source
 
 _FOLLOW = 500
 """Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
@@ -139,6 +139,21 @@ class Session:
         if name and name not in known:
             raise OrbitileError(f"no molecule with orbitals is called {name!r}. Loaded: {', '.join(known)}")
         return name or known[0]
+
+    def adopt_free_atoms(self, molecule: str) -> bool:
+        """Have an object be free atoms where its atoms are now, with its partial charges; says whether that is new.
+
+        Raises
+        ------
+        OrbitileError
+            When the viewer cannot hand its atoms over.
+        """
+        geometry, charges = geometry_of(self.host, molecule), self.host.partial_charges(molecule)
+        source = self.computing.aside(lambda: promolecule_source(molecule, geometry, charges))
+        if self.host.molecules().get(molecule) == source:
+            return False
+        self.host.adopt(molecule, source)
+        return True
 
     def source(self, molecule: str) -> str:
         """File of the wavefunction that a molecule was loaded from.

@@ -385,21 +385,24 @@ def is_promolecule(source: str) -> bool:
     return bool(source) and files_of(source)[0].endswith(_SUFFIX)
 
 
-def promolecule_source(molecule: str, geometry: Geometry) -> str:
+def promolecule_source(molecule: str, geometry: Geometry, partial_charges: NDArray[np.float64] | None = None) -> str:
     """The source that stands for free atoms in the places of a molecule's atoms: a file, as long as this process lives.
+
+    With partial charges in e, those are the sources of its electrostatic potential.
 
     Raises
     ------
     OrbitileError
         When there is no folder for its file.
     """
-    digest = hashlib.sha256(geometry.atomic_numbers.tobytes() + geometry.positions.tobytes()).hexdigest()[:12]
+    parts = geometry.atomic_numbers, geometry.positions, np.zeros(0) if partial_charges is None else partial_charges
+    digest = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:12]
     plain = re.sub(r"[^A-Za-z0-9_]", "_", molecule)[:40]
     try:
         path = _promolecule_folder() / f"{plain}-{digest}{_SUFFIX}"
         if not path.exists():
             with written_atomically(path) as temporary:
-                write_promolecule(temporary, geometry)
+                write_promolecule(temporary, geometry, partial_charges)
     except OSError as error:
         raise OrbitileError(f"there is no folder to write atoms to ({error}); set TMPDIR to one") from error
     return str(OneFile(str(path)).noted())

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from taichi_kernels.target import Target
 
 from ...base.caches import Derived
-from ...base.watch import watcher
+from ...base.watch import checkpoint, watcher
 from ...model.volume import PointCharges
 
 if TYPE_CHECKING:
+    from taichi_kernels.charge_mesh import ChargeMesh
     from taichi_kernels.point_charges import ChargesOnDevice
 
 _SENT: Derived[ChargesOnDevice] = Derived("arrays on a device")
@@ -38,4 +39,37 @@ def potential_at(charges: PointCharges, points: NDArray[np.float64], target: Tar
 
     work = np.full(len(points), float(len(charges.charges)))  # points times charges
     pace_of(1 << 22, "charges", target).run(work, some, watcher())
+    return values
+
+
+_FEWEST = 1000
+"""Charges below which they are added up one by one."""
+
+_MESHES: Derived[ChargeMesh | None] = Derived("sums of Gaussians")
+
+
+def potential_near_and_far(charges: PointCharges, points: NDArray[np.float64], target: Target) -> NDArray[np.float64]:
+    """The same, of many charges on a CPU in single precision with far ones by a mesh, see `taichi_kernels.charge_mesh`.
+
+    Where a mesh is no help, and at points away from the charges, it is the direct sum.
+    """
+    if not target.on_host or target.precision == "double" or len(charges.charges) < _FEWEST:
+        return potential_at(charges, points, target)
+    from taichi_kernels.charge_mesh import mesh_of, potential_by_mesh, spacing_for
+
+    def make() -> ChargeMesh | None:
+        spacing = spacing_for(charges.positions)
+        if not charges.radius < spacing:
+            return None
+        checkpoint()
+        return mesh_of(charges.positions, charges.charges, charges.radius, spacing)
+
+    mesh = _MESHES.of(charges, None, make)
+    if mesh is None:
+        return potential_at(charges, points, target)
+    held = mesh.holds(points)
+    values = np.empty(len(points))
+    values[held] = potential_by_mesh(points[held], mesh, watcher())
+    if not held.all():
+        values[~held] = potential_at(charges, points[~held], target)
     return values

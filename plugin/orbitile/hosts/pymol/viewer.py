@@ -424,6 +424,11 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"{name}: expected the same atoms in all states")
         return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
 
+    def partial_charges(self, molecule: str) -> NDArray[np.float64] | None:
+        charges: list[float] = []
+        self.cmd.iterate(f"%{molecule}", "charges.append(partial_charge)", space={"charges": charges})
+        return np.array(charges) if any(charges) else None
+
     def formal_charge(self, molecule: str) -> int:
         charges: list[int] = []
         if molecule in self.objects():

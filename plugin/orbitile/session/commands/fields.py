@@ -14,10 +14,18 @@ from ..declaration import Answer, command
 from ..presets import PRESETS, preset_named, surfaces_of
 from ..session import Session
 from ..shown import Shown
-from ..source import is_volume_file
+from ..source import is_promolecule, is_volume_file
 from ._arguments import OBJECT, SURFACE
 
 TOPIC, PRIORITY = "orbitals and other fields", 60
+
+
+def _with_density(session: Session, name: str) -> str:
+    """The molecule of this name; an object without a wavefunction becomes its free atoms, where they are now."""
+    source = session.host.molecules().get(name, "")
+    if name in session.host.structures() and (not source or is_promolecule(source)):
+        session.adopt_free_atoms(name)
+    return session.molecule(name)
 
 
 def show_field(session: Session, molecule: str, field: str, color_by: str = "", **options: Any) -> Answer:
@@ -91,7 +99,7 @@ def orb_mo(session: Session, name: str, orbital: str, isovalue: float | None, qu
 )
 def orb_field(session: Session, name: str, field: str, *given: Any) -> Answer:
     options = {option.name: value for option, value in zip(IN_CONSOLES, given, strict=True)}
-    return show_field(session, session.molecule(name), field, **options)
+    return show_field(session, _with_density(session, name), field, **options)
 
 
 @command(
@@ -105,7 +113,7 @@ def orb_field(session: Session, name: str, field: str, *given: Any) -> Answer:
     related=("orb_field", "orb_mo"),
 )
 def orb_preset(session: Session, name: str, preset: str, file: str, quality: str) -> Answer:
-    molecule = session.molecule(name)
+    molecule = _with_density(session, name)
     chosen = preset_named(preset)
     wavefunction = session.computing.aside(lambda: session.wavefunction(molecule))
     names, texts = [], []

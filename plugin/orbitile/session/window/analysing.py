@@ -15,7 +15,7 @@ from ...model.report import Drawing, Report, Table
 from ...pictures.words import of_error
 from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
 from ..computing import Advance, Asked
-from ..source import is_trajectory, promolecule_source
+from ..source import is_trajectory
 from .activity import Activity
 from .molecules import Molecules
 from .view import Finding
@@ -258,16 +258,12 @@ class Analysing(Activity):
 
     def _as_free_atoms(self, molecule: str) -> bool:
         """Have an object without a wavefunction be a promolecule, where its atoms are now; says whether it can be."""
-        host = self.session.host
         try:
-            source = promolecule_source(molecule, geometry_of(host, molecule))
+            if self.session.adopt_free_atoms(molecule) and molecule == self.showing.molecule:
+                self.showing.wavefunction = None  # that of where the atoms were
         except OrbitileError as error:
             self.view.say(str(error), error=True)
             return False
-        if host.molecules().get(molecule) != source:
-            host.adopt(molecule, source)
-            if molecule == self.showing.molecule:
-                self.showing.wavefunction = None  # that of where the atoms were
         return True
 
     def show_surfaces(self) -> None:

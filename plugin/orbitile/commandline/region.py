@@ -1,0 +1,348 @@
+"""`orbitile region`: orbitals of a part of a protein, in the field of the rest."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..base.arguments import number
+from ..base.errors import Cancelled, OrbitileError
+from ._arguments import CommandParser, add_calculation, add_executor, executor_of
+from ._console import progress_bar, stoppable, tell
+
+if TYPE_CHECKING:
+    from ..model.report import Report, Table
+    from ..model.structure import Structure
+    from ..model.wavefunction import Wavefunction
+    from ..scf.calculation import Calculation, Solution
+    from ..scf.region import Region
+
+HELP = "compute the electrons of a ligand, or of any selection, in the field of its protein (needs MDAnalysis, h5py)"
+PRIORITY = 86
+
+_ROWS = 25
+"""Rows of a table that are printed for people."""
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """State its arguments."""
+
+    def known_formats() -> str:
+        from ..readers import descriptions
+
+        return "; ".join(descriptions("structure"))
+
+    def grammar() -> str:
+        from ..readers._selections import GRAMMAR
+
+        return f"atoms that are computed, as 'resn 478' or 'byres chain A within 4 of resn LIG': {GRAMMAR}"
+
+    parser.add_argument_of_formats("file", metavar="FILE", help=known_formats)
+    parser.add_argument(
+        "--topology",
+        metavar="FILE",
+        help="PSF or PRMTOP file with names, bonds and charges, where FILE has coordinates",
+    )
+    parser.add_argument_of_formats("--select", metavar="TEXT", required=True, help=grammar)
+    group = parser.add_argument_group("surroundings")
+    group.add_argument(
+        "--charges",
+        metavar="SOURCE",
+        help="partial charges of the surroundings: pdb2pqr (which adds hydrogens to the protein), a PQR or mol2 file "
+        "with the same atoms, or none for vacuum (default: those in FILE)",
+    )
+    group.add_argument(
+        "--forcefield", metavar="NAME", default="AMBER", help="of pdb2pqr: AMBER, CHARMM, PARSE, ... (default: AMBER)"
+    )
+    group.add_argument("--ph", type=number, default=7.0, help="of pdb2pqr, which protonates by PROPKA (default: 7)")
+    group.add_argument(
+        "--width",
+        type=number,
+        default=0.0,
+        metavar="A",
+        help="width of Gaussian charges in Angstrom, against electrons that spill onto charges (default: 0, points)",
+    )
+    group.add_argument(
+        "--vacuum", action="store_true", help="compute it without surroundings too, into OUT with -vacuum in its name"
+    )
+    add_calculation(parser, "gfn2", of_region=True)
+    group = parser.add_argument_group("what is told")
+    group.add_argument(
+        "--atom",
+        metavar="ATOM",
+        help="atom of the region by its name, or by its number among them: the potential there",
+    )
+    group.add_argument("--bond", metavar="A,B", help="two atoms of the region: the field between them")
+    group.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
+    group.add_argument("--tables", metavar="OUT", help="write the tables: .json, or .csv (one a table)")
+    group = parser.add_argument_group("molecular dynamics")
+    group.add_argument(
+        "--frames",
+        metavar="TRAJ",
+        help="DCD, XTC, TRR or NetCDF file with the atoms of FILE: a row for each frame (needs mdtraj)",
+    )
+    group.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th frame (default: 1)")
+    add_executor(group)
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="series to write, .h5 or .zarr; the region and its charges go beside it, into OUT.region",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compute the region, and print its energies and what residues do to it."""
+    from ..analysis.presentation import as_json, as_text, check_tables, write_tables
+    from ..exporters._series import require_series
+    from ..scf.region_file import region_file, save_region
+
+    if options.tables:
+        check_tables(options.tables)
+    require_series(options.output)
+    region = _region(options)
+    atom = None if options.atom is None else _atom("--atom", region, options.atom)
+    bond = _bond(region, options.bond)
+    calculation = _calculation(options, region)
+    if not options.quiet:
+        for line in region.notes:
+            tell(line)
+        tell(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
+    if region.external is None and not (atom is None and bond is None):
+        raise OrbitileError("--atom and --bond: expected surroundings with charges, got --charges none")
+    with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
+        if options.frames:
+            report = _frames(options, region, calculation, bond, progress, cancelled)
+        else:
+            report = _one(options, region, calculation, (atom, bond), progress, cancelled)
+    save_region(region, region_file(options.output))
+    written = write_tables(report, options.tables) if options.tables else []
+    if options.json:
+        print(as_json(report))
+        return
+    remarks = tuple(remark for remark in report.remarks if remark not in region.notes)  # which were told before
+    print(as_text(replace(report, remarks=remarks), _ROWS))
+    print("\n".join(map(str, [*written, f"{options.output}, {region_file(options.output).name}"])))
+    if cancelled():
+        raise KeyboardInterrupt
+
+
+def _atom(option: str, region: Region, text: str) -> int:
+    """An atom of the region, from 0, by its name in the file or by its number there, from 1."""
+    from ..scf.valences import named
+
+    names = [region.structure.names[atom] for atom in region.atoms]
+    found = [n for n, name in enumerate(names) if name == text.strip()]
+    if not found and text.strip().isdecimal() and 0 < int(text) <= len(region.geometry.atomic_numbers):
+        found = [int(text) - 1]
+    if len(found) != 1:
+        several = "; ".join(f"{n + 1}: {named(region.structure, region.atoms[n])}" for n in found[:6])
+        got = f"{text!r}, of which there are several: {several}; give the number" if found else f"{text!r}"
+        raise OrbitileError(f"{option}: expected an atom of the region by its name, or a number from 1, got {got}")
+    return found[0]
+
+
+def _bond(region: Region, text: str | None) -> tuple[int, int] | None:
+    """Two atoms of the region."""
+    if text is None:
+        return None
+    atoms = [_atom("--bond", region, part) for part in text.split(",")]
+    if len(atoms) != 2:
+        raise OrbitileError(f"--bond: expected two atoms of the region, such as C5,O2, got {text!r}")
+    return atoms[0], atoms[1]
+
+
+def _region(options: argparse.Namespace) -> Region:
+    """What is computed, and its surroundings."""
+    from ..model.units import angstrom
+    from ..readers.structures import load_structure, select, with_charges
+    from ..scf.region import quantum_region
+
+    structure = load_structure(options.file, options.topology)
+    select(structure, options.select)  # an error of the text is told before anything takes long
+    source, in_vacuum = options.charges, (options.charges or "").lower() == "none"
+    if source and not in_vacuum:
+        structure = with_charges(structure, source, forcefield=options.forcefield, ph=options.ph)
+    elif not in_vacuum and not _has_charges(structure):
+        raise OrbitileError(
+            f"{Path(options.file).name}: has no partial charges; ask for --charges pdb2pqr, a PQR or mol2 file, or "
+            "none for vacuum"
+        )
+    return quantum_region(
+        structure,
+        select(structure, options.select),
+        charge=options.charge,
+        unpaired=options.unpaired,
+        width=options.width * angstrom,
+        embed=not in_vacuum,
+    )
+
+
+def _has_charges(structure: Structure) -> bool:
+    import numpy as np
+
+    return bool(np.isfinite(structure.partial_charges).any())
+
+
+def _calculation(options: argparse.Namespace, region: Region) -> Calculation:
+    from ..scf.region import calculation_of
+
+    calculation = calculation_of(region, options.method or "gfn2", options.basis or "")
+    return replace(calculation, cartesian=bool(options.cartesian), smearing=options.smearing or 0.0)
+
+
+def _one(
+    options: argparse.Namespace,
+    region: Region,
+    calculation: Calculation,
+    asked: tuple[int | None, tuple[int, int] | None],
+    progress: Callable[[float], None],
+    cancelled: Callable[[], bool],
+) -> Report:
+    """A region at one geometry, in the field of its surroundings and, if asked for, in vacuum."""
+    from ..analysis.residues import residue_report
+    from ..base.watch import stage, watched
+    from ..model.geometry import formula
+    from ..model.report import Report
+
+    vacuum: Solution | None = None
+    with watched(progress, cancelled):
+        twice = options.vacuum and region.external is not None
+        with stage(0, 0.5 if twice else 1):
+            found = _solved(options, region, calculation, options.output)
+        if twice:
+            path = Path(options.output)
+            with stage(0.5, 1):
+                alone = replace(calculation, external_charges=None)
+                vacuum = _solved(options, region, alone, path.with_name(f"{path.stem}-vacuum{path.suffix}"))
+    table, wavefunction = _energies(found, vacuum), found.wavefunction
+    title = f"{formula(wavefunction)}: {calculation}, by {wavefunction.program}"
+    if region.external is None:
+        return Report("region", title, (table,), remarks=region.notes)
+    without = None if vacuum is None else vacuum.wavefunction
+    atom, bond = asked
+    shares = residue_report(wavefunction, region, atom=atom, bond=bond, vacuum=without, device=options.device)
+    return Report("region", title, (table, *shares.tables), remarks=shares.remarks)
+
+
+def _solved(options: argparse.Namespace, region: Region, calculation: Calculation, path: str | Path) -> Solution:
+    """What an engine finds, which is written too."""
+    from ..exporters._series import SeriesWriter, replaced_series
+    from ..scf.engines import engine_of
+
+    solver = engine_of(options.engine, region.geometry, calculation)
+    found = solver.solve(region.geometry, calculation, (), options.device, options.precision)
+    with replaced_series(path) as part:
+        if part.is_file():
+            part.unlink()  # a writer continues what is there, and an empty file is no series
+        with SeriesWriter(part, settings=str(calculation)) as writer:
+            writer.append(found.wavefunction)
+    return found
+
+
+def _energies(found: Solution, vacuum: Solution | None) -> Table:
+    """Total energy and frontier orbitals, in the field and in vacuum."""
+    from ..model.report import Table, column
+    from ..model.units import electronvolt
+
+    def values(of: Solution) -> list[float]:
+        homo, lumo = _frontier(of.wavefunction)
+        return [of.energy, homo / electronvolt, lumo / electronvolt, (lumo - homo) / electronvolt]
+
+    columns = [
+        column("quantity", ("energy", "HOMO", "LUMO", "gap")),
+        column("unit", ("hartree", "eV", "eV", "eV")),
+        column("value", values(found), decimals=6, exponents=False),
+    ]
+    if vacuum is not None:
+        columns.append(column("in_vacuum", values(vacuum), decimals=6, exponents=False))
+        change = [one - other for one, other in zip(values(found), values(vacuum), strict=True)]
+        columns.append(column("by_the_surroundings", change, decimals=6, exponents=False))
+    return Table("energies", "Energies", tuple(columns))
+
+
+def _frontier(wavefunction: Wavefunction) -> tuple[float, float]:
+    """Energies of HOMO and LUMO in hartree; not a number where there is none."""
+    from ..fields.orbital import orbital_of
+
+    found = []
+    for name in ("homo", "lumo"):
+        try:
+            orbital = orbital_of(wavefunction, name)
+        except OrbitileError:
+            orbital = None
+        found.append(nan if orbital is None else float(wavefunction.orbitals(orbital.spin).energies[orbital.index]))
+    return found[0], found[1]
+
+
+def _frames(
+    options: argparse.Namespace,
+    region: Region,
+    calculation: Calculation,
+    bond: tuple[int, int] | None,
+    progress: Callable[[float], None],
+    cancelled: Callable[[], bool],
+) -> Report:
+    """A region at frames of a trajectory: a row each."""
+    from ..base.watch import watched
+    from ..exporters._series import SeriesWriter, replaced_series
+    from ..model.geometry import formula
+    from ..model.report import Report, Table, atom_names, column
+    from ..model.units import electronvolt, megavolt_per_centimetre
+    from ..readers._formats import checked_path
+    from ..readers.molecular_dynamics import DynamicsPositions
+    from ..scf.region_frames import compute_frames, field_along
+    from ..scf.series import Means
+
+    if options.every < 1:
+        raise OrbitileError(f"--every: expected 1 or more, got {options.every}")
+    frames = DynamicsPositions(checked_path(options.frames), len(region.structure.names))
+    numbers = range(0, len(frames), options.every)
+    means = Means(calculation, options.engine, options.device, options.precision)
+    rows: list[tuple[int, float, float, float, float, float]] = []
+    title = ""
+    with replaced_series(options.output) as part:
+        if part.is_file():
+            part.unlink()
+        with (
+            SeriesWriter(part, settings=f"{calculation}, frames of {frames.name}") as writer,
+            suppress(Cancelled),  # the frames that are done are kept
+            watched(progress, cancelled),
+            executor_of(options) as executor,
+        ):
+            for frame in compute_frames(region, frames, means, numbers, executor):
+                if frame.solution is None:
+                    tell(f"frame {frame.number + 1} left out: {frame.why}")
+                    continue
+                wavefunction = frame.solution.wavefunction
+                writer.append(wavefunction, frame.number)
+                title = (
+                    f"{formula(wavefunction)}: {replace(calculation, external_charges=None)}, by {wavefunction.program}"
+                )
+                homo, lumo = (energy / electronvolt for energy in _frontier(wavefunction))
+                field = nan if bond is None else field_along(frame.region, bond) / megavolt_per_centimetre
+                rows.append((frame.number + 1, frame.solution.energy, homo, lumo, lumo - homo, field))
+        if not rows:
+            raise OrbitileError(f"{frames.name}: no frame can be computed; nothing was written")
+    values = list(zip(*rows, strict=True))
+    columns = [
+        column("frame", values[0]),
+        column("energy", values[1], "hartree", 6, exponents=False),
+        *(column(name, of, "eV", 3) for name, of in zip(("homo", "lumo", "gap"), values[2:], strict=False)),
+    ]
+    if bond is not None:
+        names = atom_names(region.geometry.atomic_numbers)
+        about = f"of the surroundings alone at the midpoint of {names[bond[0]]}-{names[bond[1]]}, positive along it"
+        columns.append(column("field", values[5], "MV/cm", 3, about))
+    remarks = (
+        "residues are whole, and at those of their periodic images that are nearest to the region",
+        *region.notes,
+    )
+    table = Table("frames", f"Frames of {frames.name}", tuple(columns))
+    return Report("region", title, (table,), remarks=remarks)
