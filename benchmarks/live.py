@@ -9,8 +9,9 @@ before, and the surface of the HOMO at coarse quality. Programs take turns, upda
 busy for all of them. The first update begins from atoms, and is not counted; what the later ones wait for on a machine
 that has never compiled the kernels is, so measure twice.
 
-With --method gfn2 alkanes of 20 to 200 atoms are dragged, and the parts of an update are told: what the process of a
-live molecule does for one that is passed, with the messages to and from it.
+With --method gfn2 alkanes of 20 to 200 atoms are dragged, or molecules of xyz files (--chains 20,caffeine.xyz), in the
+field of --charges around them, and the parts of an update are told: what the process of a live molecule does for one
+that is passed, with the messages to and from it.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 os.environ.setdefault("OMP_NUM_THREADS", str(os.cpu_count()))  # PySCF's kernels
 
 from kohn_sham import clocked, geometry_from, processor, table
 from orbitile.evaluation.surfaces import surface_in_motion
 from orbitile.integrals.method_names import semiempirical
+from orbitile.model.external_charges import ExternalCharges
 from orbitile.model.geometry import Geometry
 from orbitile.model.lattice import Lattice, spacing_of
 from orbitile.model.wavefunction import Wavefunction
@@ -46,6 +50,7 @@ from orbitile.session.live import calculating
 from orbitile.session.live.calculating import converged
 from orbitile.session.live.order import Level, Order
 from orbitile.workers import pack, unpack
+from orbitile_benchmarks.fragments import random_rotation
 from orbitile_benchmarks.geometries import ETHANOL, alkane, dragged
 from orbitile_benchmarks.systems import THREONINE, benzene
 
@@ -115,28 +120,42 @@ def lines(options: argparse.Namespace) -> Iterable[tuple[Any, ...]]:
 
 def parts(options: argparse.Namespace) -> Iterable[tuple[Any, ...]]:
     """Of the table of GFN2-xTB: a line for each molecule."""
-    for n in (int(text) for text in options.chains.split(",")):
+    for chain in options.chains.split(","):
+        atoms = alkane(int(chain)) if chain.isdigit() else "\n".join(Path(chain).read_text().splitlines()[2:])
+        at_rest = geometry_from(atoms)
+        external = _charges_around(at_rest, options.charges) if options.charges else None
         spent: dict[str, list[float]] = {name: [] for name in _PARTS}
-        level, after, isovalue, update, busy = Level(Calculation(options.method)), None, None, [], []
+        level = Level(Calculation(options.method, external_charges=external))
+        after, isovalue, update, busy = None, None, [], []
         with TemporaryDirectory() as folder, ExitStack() as stack:
             for name, module in _PARTS.items():
                 stack.enter_context(mock.patch.object(module, name, _timed(getattr(module, name), spent[name])))
-            for text in dragged(alkane(n), 3 * n + 1, options.steps):
+            for text in dragged(atoms, len(at_rest.positions) - 1, options.steps):
                 geometry = geometry_from(text)
                 request = Request("", "homo", "coarse", isovalue=isovalue, most_faces=12_000)
                 what = level, geometry.atomic_numbers, geometry.positions, "m", folder, (request,)
-                order = Order(str(n), *what, after=after, rough=after is not None)
+                order = Order(chain, *what, after=after, rough=after is not None)
                 found, *seconds = clocked(lambda order=order: unpack(pack(converged(unpack(pack(order)[0])))[0]))
                 isovalue, after = found.samples[0].isovalue, replace(found, samples=())
                 update.append(seconds[0])
                 busy.append(seconds[1])
         yield (
-            f"{3 * n + 2}",
+            f"{'alkane' if chain.isdigit() else Path(chain).stem}, {len(at_rest.positions)}",
             *(f"{1000 * np.median(values[2:]):.1f}" for values in spent.values()),
             f"{1000 * np.median(busy[2:]):.1f}",
             f"{1000 * np.median(update[2:]):.1f}",
             f"{1 / np.median(update[2:]):.1f}",
         )
+
+
+def _charges_around(geometry: Geometry, n: int) -> ExternalCharges:
+    """Pairs of opposite charges up to 0.4 e, 2 bohr apart at random in a box of 80 bohr, 4 bohr away from all atoms."""
+    generator = np.random.default_rng(0)
+    places = generator.uniform(-40, 40, (10 * n, 3)) + geometry.positions.mean(0)
+    places = places[cKDTree(geometry.positions).query(places)[0] > 6][: n // 2]
+    across = random_rotation(generator)[0] * 2
+    charges = generator.uniform(-0.4, 0.4, len(places))
+    return ExternalCharges(np.concatenate([places, places + across]), np.concatenate([charges, -charges]))
 
 
 _PARTS = {"_computed": xtb, "checked": xtb, "_in_order": calculating, "_written": calculating, "_samples": calculating}
@@ -162,14 +181,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--peers", default="pyscf", help="pyscf, gpu4pyscf, or nothing")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--chains", default="6,20,33,66", help="carbon atoms of alkanes, for gfn2")
+    parser.add_argument("--chains", default="6,20,33,66", help="carbon atoms of alkanes, or xyz files, for gfn2")
+    parser.add_argument("--charges", type=int, default=0, help="point charges around each molecule, for gfn2")
     options = parser.parse_args()
     load = f"load {os.getloadavg()[0]:.1f} before" if hasattr(os, "getloadavg") else ""
     print(f"{processor()}, {os.cpu_count()} cores, {load}, {date.today():%d %B %Y}, {time.strftime('%H:%M')}")
     print(f"python benchmarks/live.py {' '.join(sys.argv[1:])}\n")
     if semiempirical(options.method):
         names = "tblite, orthonormality, order of orbitals, file, lattice and surface"
-        table(f"atoms, ms of processors: {names}, whole update, ms that pass, updates a second", parts(options))
+        table(
+            f"molecule and atoms, ms of processors: {names}, whole update, ms that pass, updates a second",
+            parts(options),
+        )
         return
     table(
         "molecule, engine, updates a second, seconds (median), worst, of processors (median), iterations (median and "

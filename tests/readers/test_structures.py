@@ -46,7 +46,7 @@ def test_files(tmp_path):
     assert bonds == {(0, 1): 1, (1, 2): 1, (2, 3): 2, (2, 4): 1, (6, 7): 0}  # none of the calcium; one is stated
     assert np.isnan(found.partial_charges).all()
     assert any("GLY 52A" in note or "52A of chain A" in note for note in found.notes)
-    assert any("2 models" in note for note in found.notes)
+    assert any("2 geometries" in note for note in found.notes)
     path = tmp_path / "formamide.mol2"
     path.write_text(FORMAMIDE)
     other = load_structure(path)

@@ -2,15 +2,27 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 import orbitile as ob
 from orbitile.base.errors import OrbitileError
 from orbitile.commandline import main
+from orbitile.evaluation.devices import device_session
+from orbitile.integrals.external_charges import (
+    energy_in_field,
+    gradient_at_atoms,
+    gradient_at_charges,
+    values_in_field,
+)
+from orbitile.integrals.one_electron import overlap
+from orbitile.integrals.pairs import pairs_of, to_hermite, to_matrix
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
+from orbitile.model.wavefunction import Basis
 from orbitile.scf.calculation import Calculation, NotConverged
 from orbitile.scf.engines import engine_of
 from orbitile.scf.from_file import calculation_for
+from orbitile.scf.level_of_theory import shells_of
 
 pyscf = pytest.importorskip("pyscf")
 itrf = pytest.importorskip("pyscf.qmmm.itrf")
@@ -79,3 +91,31 @@ def test_the_command_line_reads_them(tmp_path, capsys):
     geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
     found = engine_of("pyscf", geometry, asked).solve(geometry, asked)
     assert parts.total == pytest.approx(found.energy, abs=1e-6)
+
+
+def test_far_charges_by_series_are_those_one_by_one():
+    """The sum over all charges is that over a few at a time, which are all near."""
+    rng = np.random.default_rng(5)
+    molecule = Geometry(np.array([8, 1, 6, 8]), rng.normal(size=(4, 3)) * [9.0, 2.0, 1.5])
+    calculation = Calculation("hf", "6-31g*", -2)
+    basis = Basis(shells_of(molecule, calculation), molecule.positions)
+    places = rng.uniform(-40, 40, (5000, 3))
+    places = places[cKDTree(molecule.positions).query(places)[0] > 3][:4500]
+    whole = ob.ExternalCharges(places, rng.normal(0, 0.5, 4500), np.where(np.arange(4500) % 7, 0.0, 2.0))
+    parts = [whole.chosen(np.arange(first, first + 1500)) for first in range(0, 4500, 1500)]
+    with device_session("cpu", "double") as target:
+        pairs, nuclei = pairs_of(basis), molecule.atomic_numbers.astype(float)
+        density = np.diag(rng.uniform(0, 1, basis.n_basis))
+        density += 0.2 * overlap(pairs, target)
+        of_molecule = pairs, to_hermite(pairs, density, target), nuclei, molecule.positions, target
+        near = sum(values_in_field(pairs.list, part, target) for part in parts)
+        far = values_in_field(pairs.list, whole, target)
+        np.testing.assert_allclose(to_matrix(pairs, far, target), to_matrix(pairs, near, target), atol=1e-9)
+        energies = [energy_in_field(part, *of_molecule) for part in parts]
+        assert energy_in_field(whole, *of_molecule) == pytest.approx(sum(energies), abs=1e-9)
+        of_molecule = pairs, density, nuclei, molecule.positions, target
+        at_atoms = sum(gradient_at_atoms(part, *of_molecule) for part in parts)
+        np.testing.assert_allclose(gradient_at_atoms(whole, *of_molecule), at_atoms, atol=1e-9)
+        at_charges = np.concatenate([gradient_at_charges(part, *of_molecule) for part in parts])
+        np.testing.assert_allclose(gradient_at_charges(whole, *of_molecule), at_charges, atol=1e-10)
+        assert np.abs(at_charges).max() > 1e-3

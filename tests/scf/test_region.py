@@ -211,6 +211,10 @@ def test_what_is_wrong_with_charges_around_is_told_or_refused(alcohol):
     assert any("3 atoms of the residues HOH (1)" in note for note in ob.quantum_region(bare, METHYL).notes)
     with pytest.raises(OrbitileError, match=r"none of the 9 atoms around it has a partial charge.*embed=False"):
         ob.quantum_region(replace(alcohol, partial_charges=np.where(alcohol.residue_of == 0, 0.0, 0.4)), [9, 10, 11])
+    uneven = replace(alcohol, partial_charges=alcohol.partial_charges + np.where(np.arange(12) == 0, -0.1, 0.01))
+    region = ob.quantum_region(uneven, METHYL)
+    assert region.external.charges.sum() == pytest.approx(uneven.partial_charges.sum(), abs=1e-13)
+    assert any("have -0.070 e by these charges, and 0 here; each outer" in note for note in region.notes)
     odd = replace(alcohol, partial_charges=alcohol.partial_charges + 0.1 * (alcohol.residue_of == 1))
     assert any("no integer: HOH 2 of chain A (+0.300)" in note for note in ob.quantum_region(odd, METHYL).notes)
     near = alcohol.positions.copy()

@@ -29,8 +29,8 @@ from ..evaluation.devices import device_session
 from ..fields.orbital import Orbital, orbital_of
 from ..integrals.external_charges import (
     energy_in_field,
-    potential_of_electrons,
-    potential_of_nuclei,
+    potential_at_charges,
+    potential_of_molecule,
     potentials,
 )
 from ..integrals.pairs import pairs_of, to_hermite
@@ -144,8 +144,7 @@ def residue_shares(
         pairs, nuclei, positions = pairs_of(wavefunction), wavefunction.core_charges, wavefunction.positions
         total = to_hermite(pairs, density_matrix(wavefunction), target)
         whole = energy_in_field(external, pairs, total, nuclei, positions, target)
-        potential = potential_of_nuclei(external, nuclei, positions)
-        potential -= potential_of_electrons(external, pairs, total, target)
+        potential = potential_of_molecule(external, pairs.list, total, nuclei, positions, target)[:, 0]
         shifts = []
         for name in ("homo", "lumo"):
             density = _orbital_density(wavefunction, name)
@@ -153,7 +152,7 @@ def residue_shares(
             shifts.append(
                 np.full(len(present), np.nan)
                 if electrons is None
-                else rows(-external.charges * potential_of_electrons(external, pairs, electrons, target))
+                else rows(-external.charges * potential_at_charges(external, pairs.list, electrons, target)[:, 0])
             )
     at_atom = np.zeros(0)
     if atom is not None:

@@ -46,7 +46,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--topology",
         metavar="FILE",
-        help="PSF or PRMTOP file with names, bonds and charges, where FILE has coordinates",
+        help="PSF, PRMTOP or TPR file with names, bonds, charges, where FILE has coordinates",
     )
     parser.add_argument_of_formats("--select", metavar="TEXT", required=True, help=grammar)
     group = parser.add_argument_group("surroundings")
@@ -340,9 +340,6 @@ def _frames(
         names = atom_names(region.geometry.atomic_numbers)
         about = f"of the surroundings alone at the midpoint of {names[bond[0]]}-{names[bond[1]]}, positive along it"
         columns.append(column("field", values[5], "MV/cm", 3, about))
-    remarks = (
-        "residues are whole, and at those of their periodic images that are nearest to the region",
-        *region.notes,
-    )
+    remarks = ("in a periodic box residues are whole, at those of their images that are nearest", *region.notes)
     table = Table("frames", f"Frames of {frames.name}", tuple(columns))
     return Report("region", title, (table,), remarks=remarks)

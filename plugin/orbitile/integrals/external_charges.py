@@ -18,43 +18,127 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..model.external_charges import ExternalCharges
 from .coulomb import coulomb_values
-from .forces import gradient_at_centres, norms_of_derivatives, to_gradient
-from .hermite_list import POINT, HermiteList
+from .far_charges import boxes_of, far_potentials, far_values
+from .forces import norms_of_derivatives, to_gradient
+from .hermite_list import POINT, HermiteList, point_charges
 from .pairs import Pairs, to_hermite
 
+_MANY = 2000
+"""Charges from which on a CPU takes those that are far by series."""
 
-def as_electrons(external: ExternalCharges) -> tuple[HermiteList, Reals]:
+
+def values_in_field(
+    gaussians: HermiteList, external: ExternalCharges, target: Target, bound: Reals | None = None
+) -> Reals:
+    """Integrals of each Hermite Gaussian with the potential of the charges, for electrons.
+
+    Parameters
+    ----------
+    gaussians
+        Whose integrals are wanted.
+    external
+        The charges. A CPU takes many of them by series, with an error of `far_charges.TOLERANCE` at most.
+    target
+        The device of the current session.
+    bound
+        As for `coulomb_values`.
+
+    Returns
+    -------
+    ndarray, shape (n_coefficients,)
+        In hartree.
+    """
+    if not _by_series(external, target):
+        return coulomb_values(gaussians, *_as_electrons(external), target, bra_bound=bound)
+    boxes = boxes_of(gaussians, external)
+    values = far_values(gaussians, external, boxes, target)
+    for box in boxes:
+        if len(box.near):
+            some, places = gaussians.chosen(box.near_to)
+            near, its = _as_electrons(external.chosen(box.near)), None if bound is None else bound[box.near_to]
+            values[places] += coulomb_values(some, *near, target, bra_bound=its)
+    return values
+
+
+def potential_at_charges(external: ExternalCharges, gaussians: HermiteList, hermite: Reals, target: Target) -> Reals:
+    """Potential of a density at each of the charges and its gradient, as if electrons were positive.
+
+    At a charge that is a Gaussian it is the mean over it. Parameters are as above.
+
+    Returns
+    -------
+    ndarray, shape (n, 4)
+        In hartree/e, then in hartree/(e bohr).
+    """
+    if not _by_series(external, target):
+        return _potential_at(external, gaussians, hermite, target)
+    boxes = boxes_of(gaussians, external)
+    result = far_potentials(gaussians, hermite, external, boxes, target)
+    for box in boxes:
+        if len(box.near):
+            some, places = gaussians.chosen(box.near_to)
+            result[box.near] += _potential_at(external.chosen(box.near), some, hermite[places], target)
+    return result
+
+
+def _potential_at(external: ExternalCharges, gaussians: HermiteList, hermite: Reals, target: Target) -> Reals:
+    points = _gaussians(external).raised
+    values = points.blocks[0].of(coulomb_values(points, gaussians, hermite, target))
+    return (points.exponent / np.pi)[:, None] ** 1.5 * values
+
+
+def _by_series(external: ExternalCharges, target: Target) -> bool:
+    return target.on_host and len(external) > _MANY
+
+
+def _gaussians(external: ExternalCharges) -> HermiteList:
+    exponents = np.maximum(np.asarray(external.widths, np.float64), POINT**-0.5) ** -2
+    return HermiteList(external.positions, exponents, np.zeros(len(external), np.int32))
+
+
+def _as_electrons(external: ExternalCharges) -> tuple[HermiteList, Reals]:
     """The charges as Gaussians of degree 0, and their coefficients in a density of electrons: of the other sign."""
-    widths = np.asarray(external.widths, np.float64)
-    exponents = np.maximum(widths, POINT**-0.5) ** -2
-    gaussians = HermiteList(external.positions, exponents, np.zeros(len(external), np.int32))
-    return gaussians, -external.charges * (exponents / np.pi) ** 1.5
+    gaussians = _gaussians(external)
+    return gaussians, -external.charges * (gaussians.exponent / np.pi) ** 1.5
 
 
-def energy_of_nuclei(external: ExternalCharges, nuclei: Reals, positions: Reals) -> float:
+def potential_of_molecule(
+    external: ExternalCharges, gaussians: HermiteList, hermite: Reals, nuclei: Reals, positions: Reals, target: Target
+) -> Reals:
+    """Potential of nuclei less that of electrons at each of the charges and its gradient, as `potential_at_charges`."""
+    electrons = potential_at_charges(external, gaussians, hermite, target)
+    if _by_series(external, target):
+        return potential_at_charges(external, *point_charges(nuclei, positions), target) - electrons
+    for z, (axes, values, slopes) in zip(nuclei, potentials(external, positions), strict=True):
+        electrons -= z * np.column_stack([values, -slopes[:, None] * axes])
+    return -electrons
+
+
+def _at_nuclei(external: ExternalCharges, positions: Reals, target: Target) -> Reals:
+    """Potential of the charges at nuclei, positions in bohr, and its gradient, shape (n_atoms, 4)."""
+    if _by_series(external, target):
+        points, coefficients = point_charges(np.ones(len(positions)), positions)
+        values = points.raised.blocks[0].of(values_in_field(points.raised, external, target))
+        orders = points.raised.blocks[0].orders
+        along = [orders.index(order) for order in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
+        return -coefficients[:, None] * values[:, along]
+    each = potentials(external, positions)
+    return np.array(
+        [[external.charges @ values, *((external.charges * slopes) @ axes)] for axes, values, slopes in each]
+    )
+
+
+def energy_of_nuclei(external: ExternalCharges, nuclei: Reals, positions: Reals, target: Target) -> float:
     """Energy in hartree of nuclei, their charges in e and positions in bohr, with the charges around them."""
-    return float(external.charges @ potential_of_nuclei(external, nuclei, positions))
-
-
-def potential_of_nuclei(external: ExternalCharges, nuclei: Reals, positions: Reals) -> Reals:
-    """Potential of nuclei at each of the charges, shape (n,), in hartree/e; of a Gaussian over its width."""
-    each = zip(nuclei, potentials(external, positions), strict=True)
-    return np.sum([z * values for z, (_, values, _) in each], axis=0)
-
-
-def potential_of_electrons(external: ExternalCharges, pairs: Pairs, hermite: Reals, target: Target) -> Reals:
-    """Potential of a density on the list of the pairs at each of the charges, as if electrons were positive."""
-    unit = ExternalCharges(external.positions, -np.ones(len(external)), external.widths)
-    gaussians, coefficients = as_electrons(unit)
-    return coefficients * coulomb_values(gaussians, pairs.list, hermite, target)
+    return float(nuclei @ _at_nuclei(external, positions, target)[:, 0])
 
 
 def energy_in_field(
     external: ExternalCharges, pairs: Pairs, hermite: Reals, nuclei: Reals, positions: Reals, target: Target
 ) -> float:
     """Energy in hartree of electrons, by their density on the list of the pairs, and nuclei with the charges."""
-    values = coulomb_values(pairs.list, *as_electrons(external), target, bra_bound=pairs.bound)
-    return float(hermite @ values) + energy_of_nuclei(external, nuclei, positions)
+    values = values_in_field(pairs.list, external, target, pairs.bound)
+    return float(hermite @ values) + energy_of_nuclei(external, nuclei, positions, target)
 
 
 def gradient_at_atoms(
@@ -81,21 +165,17 @@ def gradient_at_atoms(
         In hartree/bohr.
     """
     raised, bound = pairs.list.raised, norms_of_derivatives(pairs.list, to_hermite(pairs, density, target))
-    values = coulomb_values(raised, *as_electrons(external), target, bra_bound=bound)
-    each = zip(nuclei, potentials(external, positions), strict=True)
-    return to_gradient(pairs, density, values) + [
-        z * ((external.charges * slopes) @ axes) for z, (axes, _, slopes) in each
-    ]
+    values = values_in_field(raised, external, target, bound)
+    return to_gradient(pairs, density, values) + nuclei[:, None] * _at_nuclei(external, positions, target)[:, 1:]
 
 
 def gradient_at_charges(
     external: ExternalCharges, pairs: Pairs, density: Reals, nuclei: Reals, positions: Reals, target: Target
 ) -> Reals:
     """Derivatives of the energy when the charges alone move, shape (n, 3) in hartree/bohr; the rest as above."""
-    result = gradient_at_centres(*as_electrons(external), pairs.list, to_hermite(pairs, density, target), target)
-    for z, (axes, _, slopes) in zip(nuclei, potentials(external, positions), strict=True):
-        result -= (z * external.charges * slopes)[:, None] * axes
-    return result
+    hermite = to_hermite(pairs, density, target)
+    potential = potential_of_molecule(external, pairs.list, hermite, nuclei, positions, target)
+    return external.charges[:, None] * potential[:, 1:]
 
 
 def potentials(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals, Reals]]:

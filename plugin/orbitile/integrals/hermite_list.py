@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from taichi_kernels.hermite_tables import powers_of
 
 from ..base.arrays import Reals
-from ..gaussians.expansion import starts, term_counts
+from ..gaussians.expansion import runs, starts, term_counts
 
 POINT = 1e16
 """Exponent in bohr^-2 of the Gaussian that stands for a point charge: its extent is 1e-8 bohr."""
@@ -85,6 +85,12 @@ class HermiteList:
             Block(int(degree), slice(int(row), int(row + count)), slice(int(begin[n]), int(begin[n + 1])))
             for n, (degree, row, count) in enumerate(zip(degrees, first, counts, strict=True))
         )
+
+    def chosen(self, rows: NDArray[np.intp]) -> tuple[HermiteList, NDArray[np.intp]]:
+        """Some of them, by rising numbers, and the places of their coefficients among those of all."""
+        counts = term_counts(self.degree)
+        places = runs(starts(counts)[rows], counts[rows])
+        return HermiteList(self.centre[rows], self.exponent[rows], self.degree[rows]), places
 
     @cached_property
     def raised(self) -> HermiteList:

@@ -35,12 +35,12 @@ from ._selections import select as select
 DESCRIPTION = "proteins with residues: PDB, PQR, mol2, mmCIF, GRO files, and PSF or PRMTOP with coordinates"
 PATTERNS = (
     *("*.pdb", "*.ent", "*.pqr", "*.mol2", "*.cif", "*.mmcif", "*.gro", "*.psf", "*.prmtop", "*.parm7", "*.top"),
-    *("*.crd", "*.inpcrd", "*.rst7", "*.ncrst"),
+    *("*.crd", "*.inpcrd", "*.rst7", "*.dcd", "*.nc", "*.ncdf"),
 )
 KIND = "structure"
 BINARY = True
 
-_WITH_MASSES = (".psf", ".prmtop", ".parm7", ".top")
+_WITH_MASSES = (".psf", ".prmtop", ".parm7", ".top", ".tpr")
 """Topologies of force fields."""
 
 _SYBYL = {"1": 1.0, "2": 2.0, "3": 3.0, "ar": 1.5, "am": 1.0}
@@ -62,9 +62,10 @@ def load_structure(path: str | PathLike[str], topology: str | PathLike[str] | No
     Parameters
     ----------
     path
-        A PDB, PQR, mol2, mmCIF (needs the package gemmi) or GRO file, or coordinates with a topology.
+        A PDB, PQR, mol2, mmCIF (by the package gemmi) or GRO file; coordinates with a topology (CRD, INPCRD, RST7,
+        the first frame of DCD or NetCDF).
     topology
-        A PSF or PRMTOP file, which tells names, bonds and charges where `path` holds coordinates.
+        A PSF, PRMTOP or TPR file, which tells names, bonds and charges where `path` holds coordinates.
 
     Raises
     ------
@@ -108,17 +109,25 @@ class Contents:
     orders: Reals
     has_all_bonds: bool
     n_models: int
+    in_box: bool
 
 
 def contents_of(path: str, topology: str) -> Contents:
     """What MDAnalysis finds in a file, or in coordinates with a topology."""
     if find_spec("MDAnalysis") is None:
         raise FileError(f"{Path(path).name}: needs the package MDAnalysis: {install_command('MDAnalysis')}")
+    if Path(path).suffix.lower() in (".cif", ".mmcif") and find_spec("gemmi") is None:
+        raise FileError(f"{Path(path).name}: needs the package gemmi: {install_command('gemmi')}; or take its PDB file")
     import MDAnalysis
 
     warnings.simplefilter("ignore")
-    universe = MDAnalysis.Universe(topology) if path == topology else MDAnalysis.Universe(topology, path)
+    try:
+        universe = MDAnalysis.Universe(topology, *(() if path == topology else (path,)), **_format(path))
+    except IndexError as error:
+        raise FileError(f"{Path(path).name}: no atoms are in it, or it is damaged") from error
     atoms, n = universe.atoms, len(universe.atoms)
+    if not hasattr(universe, "trajectory"):
+        raise FileError(f"{Path(path).name}: has no coordinates; give a file that has, and this one as its topology")
 
     def told(name: str, otherwise: Any) -> Any:
         return getattr(atoms, name) if hasattr(atoms, name) else np.full(n, otherwise)
@@ -149,8 +158,14 @@ def contents_of(path: str, topology: str) -> Contents:
         bonds=bonds,
         orders=orders,
         has_all_bonds=suffix in (*_WITH_MASSES, ".mol2"),
-        n_models=len(universe.trajectory) if path == topology else 1,
+        n_models=len(universe.trajectory),
+        in_box=suffix in _WITH_MASSES and universe.dimensions is not None,
     )
+
+
+def _format(path: str) -> dict[str, str]:
+    """What MDAnalysis does not know of a name."""
+    return {"format": "INPCRD"} if path.lower().endswith(".rst7") else {}
 
 
 # ---- what is not in the file
@@ -160,6 +175,9 @@ _IONS = {"SOD": 11, "POT": 19, "CLA": 17, "CAL": 20, "CES": 55, "LIT": 3, "RUB":
 
 _TWO_LETTERS = ("CL", "BR", "FE", "ZN", "MG", "MN", "SI", "SE")
 """How names of atoms begin that are of an element of two letters, outside amino acids and nucleotides."""
+
+_VIRTUAL = ("MW", "EP", "EPW", "LP", "OM", "M")
+"""Names of places with a charge and without an atom, as in water with four places; they are ghosts."""
 
 _UNBONDED = (3, 11, 12, 19, 20, 37, 38, 55, 56)
 """Ions whose neighbours by distance are no partners in a bond."""
@@ -235,7 +253,7 @@ def _atomic_numbers(found: Contents, file: str) -> tuple[NDArray[np.int64], list
         residue = found.residues[found.residue_of[n]]
         numbers[n] = _by_mass(found.masses[n]) or _element(name, residue.name)
         n_guessed += 1
-        if not numbers[n]:
+        if not numbers[n] and name.rstrip("0123456789").upper() not in _VIRTUAL:
             raise FileError(f"{file}: atom {n + 1}, {name} of {residue}, has no element; state it in the file")
     told = [f"{file} names no elements of {n_guessed} atoms: their names or masses tell them."] if n_guessed else []
     return numbers, told
@@ -276,7 +294,9 @@ def _structure(found: Contents, file: str) -> Structure:
     taken, told = _taken(found)
     notes += told
     if found.n_models > 1:
-        notes.append(f"{file} has {found.n_models} models; the first was taken.")
+        notes.append(f"{file} has {found.n_models} geometries; the first was taken.")
+    if found.in_box:
+        notes.append(f"{file} has a periodic box: atoms are taken where they are, not at their nearest images.")
     new = np.full(len(numbers), -1)
     new[taken] = np.arange(len(taken))
     kept = np.all(new[found.bonds] >= 0, axis=1)
@@ -308,6 +328,7 @@ def with_bonds(structure: Structure, *, by_distance: bool = True) -> Structure:
         for pair in find_bonds(numbers, structure.positions).tolist():
             if not np.isin(numbers[pair], _UNBONDED).any():
                 pairs.setdefault((pair[0], pair[1]), 0.0)
+        pairs = _with_single_hydrogens(pairs, structure)
     kinds = [_KINDS.get(residue.name.upper(), "") for residue in structure.residues]
     bonds: list[tuple[int, int]] = []
     orders: list[float] = []
@@ -322,6 +343,20 @@ def with_bonds(structure: Structure, *, by_distance: bool = True) -> Structure:
         bonds.append((one, other))
         orders.append(order)
     return replace(structure, bonds=np.array(bonds, np.int64).reshape(-1, 2), orders=np.array(orders, np.float64))
+
+
+def _with_single_hydrogens(pairs: dict[tuple[int, int], float], structure: Structure) -> dict[tuple[int, int], float]:
+    """Bonds without those of a hydrogen to any but the nearest atom: what comes too close is no second partner."""
+    atoms = np.array(list(pairs), np.int64).reshape(-1, 2)
+    lengths = np.linalg.norm(structure.positions[atoms[:, 0]] - structure.positions[atoms[:, 1]], axis=1)
+    taken: set[int] = set()
+    kept = set()
+    for n in np.argsort(lengths, kind="stable").tolist():
+        hydrogens = [atom for atom in atoms[n].tolist() if structure.atomic_numbers[atom] == 1]
+        if len(hydrogens) < 2 and taken.isdisjoint(hydrogens):
+            kept.add((int(atoms[n, 0]), int(atoms[n, 1])))
+            taken.update(hydrogens)
+    return {pair: order for pair, order in pairs.items() if pair in kept or len(structure.names) == 2}
 
 
 def _order(kind: str, one: str, other: str) -> float:

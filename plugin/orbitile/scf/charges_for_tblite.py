@@ -11,7 +11,7 @@ with V of points, or of Gaussians where charges have a width. So does tblite wit
 far away give; the program xtb has the first term alone.
 
 What tblite sums over its interactions is found in a table of procedures for each kind of them. An electric field of
-zero is given a copy of its table here, with three of them replaced. They take arrays as gfortran describes them; the
+zero is given a copy of its table here, with two of them replaced. They take arrays as gfortran describes them; the
 table, descriptions and shapes are compared with what is expected before anything is read or written.
 """
 
@@ -50,11 +50,15 @@ _DENSITY = (624, 624 + 2 * _MATRIX, 624 + 2 * _MATRIX + _CUBE)
 """Where `wavefunction_type` has charges, dipoles and quadrupoles of atoms."""
 
 _ROW, _COLUMN = np.tril_indices(3)
+_COLUMNS = slice(0, 1), slice(1, 4), slice(4, 10)
 _SHARES = np.where(_ROW == _COLUMN, 1, 2) / 3
-"""Components xx, xy, yy, xz, yz, zz of quadrupoles, and how often each counts."""
+"""Components xx, xy, yy, xz, yz, zz of quadrupoles, columns of charges, dipoles and these, how often each counts."""
 
 _AS_POINTS = 50.0
 """Squares of distances in those of widths from which on Gaussians are points, to 1e-14."""
+
+_AT_ONCE = 4096
+"""Charges whose numbers stay in the cache of a processor."""
 
 
 class ChargesForTblite:
@@ -62,15 +66,15 @@ class ChargesForTblite:
 
     Attributes
     ----------
-    gradient_at_charges : ndarray, shape (n_charges, 3)
-        Derivatives of the energy when the charges move, in hartree/bohr, after tblite has computed.
+    moments : ndarray, shape (n_atoms, 10)
+        Charges, dipoles and quadrupoles of the atoms, after tblite has computed. To its gradient, which knows the field
+        from the orbitals alone, `gradients` of these are to be added.
     """
 
     def __init__(self, external: ExternalCharges, positions: Reals) -> None:
-        self._external, self._positions = external, positions
         self._potentials = potentials(external, positions)
         self._error: Exception | None = None
-        self.gradient_at_charges: Reals = np.zeros((len(external), 3))
+        self.moments: Reals = np.zeros_like(self._potentials)
 
     @contextmanager
     def added_to(self, calculator: Any) -> Iterator[None]:
@@ -91,21 +95,22 @@ class ChargesForTblite:
         if self._error is not None:
             raise self._error
 
-    def _get_potential(self, _molecule: int, _cache: int, _density: int, potential: int) -> None:
-        for theirs, ours in zip(_of_atoms(potential, _POTENTIAL, len(self._positions)), self._potentials, strict=True):
-            theirs += ours
+    def get_potential(self, potential: int) -> None:
+        """Add potentials to those of tblite."""
+        for theirs, columns in self._of_atoms(potential, _POTENTIAL):
+            theirs += self._potentials[:, columns].reshape(theirs.shape)
 
-    def _get_energy(self, _molecule: int, _cache: int, density: int, energies: int) -> None:
-        found = _array(energies, (len(self._positions),))
-        for moments, values in zip(self._moments(density), self._potentials, strict=True):
-            found += (moments * values).reshape(len(found), -1).sum(1)
+    def get_energy(self, density: int, energies: int) -> None:
+        """Add energies of atoms to those of tblite, which asks for them last at the density that it ends with."""
+        for theirs, columns in self._of_atoms(density, _DENSITY):
+            self.moments[:, columns] = theirs.reshape(len(theirs), -1)
+        _array(energies, (len(self.moments),))[...] += (self.moments * self._potentials).sum(1)
 
-    def _get_gradient(self, _molecule: int, _cache: int, density: int, gradient: int, _virial: int) -> None:
-        at_atoms, self.gradient_at_charges = gradients(self._external, self._positions, *self._moments(density))
-        _array(gradient, at_atoms.shape)[...] += at_atoms
-
-    def _moments(self, density: int) -> tuple[Reals, Reals, Reals]:
-        return _of_atoms(density, _DENSITY, len(self._positions))
+    def _of_atoms(self, address: int, offsets: tuple[int, int, int]) -> Iterator[tuple[Reals, slice]]:
+        """What a type of tblite has for charges, dipoles and quadrupoles, each with the columns that it is here."""
+        n = len(self.moments)
+        for offset, shape, columns in zip(offsets, ((n,), (n, 3), (n, 6)), _COLUMNS, strict=True):
+            yield _array(address + offset, (1, *shape))[0], columns
 
 
 _in_use: dict[int, ChargesForTblite] = {}
@@ -124,57 +129,71 @@ def obstacle() -> str:
     return ""
 
 
-def potentials(external: ExternalCharges, positions: Reals) -> tuple[Reals, Reals, Reals]:
-    """Potentials that charges, dipoles and quadrupoles of atoms are in: shapes (n,), (n, 3), (n, 6), atomic units.
+def potentials(external: ExternalCharges, positions: Reals) -> Reals:
+    """Potentials that charges, dipoles and quadrupoles of atoms are in, shape (n_atoms, 10), in atomic units.
 
     Of Gaussians where charges have widths; at positions in bohr.
     """
-    values, slopes, curvatures = np.empty(len(positions)), np.empty((len(positions), 3)), np.empty((len(positions), 6))
-    for atom, (along, (zeroth, first, second, _)) in enumerate(_around(external, positions)):
-        values[atom], slopes[atom] = zeroth.sum(), -(along @ first)
-        curvatures[atom] = ((along * second) @ along.T - first.sum() * np.eye(3))[_ROW, _COLUMN] * _SHARES
-    return values, slopes, curvatures
+    result = np.zeros((len(positions), 10))
+    for atom, _, along, (zeroth, first, second, _) in _around(external, positions):
+        curvature = (along * second) @ along.T - first.sum() * np.eye(3)
+        result[atom] += np.concatenate([[zeroth.sum()], -(along @ first), curvature[_ROW, _COLUMN] * _SHARES])
+    return result
 
 
-def gradients(
-    external: ExternalCharges, positions: Reals, charges: Reals, dipoles: Reals, quadrupoles: Reals
-) -> tuple[Reals, Reals]:
-    """Derivatives of their energy when atoms or external charges move, (n, 3) and (n_charges, 3) in hartree/bohr."""
-    at_atoms, at_charges = np.empty((len(positions), 3)), np.zeros((3, len(external)))
+def gradients(external: ExternalCharges, positions: Reals, moments: Reals) -> tuple[Reals, Reals]:
+    """Derivatives of the energy of moments in the field, when atoms or external charges move, in hartree/bohr.
+
+    Parameters
+    ----------
+    external
+        The charges.
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    moments : ndarray, shape (n_atoms, 10)
+        Charges, dipoles, and components xx, xy, yy, xz, yz, zz of quadrupoles.
+
+    Returns
+    -------
+    tuple of ndarray, shapes (n_atoms, 3) and (n_charges, 3)
+    """
+    at_atoms, at_charges = np.zeros((len(positions), 3)), np.zeros((3, len(external)))
     tensors = np.zeros((len(positions), 3, 3))
-    tensors[:, _ROW, _COLUMN] = tensors[:, _COLUMN, _ROW] = quadrupoles / 3
-    moments = zip(charges, dipoles, tensors, _around(external, positions), strict=True)
-    for atom, (charge, dipole, tensor, (along, (_, first, second, third))) in enumerate(moments):
-        turned = tensor @ along
+    tensors[:, _ROW, _COLUMN] = tensors[:, _COLUMN, _ROW] = moments[:, 4:] / 3
+    for atom, some, along, (_, first, second, third) in _around(external, positions):
+        charge, dipole, turned = moments[atom, 0], moments[atom, 1:4], tensors[atom] @ along
         each = along * ((dipole @ along) * second - charge * first - (along * turned).sum(0) * third)
         each += turned * (2 * second)
         each -= np.outer(dipole, first)
-        at_atoms[atom] = each.sum(1)
-        at_charges -= each
+        at_atoms[atom] += each.sum(1)
+        at_charges[:, some] -= each
     return at_atoms, at_charges.T
 
 
-def _around(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals]]:
-    r"""For one position after the other: vectors from the charges, (3, n), their potentials and derivatives, (4, n).
+def _around(external: ExternalCharges, positions: Reals) -> Iterator[tuple[int, slice, Reals, Reals]]:
+    r"""For each atom and some of the charges: vectors from them, (3, n), their potentials and derivatives, (4, n).
 
     These are :math:`(-\frac{1}{r} \frac{d}{dr})^l V` for l = 0 to 3; of Gaussians by Boys' functions, downwards from
     the third (T. Helgaker, P. Jorgensen, J. Olsen, Molecular Electronic-Structure Theory, Wiley 2000, chapter 9.8).
     """
-    places, widths = np.ascontiguousarray(external.positions.T), np.asarray(external.widths)
-    for position in positions:
-        along = position[:, None] - places
-        square = (along**2).sum(0)
-        result, inverse = np.empty((4, len(square))), 1 / square
-        result[0] = external.charges * np.sqrt(inverse)
-        for l in (0, 1, 2):
-            result[l + 1] = (2 * l + 1) * result[l] * inverse
-        if near := np.flatnonzero(square < _AS_POINTS * widths**2).tolist():
-            wide, x = widths[near], square[near] / widths[near] ** 2
-            boys = gamma(3.5) * gammainc(3.5, x) / (2 * x**3.5)
-            for l in (3, 2, 1, 0):
-                result[l, near] = 2 / np.sqrt(pi) * external.charges[near] / wide * (2 / wide**2) ** l * boys
-                boys = (2 * x * boys + np.exp(-x)) / (2 * l - 1)
-        yield along, result
+    for start in range(0, len(external), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        places, widths = np.ascontiguousarray(external.positions[some].T), np.asarray(external.widths)[some]
+        charges = external.charges[some]
+        for atom, position in enumerate(positions):
+            along = position[:, None] - places
+            square = (along**2).sum(0)
+            result, inverse = np.empty((4, len(square))), 1 / square
+            result[0] = charges * np.sqrt(inverse)
+            for l in (0, 1, 2):
+                result[l + 1] = (2 * l + 1) * result[l] * inverse
+            if near := np.flatnonzero(square < _AS_POINTS * widths**2).tolist():
+                wide, x = widths[near], square[near] / widths[near] ** 2
+                boys = gamma(3.5) * gammainc(3.5, x) / (2 * x**3.5)
+                for l in (3, 2, 1, 0):
+                    result[l, near] = 2 / np.sqrt(pi) * charges[near] / wide * (2 / wide**2) ** l * boys
+                    boys = (2 * x * boys + np.exp(-x)) / (2 * l - 1)
+            yield atom, some, along, result
 
 
 @cache
@@ -206,34 +225,24 @@ def _table() -> tuple[Any, int]:
     return table, original
 
 
-def _procedure(method: Callable[..., None], n_arguments: int) -> Any:
-    """What Fortran calls: a method of the interaction that is in use, whose errors are raised afterwards."""
+def _procedure(method: Callable[..., None], *taken: int) -> Any:
+    """What Fortran calls: a method of the interaction that is in use, which takes some of the five arguments."""
 
     def call(instance: int, *arguments: int) -> None:
         field = _in_use[ctypes.c_size_t.from_address(instance).value]
         try:
-            method(field, *arguments)
-        except Exception as error:
+            method(field, *(arguments[argument] for argument in taken))
+        except Exception as error:  # raised when tblite has ended
             field._error = error
 
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)(call)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5)(call)
 
 
 _OURS = {
-    "get_potential": _procedure(ChargesForTblite._get_potential, 5),
-    "get_energy": _procedure(ChargesForTblite._get_energy, 5),
-    "get_gradient": _procedure(ChargesForTblite._get_gradient, 6),
+    "get_potential": _procedure(ChargesForTblite.get_potential, 3),
+    "get_energy": _procedure(ChargesForTblite.get_energy, 2, 3),
 }
-"""By the names of what they replace."""
-
-
-def _of_atoms(address: int, offsets: tuple[int, int, int], n: int) -> tuple[Reals, Reals, Reals]:
-    """What a type of tblite has of n atoms: of charges, dipoles and quadrupoles, without spin."""
-    charges, dipoles, quadrupoles = (
-        _array(address + offset, shape)[0]
-        for offset, shape in zip(offsets, ((1, n), (1, n, 3), (1, n, 6)), strict=True)
-    )
-    return charges, dipoles, quadrupoles
+"""By the names of what they replace; arguments are the interaction, molecule, cache, density, and what is added to."""
 
 
 def _array(description: int, shape: tuple[int, ...]) -> Reals:

@@ -4,7 +4,10 @@ A bond between an atom that is computed and one that is not is cut if it is a si
 takes the place of the outer one, on the bond at the ratio of usual bond lengths, 1.09 to 1.53 Angstrom, so that it
 follows from the positions of both (S. Dapprich et al., J. Mol. Struct. THEOCHEM 1999, 461, 1). The charge of the outer
 atom, on top of that hydrogen, goes in equal parts to the neighbours that it has outside, where pairs of charges keep
-the dipole moment: the charge shift of P. Sherwood et al., J. Mol. Struct. THEOCHEM 2003, 632, 1.
+the dipole moment: the charge shift of P. Sherwood et al., J. Mol. Struct. THEOCHEM 2003, 632, 1. Before that the outer
+atoms share what the atoms that are computed have by the partial charges beyond the integer that they have in the
+calculation, so that the sum of all charges is kept, as R. C. Walker et al., J. Comput. Chem. 2008, 29, 1019, keep it by
+all atoms outside.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from ..model.geometry import BOND_TOLERANCE, NOT_A_BOND, Geometry, connected_par
 from ..model.structure import Structure
 from ..model.units import angstrom
 from .calculation import Calculation, check_electrons
-from .valences import HYDROGENS, USUAL_UNPAIRED, atom_names, check_valences, named, signed
+from .valences import HYDROGENS, USUAL_UNPAIRED, atom_names, check_valences, named, signed, without_ionic_bonds
 
 SHARE = 1.09 / 1.53
 """Length of a C-H bond by that of a C-C bond: where on the bond that is cut its hydrogen lies."""
@@ -40,6 +43,9 @@ _AROUND = 15.0 * angstrom
 
 _HALF_DIPOLE = 0.05
 """Half the distance of the two charges of a dipole, by the length of the bond along which the charge was shifted."""
+
+_MOST_SHARED = 0.5
+"""What each outer atom at a cut takes at most, in e, so that the sum of all charges is kept; more is no rounding."""
 
 _NOT_INTEGER = 0.02
 """Charges of residues are printed to some 1e-4; sums farther than this from an integer, in e, are told."""
@@ -139,12 +145,16 @@ def quantum_region(
         When nothing is chosen, atoms lack hydrogens, a bond cannot be cut, charge or unpaired electrons have to be
         given, or do not go together, or no atom outside has a partial charge.
     """
-    asked = _mask(structure, chosen)
-    inside = _with_their_atoms(structure, asked)
+    asked, bonded = _mask(structure, chosen), without_ionic_bonds(structure)
+    inside = _with_their_atoms(bonded, asked)
     atoms = np.flatnonzero(inside)
     _refuse_overlaps(structure, atoms)
-    links = _links(structure, inside)
-    valences = check_valences(structure, inside, charge, unpaired)
+    if len(atoms) > 1 and not len(structure.bonds):
+        raise OrbitileError(
+            "region: expected the bonds of the structure, got none; make them, for instance by distance"
+        )
+    links = _links(bonded, inside)
+    valences = check_valences(bonded, inside, charge, unpaired)
     notes = [*structure.notes, *_near_but_not_bonded(structure, inside), *valences.notes]
     if n_hydrogens := np.count_nonzero(inside != asked):
         notes.append(f"{n_hydrogens} hydrogens were taken or left out, to go with the atoms that they are bonded to.")
@@ -167,8 +177,9 @@ def complete_choice(structure: Structure, chosen: ArrayLike) -> NDArray[np.int64
 
     Of residues in a row these are their side chains and all peptide groups at them. Errors as of `quantum_region`.
     """
-    inside = _with_their_atoms(structure, _mask(structure, chosen))
-    return np.flatnonzero(_larger(structure, inside, _groups(structure, inside)))
+    bonded = without_ionic_bonds(structure)
+    inside = _with_their_atoms(bonded, _mask(structure, chosen))
+    return np.flatnonzero(_larger(bonded, inside, _groups(bonded, inside)))
 
 
 def calculation_of(region: Region, method: str = "gfn2", basis: str = "") -> Calculation:
@@ -282,12 +293,12 @@ def _near_but_not_bonded(structure: Structure, inside: NDArray[np.bool_]) -> lis
     distances = np.linalg.norm(structure.positions[pairs[:, 0]] - structure.positions[pairs[:, 1]], axis=1)
     hydrogen = (structure.atomic_numbers[pairs] <= 1).all(axis=1)
     pairs = pairs[(distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & ~hydrogen]
-    bonded = {tuple(sorted(bond)) for bond in structure.bonds[inside[structure.bonds].any(axis=1)].tolist()}
-    missing = [pair for pair in pairs.tolist() if tuple(pair) not in bonded]
+    known = {tuple(sorted(bond)) for bond in structure.bonds[inside[structure.bonds].any(axis=1)].tolist()}
+    missing = [pair for pair in pairs.tolist() if tuple(pair) not in known]
     if not missing:
         return []
     told = _listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing])
-    return [f"At the distance of a bond, but not bonded in the structure: {told}."]
+    return [f"At the distance of a bond, but without one: {told}."]
 
 
 def _listed(texts: Iterable[str], most: int = 4) -> str:
@@ -453,7 +464,11 @@ def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region
     cut[[link.outside for link in region.links]] = True
     plain = np.flatnonzero(~inside & ~cut & ~lacking)
     sites, owners, shifts, values = [plain], [plain], [np.zeros(len(plain))], [charges[plain]]
-    for atom in np.flatnonzero(cut & ~lacking).tolist():
+    outer, rest = np.flatnonzero(cut & ~lacking).tolist(), 0.0
+    if outer and not lacking[inside].any():
+        rest = float(charges[inside].sum()) - region.charge
+        rest = rest / len(outer) if abs(rest) < len(outer) * _MOST_SHARED else 0.0
+    for atom in outer:
         bonds = structure.bonds[(structure.bonds == atom).any(axis=1)]
         around = np.setdiff1d(bonds[~(inside | cut)[bonds]], atom)
         if not len(around):
@@ -461,7 +476,7 @@ def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region
                 f"region: {named(structure, atom)} at a cut has no neighbour outside that could take its charge; add "
                 f"its hydrogens ({HYDROGENS}), or choose it too"
             )
-        part = charges[atom] / len(around)
+        part = (charges[atom] + rest) / len(around)
         pair = part / (2 * _HALF_DIPOLE)
         for value, shift in ((part, 0.0), (-pair, _HALF_DIPOLE), (pair, -_HALF_DIPOLE)):
             sites.append(around)
@@ -471,10 +486,10 @@ def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region
     region = replace(region, sites=np.concatenate(sites), owners=np.concatenate(owners), shifts=np.concatenate(shifts))
     external = ExternalCharges(_places(structure.positions, region), np.concatenate(values), width)
     region = replace(region, external=external)
-    return replace(region, notes=(*region.notes, *_told_charges(region, inside, lacking)))
+    return replace(region, notes=(*region.notes, *_told_charges(region, inside, lacking, rest)))
 
 
-def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np.bool_]) -> Iterable[str]:
+def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np.bool_], rest: float) -> Iterable[str]:
     """What is to be known of the charges around a region."""
     from scipy.spatial import cKDTree
 
@@ -490,7 +505,9 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
         )
     own = charges[inside].sum()
     if abs(own - region.charge) > _NOT_INTEGER and not lacking[inside].any():
-        yield f"The atoms that are computed have {own:+.3f} e by these charges, and {signed(region.charge)} here."
+        shared = f"; each outer atom at a cut takes {rest:+.3f} e of the difference" if rest else ""
+        here = f"{signed(region.charge)} here{shared}"
+        yield f"The atoms that are computed have {own:+.3f} e by these charges, and {here}."
     if (lacking & ~inside).any():
         without = structure.residue_of[lacking & ~inside]
         counts = Counter(structure.residues[i].name for i in np.unique(without).tolist())

@@ -8,7 +8,7 @@ that is usual, as of carboxylates, phosphates, thiolates and guanidinium ions, a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ _IONS |= dict.fromkeys(("Be", "Mg", "Ca", "Sr", "Ba", "Zn", "Cd"), 2)
 """Charges of metals that have one."""
 
 _USUAL_CHARGES = {"Fe": "+2, +3", "Cu": "+1, +2", "Mn": "+2, +3", "Co": "+2, +3", "Ni": "+2", "Hg": "+2"}
+
+_IONIC = ("Li", "Na", "K", "Rb", "Cs", "Mg", "Ca", "Sr", "Ba")
+"""Metals that are ions among their neighbours; bonds to them are distances."""
 
 USUAL_UNPAIRED = {
     "V": "V(IV) 1, V(V) 0",
@@ -92,6 +95,13 @@ def atom_names(structure: Structure, atoms: Iterable[int], most: int = 6) -> str
     atoms = list(atoms)
     more = f" and {len(atoms) - most} more" if len(atoms) > most else ""
     return ", ".join(named(structure, atom) for atom in atoms[:most]) + more
+
+
+def without_ionic_bonds(structure: Structure) -> Structure:
+    """The structure without bonds to ions of alkali and alkaline earth metals."""
+    numbers = [SYMBOLS.index(symbol) for symbol in _IONIC]
+    kept = ~np.isin(structure.atomic_numbers[structure.bonds], numbers).any(axis=1)
+    return structure if kept.all() else replace(structure, bonds=structure.bonds[kept], orders=structure.orders[kept])
 
 
 def signed(charge: int) -> str:

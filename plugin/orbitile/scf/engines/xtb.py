@@ -34,7 +34,7 @@ from ...model.geometry import Geometry
 from ...model.units import kelvin
 from ...model.wavefunction import Orbitals, Shell, Wavefunction
 from ..calculation import Calculation, NotConverged, Response, Solution, check_electrons, check_room
-from ..charges_for_tblite import ChargesForTblite
+from ..charges_for_tblite import ChargesForTblite, gradients
 from ..charges_for_tblite import obstacle as obstacle_to_charges
 from ..slater import same_centre, slater_expansion
 
@@ -69,8 +69,8 @@ _ROUGH = 10.0
 of the cycles."""
 
 _gradients: Cache[Reals] = Cache("numbers")
-"""Of what was solved, since tblite computes them with the energy: by calculation, elements and positions; of atoms,
-then of external charges."""
+"""Of what was solved, since tblite computes them with the energy: by calculation, elements and positions. Three
+columns; where there are external charges, moments of the atoms follow, and what these add is not in the three."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +95,10 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
     others = "; hf and functionals, such as pbe, take external charges too" if calculation.external_charges else ""
     if not find_spec("tblite"):
         return f"the package tblite is missing: {install_command('tblite')}{others}"
-    if others and (reason := obstacle_to_charges()):
-        return reason + others
+    if others:
+        _interface()  # loads linear algebra before anything of tblite
+        if reason := obstacle_to_charges():
+            return reason + others
     heaviest = int(geometry.atomic_numbers.max(initial=0))
     if heaviest > HEAVIEST:
         return f"its elements go up to {SYMBOLS[HEAVIEST]}, got {SYMBOLS[heaviest]}"
@@ -168,18 +170,23 @@ def gradient(
     wavefunction: Wavefunction, calculation: Calculation, device: str | None = None, precision: str = "single"
 ) -> Reals:
     """Derivatives of the energy by tblite, as of the self-consistent field where that has just been found."""
-    return _all_gradients(wavefunction, calculation)[: len(wavefunction.positions)].copy()
+    return _gradients_of(wavefunction, calculation)[0]
 
 
 def gradient_at_charges(wavefunction: Wavefunction, calculation: Calculation) -> Reals:
     """Derivatives of the same energy when the external charges move, shape (n_charges, 3), in hartree/bohr."""
-    return _all_gradients(wavefunction, calculation)[len(wavefunction.positions) :].copy()
+    return _gradients_of(wavefunction, calculation)[1]
 
 
-def _all_gradients(wavefunction: Wavefunction, calculation: Calculation) -> Reals:
+def _gradients_of(wavefunction: Wavefunction, calculation: Calculation) -> tuple[Reals, Reals]:
     key = _key(wavefunction.atomic_numbers, wavefunction.positions, calculation)
     geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
-    return _gradients.of(key, lambda: patiently(lambda: _computed(geometry, calculation))[1])
+    known = _gradients.of(key, lambda: patiently(lambda: _computed(geometry, calculation))[1])
+    slopes, external = known[:, :3].copy(), calculation.external_charges
+    if external is None:
+        return slopes, np.zeros((0, 3))
+    at_atoms, at_charges = patiently(lambda: gradients(external, geometry.positions, known[:, 3:]))
+    return slopes + at_atoms, at_charges
 
 
 def _key(numbers: Any, positions: Reals, calculation: Calculation) -> tuple[str, bytes, bytes]:
@@ -193,7 +200,7 @@ def _computed(
     lines: list[str] | None = None,
     accuracy: float = 1.0,
 ) -> tuple[Any, Reals]:
-    """Energy and orbitals of tblite, and gradients of atoms and charges; `lines` takes what it tells of its cycles."""
+    """What tblite computes, and what `_gradients` keeps of it; `lines` takes what it tells of its cycles."""
     told: list[str] = [] if lines is None else lines
     try:
         calculator = _interface().Calculator(
@@ -220,7 +227,7 @@ def _computed(
         field = ChargesForTblite(calculation.external_charges, geometry.positions)
         with field.added_to(calculator):
             result = calculator.singlepoint(start, copy=start is not None)
-        return result, np.concatenate([result.get("gradient"), field.gradient_at_charges])
+        return result, np.concatenate([result.get("gradient"), field.moments], axis=1)
     except (RuntimeError, ValueError) as error:
         raise NotConverged(f"{calculation}: {' '.join(str(error).split())}") from error
 
