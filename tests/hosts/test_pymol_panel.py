@@ -35,6 +35,7 @@ def in_window(script: Path, home: Path, opened: tuple[Path, ...] = (), **more: s
     done = subprocess.run(
         [*XVFB, sys.executable, "-m", "pymol", "-q", *map(str, opened), str(script)],
         env=environment(home, PYTHONPATH=folders, **more),
+        cwd=home,  # not where our `tests` are: what is installed goes before the current folder, PROPKA's `tests` too
         capture_output=True,
         text=True,
         check=False,
