@@ -75,6 +75,8 @@ from .scf.region import complete_choice as complete_choice
 from .scf.region import quantum_region as quantum_region
 from .scf.region import to_structure as to_structure
 from .scf.region import with_positions as with_positions
+from .scf.region_file import region_of as region_of
+from .scf.region_file import save_region as save_region
 from .scf.series import compute_series as compute_series
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
@@ -197,6 +199,15 @@ def localise(
     scheme: str = ...,
     which: str = ...,
     spin: str = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def residues(
+    subject: Wavefunction,
+    /,
+    *,
+    atoms: str | Sequence[int] = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -5,8 +5,12 @@ import pytest
 
 import orbitile as ob
 from orbitile import OrbitileError
+from orbitile.model.report import ResidueValues
 from orbitile.model.structure import Residue
 from orbitile.model.units import angstrom
+from orbitile.session import commands
+from orbitile.session.analysing import order_of
+from orbitile.session.presets import preset_named, surfaces_of
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
@@ -75,19 +79,13 @@ def test_what_is_missing_is_said_with_the_remedy(cmd, monkeypatch, tmp_path):
         (["complex", "resn HOH", "", "", "", "", 0], "complex is taken"),
     ):
         with pytest.raises(OrbitileError, match=reason):
-            _orb_region(session, *arguments)
+            commands.orb_region.run(session, arguments)
     monkeypatch.setattr("orbitile.session.region.find_spec", lambda name: None)
     monkeypatch.delenv("ORBITILE_PYTHON", raising=False)
     with pytest.raises(OrbitileError, match=r"nothing around the region has partial charges.*embed=0"):
-        _orb_region(session, "x", "resn HOH")
+        commands.orb_region.run(session, ["x", "resn HOH"])
     assert session.calculation is None
     assert list(tmp_path.iterdir()) == []
-
-
-def _orb_region(session, *arguments):
-    from orbitile.session import commands
-
-    return commands.orb_region.run(session, arguments)
 
 
 def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
@@ -105,7 +103,42 @@ def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     embedded = qmmm.mm_charge(vacuum.copy(), cmd.get_coords("complex and resn ZN"), [2.0])
     for calculation, path in ((embedded, found.target), (vacuum, found.vacuum)):
         calculation.run(conv_tol=1e-10)
-        np.testing.assert_allclose(
-            ob.load_trajectory(path).frames().__next__()[1].alpha.energies, calculation.mo_energy, atol=2e-5
-        )
+        np.testing.assert_allclose(ob.load_trajectory(path)[0].alpha.energies, calculation.mo_energy, atol=2e-5)
     assert session.external_charges("water").charges.tolist() == [2.0]
+    table = session.computing.report(order_of(session.host, "residues", "water", {}, "cpu")).tables[0]
+    assert table.residues == (Residue("C", "1", "ZN"),)
+    assert all(closure.holds for closure in table.closures)
+    surfaces = surfaces_of(preset_named("surroundings"), session.wavefunction("water"))
+    assert [surface.field for surface in surfaces] == ["homo", f"difference:{found.vacuum}", "density"]
+
+
+def test_residues_are_coloured_while_they_are_drawn(cmd):
+    cmd.read_pdbstr(PDB, "complex")
+    cmd.fragment("methane")
+    host = state_of(cmd).host
+    host.adopt("methane", "source")
+    water, zinc = Residue("B", "7", "HOH"), Residue("C", "1", "ZN")
+    values = ResidueValues("share", (zinc, water), np.zeros((2, 3)), np.array([-10.0, 4.0]), "kcal/mol")
+
+    def seen():
+        found = []
+        cmd.iterate("complex", "found.append((resn, color, label, partial_charge))", space={"found": found})
+        return found
+
+    before = seen()
+    host.put_drawings("methane", "residues", (values,))
+    assert [one for one in seen() if one[0] == "ALA"] == [one for one in before if one[0] == "ALA"]
+    red, _, blue = cmd.get_color_tuple({color for name, color, *_ in seen() if name == "ZN"}.pop())
+    assert red > blue
+    red, _, blue = cmd.get_color_tuple({color for name, color, *_ in seen() if name == "HOH"}.pop())
+    assert blue > red
+    assert [label for _, _, label, _ in seen() if label] == ["HOH 7", "ZN 1"]
+    assert "methane_residues_scale" in cmd.get_names()
+    assert host.show_residue(water)
+    assert cmd.count_atoms("sele") == cmd.count_atoms("sele and resn HOH") == 3
+    assert not host.show_residue(Residue("B", "-8", "HOH"))
+    cmd.set_name("complex", "other")
+    cmd.set_name("other", "complex")
+    host.put_drawings("methane", "residues", ())
+    assert seen() == before
+    assert "methane_residues_scale" not in cmd.get_names()

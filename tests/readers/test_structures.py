@@ -1,5 +1,6 @@
 """Structures from files, their charges by PDB2PQR and files, and selections against PyMOL's."""
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def test_files(tmp_path):
     renamed.write_text("\n".join(lines))
     charged = with_charges(load_structure(renamed), path)  # by the name of its one residue
     assert np.array_equal(charged.partial_charges, other.partial_charges)
+    assert with_charges(replace(other, residues=(Residue("", "9", "UNL"),)), path).partial_charges[0] == 0.5  # by names
     with pytest.raises(ob.OrbitileError, match="not one of its 6 atoms"):
         with_charges(found, path)
 

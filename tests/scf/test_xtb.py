@@ -79,7 +79,10 @@ def test_energies_and_forces_are_those_of_tblite(charge, unpaired, solvent, kelv
 
 @pytest.mark.parametrize("method", ["gfn1", "gfn2"])
 def test_external_charges(method):
-    """Far ones are tblite's homogeneous field, forces on atoms and charges derivatives; zero ones change nothing."""
+    """Far ones are tblite's homogeneous field, forces on atoms and charges derivatives; zero ones change nothing.
+
+    Moments are where they are looked for: energies stay as they are when all is turned.
+    """
     numbers, places = np.array([8, 6, 1, 1]), np.array([[0, 0, 2.3], [0, 0, 0], [0.3, 1.7, -1.1], [0, -1.8, -1.0]])
 
     def solved(charges, positions, widths=0.0, places=places):
@@ -108,6 +111,8 @@ def test_external_charges(method):
     found, slopes, external = solved(charges, around, widths)
     on_charges = ob.forces_on_charges(found.wavefunction, external)
     assert slopes.sum(0) == pytest.approx(on_charges.sum(0), abs=1e-12)
+    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
+    assert solved(charges, around @ turn, widths, places @ turn)[0].energy == pytest.approx(found.energy, abs=1e-8)
     step_of_atoms, step_of_charges = np.random.default_rng(1).normal(size=(2, 4, 3)) * 0.01
     energies = [
         solved(charges, around + t * step_of_charges[:3], widths, places + t * step_of_atoms)[0].energy

@@ -25,9 +25,31 @@ from ..base.errors import FileError, OrbitileError
 from ..base.imports import with_settings_of_the_user
 from ..base.packages import install_command
 from ..files.writing import checked_target, written_atomically
-from ..model.report import Column, Curve, Plot, Report, Table
+from ..model.report import Column, Curve, Drawing, Plot, Points, Report, ResidueValues, Table
+from ..surfaces.colour_maps import MAPS
 
 FORMATS = (".png", ".svg", ".pdf")
+
+
+_STRONGEST, _BALL = 20, 1.0
+"""Residues that are drawn as balls, and the radius of these in bohr."""
+
+
+def with_balls(drawings: Sequence[Drawing]) -> list[Drawing]:
+    """Drawings for a viewer that does not know residues: balls where the largest values are, in their colours."""
+    drawn: list[Drawing] = []
+    colours = MAPS["signed"]
+    for drawing in drawings:
+        if not isinstance(drawing, ResidueValues):
+            drawn.append(drawing)
+            continue
+        values, centres = drawing.values[:_STRONGEST], drawing.centres[:_STRONGEST]
+        limit = max(float(np.abs(values).max(initial=0.0)), 1e-300)
+        step = np.clip(((values / limit + 1) / 2 * len(colours)).astype(int), 0, len(colours) - 1)
+        for n in np.unique(step).tolist():
+            name = f"{drawing.name}{n - len(colours) // 2:+d}"
+            drawn.append(Points(name, centres[step == n], colour=colours[n], radius=_BALL))
+    return drawn
 
 
 def check_picture(path: str | PathLike[str]) -> Path:

@@ -36,13 +36,12 @@ from ..integrals.external_charges import (
 from ..integrals.pairs import pairs_of, to_hermite
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import formula
-from ..model.report import Closure, Drawing, Paths, Points, Report, Table, atom_names, column, places_of
+from ..model.report import Closure, Paths, Report, ResidueValues, Table, atom_names, column, places_of
 from ..model.structure import Residue
 from ..model.units import angstrom, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
 from ..scf.calculation import Calculation, Solution
 from ..scf.engines import AUTO, engine_of
-from ..surfaces.colour_maps import MAPS
 from ._quadrature import density_matrix
 
 if TYPE_CHECKING:
@@ -270,11 +269,8 @@ def _distances(external: ExternalCharges, positions: Reals) -> Reals:
 
 # Report -----------------------------------------------------------------------------------------------------------
 
-_STRONGEST = 20
-"""Residues that are drawn: those with the largest shares."""
-
-_BALL, _ARROW = 1.0, 0.05
-"""Radius of the ball of a residue in bohr, and the length of an arrow for each MV/cm."""
+_ARROW = 0.05
+"""Length of an arrow in bohr for each MV/cm."""
 
 
 def residue_report(
@@ -286,7 +282,7 @@ def residue_report(
     vacuum: Wavefunction | None = None,
     device: str | None = None,
 ) -> Report:
-    """The same as a report: residues with the largest shares first, balls in the colours of these, the field as arrows.
+    """The same as a report: residues with the largest shares first, their colours, the field as arrows.
 
     Sorted by the field if a bond is given, otherwise by the potential if an atom is, otherwise by the energy.
 
@@ -305,7 +301,7 @@ def residue_report(
     key, what = kcal, "interaction energy"
     columns = [
         ("distance", "Angstrom", shares.distance / angstrom, 1, "of its nearest charge from the region"),
-        ("charge", "e", shares.charge, 3, ""),
+        ("charge", "e", np.round(shares.charge, 9), 3, ""),
         ("energy", "kcal/mol", kcal, 3, "of its charges with the nuclei and the polarised density"),
     ]
     if atom is not None:
@@ -327,25 +323,24 @@ def residue_report(
         ("gap_shift", "eV", (shares.lumo - shares.homo) / ev, 4, "to first order"),
     ]
     order = np.argsort(-np.abs(key), kind="stable")
+    residues, centres = tuple(shares.residues[n] for n in order), shares.centres[order]
     rows = [
-        column("residue", (str(shares.residues[n]) for n in order)),
+        column("residue", map(str, residues)),
         *(column(name, values[order], unit, decimals, about) for name, unit, values, decimals, about in columns),
     ]
     closure = Closure(
         "sum of the energies", float(kcal.sum()), shares.whole_energy / kilocalorie_per_mole, "kcal/mol", 1e-6
     )
     table = Table(
-        "residues", f"Residues by their {what}", tuple(rows), (closure,), places=places_of(shares.centres[order])
+        "residues", f"Residues by their {what}", tuple(rows), (closure,), places=places_of(centres), residues=residues
     )
-    drawings: tuple[Drawing, ...] = (
-        *_balls(shares.centres[order[:_STRONGEST]], key[order[:_STRONGEST]]),
-        *_arrows(wavefunction, bond, field),
-    )
+    unit = "MV/cm" if bond is not None else "V" if atom is not None else "kcal/mol"
+    colours = ResidueValues("share", residues, centres, key[order], unit)
     return Report(
         "residues",
         f"Residues around {formula(wavefunction)}, by their {what}",
         (table, _whole(wavefunction, vacuum, shares, named, along)),
-        drawings=drawings,
+        drawings=(colours, *_arrows(wavefunction, bond, field)),
         remarks=(
             "energies are of charges with a density that is held: without exchange repulsion, and without an answer of "
             "the residues' own electrons; the density answers all residues together",
@@ -386,19 +381,6 @@ def _frontier_energies(wavefunction: Wavefunction | None) -> dict[str, float]:
         energies = () if wavefunction is None or orbital is None else wavefunction.orbitals(orbital.spin).energies
         found[name.upper()] = float(energies[orbital.index]) if orbital is not None and len(energies) else np.nan
     return {**found, "gap": found["LUMO"] - found["HOMO"]}
-
-
-def _balls(centres: Reals, values: Reals) -> list[Points]:
-    """Balls at residues, in the colours of their values from red, negative, to blue."""
-    colours = MAPS["signed"]
-    limit = max(float(np.abs(values).max(initial=0.0)), 1e-300)
-    step = np.clip(((values / limit + 1) / 2 * len(colours)).astype(int), 0, len(colours) - 1)
-    middle = len(colours) // 2
-    return [
-        Points(f"share{n - middle:+d}", centres[step == n], colour=colour, radius=_BALL)
-        for n, colour in enumerate(colours)
-        if (step == n).any()
-    ]
 
 
 def _arrows(wavefunction: Wavefunction, bond: tuple[int, int] | None, field: Reals) -> list[Paths]:

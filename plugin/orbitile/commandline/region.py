@@ -53,8 +53,10 @@ def add_arguments(parser: CommandParser) -> None:
     group.add_argument(
         "--charges",
         metavar="SOURCE",
+        action="append",
         help="partial charges of the surroundings: pdb2pqr (which adds hydrogens to the protein), a PQR or mol2 file "
-        "with the same atoms, or none for vacuum (default: those in FILE)",
+        "with the same atoms, or none for vacuum; several, as of a protein and a cofactor, one after the other "
+        "(default: those in FILE)",
     )
     group.add_argument(
         "--forcefield", metavar="NAME", default="AMBER", help="of pdb2pqr: AMBER, CHARMM, PARSE, ... (default: AMBER)"
@@ -166,10 +168,11 @@ def _region(options: argparse.Namespace) -> Region:
 
     structure = load_structure(options.file, options.topology)
     select(structure, options.select)  # an error of the text is told before anything takes long
-    source, in_vacuum = options.charges, (options.charges or "").lower() == "none"
-    if source and not in_vacuum:
+    sources = options.charges or []
+    in_vacuum = [source.lower() for source in sources] == ["none"]
+    for source in [] if in_vacuum else sources:
         structure = with_charges(structure, source, forcefield=options.forcefield, ph=options.ph)
-    elif not in_vacuum and not _has_charges(structure):
+    if not in_vacuum and not _has_charges(structure):
         raise OrbitileError(
             f"{Path(options.file).name}: has no partial charges; ask for --charges pdb2pqr, a PQR or mol2 file, or "
             "none for vacuum"
@@ -210,6 +213,7 @@ def _one(
     from ..base.watch import stage, watched
     from ..model.geometry import formula
     from ..model.report import Report
+    from ..scf.region_file import vacuum_file
 
     vacuum: Solution | None = None
     with watched(progress, cancelled):
@@ -217,10 +221,9 @@ def _one(
         with stage(0, 0.5 if twice else 1):
             found = _solved(options, region, calculation, options.output)
         if twice:
-            path = Path(options.output)
             with stage(0.5, 1):
                 alone = replace(calculation, external_charges=None)
-                vacuum = _solved(options, region, alone, path.with_name(f"{path.stem}-vacuum{path.suffix}"))
+                vacuum = _solved(options, region, alone, vacuum_file(options.output))
     table, wavefunction = _energies(found, vacuum), found.wavefunction
     title = f"{formula(wavefunction)}: {calculation}, by {wavefunction.program}"
     if region.external is None:
@@ -328,6 +331,8 @@ def _frames(
                 homo, lumo = (energy / electronvolt for energy in _frontier(wavefunction))
                 field = nan if bond is None else field_along(frame.region, bond) / megavolt_per_centimetre
                 rows.append((frame.number + 1, frame.solution.energy, homo, lumo, lumo - homo, field))
+        if not rows and cancelled():
+            raise KeyboardInterrupt
         if not rows:
             raise OrbitileError(f"{frames.name}: no frame can be computed; nothing was written")
     values = list(zip(*rows, strict=True))

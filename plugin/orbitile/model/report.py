@@ -18,6 +18,7 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from .elements import SYMBOLS
 from .geometry import Displayed
+from .structure import Residue
 
 
 def _nothing() -> Reals:
@@ -189,6 +190,8 @@ class Table:
         Name of the field that shows each row, as `ibo:12`; empty where rows are no fields.
     places : tuple of tuple of float
         Where each row is, in bohr; empty where rows are nowhere.
+    residues : tuple of Residue
+        The residue that each row is about; empty where rows are not about residues.
     """
 
     name: str
@@ -198,9 +201,11 @@ class Table:
     atoms: tuple[tuple[int, ...], ...] = ()
     fields: tuple[str, ...] = ()
     places: tuple[tuple[float, float, float], ...] = ()
+    residues: tuple[Residue, ...] = ()
 
     def __post_init__(self) -> None:
-        for what in (*(column.values for column in self.columns), *filter(len, (self.atoms, self.fields, self.places))):
+        rows = self.atoms, self.fields, self.places, self.residues
+        for what in (*(column.values for column in self.columns), *filter(len, rows)):
             if len(what) != len(self):
                 raise OrbitileError(f"table {self.name}: expected {len(self)} rows in all columns, got {len(what)}")
         names = [column.name for column in self.columns]
@@ -306,6 +311,29 @@ class AtomValues:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class ResidueValues:
+    """A number at each of some residues around the molecule: a colour, of either sign about zero.
+
+    Attributes
+    ----------
+    name : str
+        As `energy`.
+    residues : tuple of Residue
+        Those of the largest values first.
+    centres : ndarray, shape (n, 3)
+        In bohr.
+    values : ndarray, shape (n,)
+    unit : str
+    """
+
+    name: str
+    residues: tuple[Residue, ...]
+    centres: Reals
+    values: Reals
+    unit: str = ""
+
+
 @dataclass(frozen=True)
 class Isosurface:
     """An isosurface that belongs to a report.
@@ -328,7 +356,7 @@ class Isosurface:
     color_range: float | None = None
 
 
-Drawing = Points | Paths | AtomValues
+Drawing = Points | Paths | AtomValues | ResidueValues
 
 
 @dataclass(frozen=True)
@@ -343,7 +371,7 @@ class Report(Displayed):
         What was analysed how, in a line: `Hirshfeld charges of benzene`.
     tables : tuple of Table
     plots : tuple of Plot
-    drawings : tuple of Points, Paths or AtomValues
+    drawings : tuple of Points, Paths, AtomValues or ResidueValues
         What a viewer draws at the molecule.
     surfaces : tuple of Isosurface
         What a viewer shows with it, once the user wants it.

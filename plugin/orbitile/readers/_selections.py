@@ -53,7 +53,10 @@ def select(structure: Structure, text: str) -> NDArray[np.int64]:
     OrbitileError
         When the text is not understood, or no atom is chosen.
     """
-    chosen = np.flatnonzero(_Selection(structure, text).mask())
+    try:
+        chosen = np.flatnonzero(_Selection(structure, text).mask())
+    except RecursionError as error:
+        raise OrbitileError(f"selection {text[:40]!r}...: its parts are nested too deeply") from error
     if not len(chosen):
         names = sorted({residue.name for residue in structure.residues})
         shown = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
@@ -184,7 +187,8 @@ def _fitting(texts: list[str], values: list[str], word: str) -> Mask:
 
 
 def _fits(text: str, value: str, word: str) -> bool:
-    limits = re.fullmatch(r"(-?\d+)[-:](-?\d+)", value) if word in ("resi", "index") else None
+    limits = re.fullmatch(r"(-?\d{1,9})[-:](-?\d{1,9})", value) if word in ("resi", "index") else None
     if limits:
-        return int(limits[1]) <= int(re.sub(r"[^\d-]", "", text) or 0) <= int(limits[2])
+        number = re.match(r"-?\d+", text)
+        return number is not None and int(limits[1]) <= int(number[0]) <= int(limits[2])
     return fnmatchcase(text, (value if word == "chain" else value.upper()).replace("[", "[[]"))

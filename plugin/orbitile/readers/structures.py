@@ -125,6 +125,10 @@ def contents_of(path: str, topology: str) -> Contents:
         universe = MDAnalysis.Universe(topology, *(() if path == topology else (path,)), **_format(path))
     except IndexError as error:
         raise FileError(f"{Path(path).name}: no atoms are in it, or it is damaged") from error
+    except ValueError as error:  # which says what failed in its last line
+        raise FileError(
+            f"{Path(path).name}: MDAnalysis cannot read it ({str(error).splitlines()[-1][:200]})"
+        ) from error
     atoms, n = universe.atoms, len(universe.atoms)
     if not hasattr(universe, "trajectory"):
         raise FileError(f"{Path(path).name}: has no coordinates; give a file that has, and this one as its topology")
@@ -390,8 +394,8 @@ def with_charges(
     source
         "pdb2pqr": the package PDB2PQR adds hydrogens to amino acids, nucleotides and water, as PROPKA expects them at a
         pH, and missing atoms of side chains; all else keeps its atoms and gets no charges. Otherwise a PQR or mol2
-        file, whose atoms are found by chain, number of the residue and names; a mol2 file, by its one residue of that
-        name where numbers do not fit.
+        file, whose atoms are found by chain, number of the residue and name; without chains by number, name and place;
+        of one residue, such as a cofactor, by names. Atoms that it lacks keep the charges that they have.
     forcefield
         Of PDB2PQR: one of `FORCE_FIELDS`.
     ph
@@ -413,19 +417,27 @@ def with_charges(
 
 def _of_file(structure: Structure, other: Structure, file: str) -> Structure:
     """A structure with the charges of another one of the same atoms."""
-    charges: dict[tuple[str, str, str], float] = {}
-    by_name: dict[tuple[str, str], float] = {}
-    several = Counter(residue.name for residue in other.residues)
-    for name, residue, charge in zip(other.names, _residues(other), other.partial_charges, strict=True):
-        charges[residue.chain, residue.number, name] = float(charge)
-        if several[residue.name] == 1:
-            by_name[residue.name, name] = float(charge)
-    found = np.array(
-        [
-            charges.get((residue.chain, residue.number, name), by_name.get((residue.name, name), np.nan))
-            for name, residue in zip(structure.names, _residues(structure), strict=True)
-        ]
-    )
+    there: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for atom, (name, residue) in enumerate(zip(other.names, _residues(other), strict=True)):
+        there[residue.number, name].append(atom)
+    has_chains = any(residue.chain for residue in other.residues)
+    alone = dict(zip(other.names, other.partial_charges, strict=True)) if len(other.residues) == 1 else {}
+    names = defaultdict(set)
+    for name, n in zip(structure.names, structure.residue_of.tolist(), strict=True):
+        names[n].add(name)
+
+    def charge(atom: int) -> float:
+        n, name = structure.residue_of[atom], structure.names[atom]
+        residue = structure.residues[n]
+        for one in there[residue.number, name]:
+            is_it = residue.chain == other.residues[other.residue_of[one]].chain
+            away = np.linalg.norm(structure.positions[atom] - other.positions[one])
+            if is_it or (not has_chains and away < _SAME_PLACE * angstrom):
+                return float(other.partial_charges[one])
+        fits = alone and (residue.name == other.residues[0].name or names[n] == alone.keys())
+        return float(alone.get(name, np.nan)) if fits else np.nan
+
+    found = np.array([charge(atom) for atom in range(len(structure.names))])
     has = np.isfinite(found)
     if not has.any():
         raise OrbitileError(
@@ -437,9 +449,9 @@ def _of_file(structure: Structure, other: Structure, file: str) -> Structure:
     if len(other.names) != has.sum():
         notes.append(f"Of the {len(other.names)} atoms in {file} {has.sum()} are in this structure.")
     charges_now = np.where(has, found, structure.partial_charges)
-    return replace(
-        structure, partial_charges=charges_now, notes=(*structure.notes, *notes, *_without(structure, charges_now))
-    )
+    before = (note for note in structure.notes if not note.startswith(_LACKING))
+    notes = [*before, *notes, *_without(structure, charges_now)]
+    return replace(structure, partial_charges=charges_now, notes=tuple(notes))
 
 
 def _residues(structure: Structure) -> list[Residue]:
@@ -453,7 +465,10 @@ def _without(structure: Structure, charges: Reals) -> list[str]:
     if not missing:
         return []
     shown = _listed(f"{name} ({count})" if count > 1 else name for name, count in sorted(missing.items()))
-    return [f"Not all atoms have charges in residues {shown}."]
+    return [f"{_LACKING} {shown}."]
+
+
+_LACKING = "Not all atoms have charges in residues"
 
 
 _SECONDS_AN_ATOM = 0.1
@@ -529,7 +544,7 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
 
 
 _SAME_PLACE = 0.01
-"""Atoms that are moved by less, in Angstrom, were rounded."""
+"""Distance in Angstrom up to which places are the same: files round them."""
 
 
 def _protonated(structure: Structure) -> list[int]:

@@ -33,6 +33,12 @@ def region_file(path: str | PathLike[str]) -> Path:
     return user_path(path).with_suffix(".region")
 
 
+def vacuum_file(path: str | PathLike[str]) -> Path:
+    """Where the wavefunction without surroundings is of which a file or store has that in their field."""
+    file = user_path(path)
+    return file.with_name(f"{file.stem}-vacuum{file.suffix}")
+
+
 def save_region(region: Region, path: str | PathLike[str]) -> None:
     """Write a region; see `region_file` for where it is looked for.
 

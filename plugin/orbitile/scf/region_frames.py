@@ -23,7 +23,7 @@ from .engines import engine_of
 from .region import Region, with_positions
 from .series import Means
 
-_AT_ONCE = 8
+_AT_ONCE = 4
 """Frames that a process computes one after the other, each from those before it."""
 
 

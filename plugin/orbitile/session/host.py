@@ -174,8 +174,9 @@ class Structures:
     def add_hydrogens(self, selection: str) -> None:
         """Add hydrogen atoms where they are missing in a selection; by default nothing happens."""
 
-    def show_residue(self, residue: Residue) -> None:
-        """Bring a residue into view, and select it; by default nothing happens."""
+    def show_residue(self, residue: Residue) -> bool:
+        """Bring a residue into view, and select it; says whether there is one that the program knows."""
+        return False
 
 
 class Visibility:

@@ -128,6 +128,7 @@ def computed_region(order: RegionOrder, target: Path) -> RegionFound:
     from ..scf.calculation import sound
     from ..scf.engines import AUTO, chosen, engine_of
     from ..scf.region import calculation_of, quantum_region
+    from ..scf.region_file import region_file, save_region, vacuum_file
 
     structure, atoms = order.structure, order.chosen
     if order.embed and order.charges:
@@ -148,11 +149,12 @@ def computed_region(order: RegionOrder, target: Path) -> RegionFound:
     solver = engine_of(AUTO, sound(region.geometry), calculation)
     found = solver.solve(region.geometry, calculation).wavefunction
     _write(found, target, str(calculation))
+    save_region(region, region_file(target))
     notes.append(str(calculation))
     if calculation.external_charges is None:
         return RegionFound(region, calculation, target, None, (*notes, _frontier(found)))
     tell(0.6)
-    free, vacuum = replace(calculation, external_charges=None), vacuum_beside(target)
+    free, vacuum = replace(calculation, external_charges=None), vacuum_file(target)
     alone = solver.solve(region.geometry, free, [found]).wavefunction
     _write(alone, vacuum, str(free))
     notes += [f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}"]
@@ -168,11 +170,6 @@ def _found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) ->
     ends = ends[is_found[ends[:, 0]] & (now.atomic_numbers[ends[:, 1]] == 1)]
     is_found[ends[:, 1]] = True
     return np.flatnonzero(is_found)
-
-
-def vacuum_beside(target: Path) -> Path:
-    """Where the wavefunction without surroundings lies, beside the one of a file."""
-    return target.with_name(f"{target.name.partition('.')[0]}.vacuum.series.h5")
 
 
 def _write(wavefunction: Wavefunction, target: Path, settings: str) -> None:
@@ -205,12 +202,26 @@ class RunningRegion(BackgroundJob):
         The series file, which is written or replaced.
     take : callable
         What becomes of the result.
+
+    Attributes
+    ----------
+    is_over : bool
+        Whether that was done.
     """
 
     def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[RegionFound], None]) -> None:
         self.molecule, self.order, self.target, self.take = molecule, order, target, take
         worker = Worker("the region", python=os.environ.get("ORBITILE_PYTHON"))
         super().__init__(worker, computed_region, order, target)
+
+        self.is_over = False
+
+    def finish(self) -> None:
+        """Hand on what was found, once it has ended; errors as of `result`."""
+        try:
+            self.take(self.result())
+        finally:
+            self.is_over = True
 
     def account(self) -> tuple[float, str]:
         """As for orbitals."""

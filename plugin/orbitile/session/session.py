@@ -258,7 +258,7 @@ class Session:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
         if isinstance(calculation, RunningRegion):
-            calculation.take(calculation.result())
+            calculation.finish()
             return
         if isinstance(calculation, RunningPath):
             self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows the path")

@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ...analysis.presentation import with_balls
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry, Molecule, find_bonds
 from ...model.report import AtomValues, Drawing, Paths, Points
@@ -159,13 +160,13 @@ _TEXT, _ABOVE, _TEXT_COLOUR = 0.3, 0.3, (0.1, 0.1, 0.1)
 def put_drawings(root: Any, name: str, drawings: Sequence[Drawing]) -> None:
     """Show what an analysis of this name has found at a molecule, in place of what it found before."""
     things.remove(*(one for one in things.parts_of(root, things.DRAWING) if one.get(_REPORT) == name))
-    for drawing in drawings:
+    for drawing in with_balls(drawings):
         title = f"{root.name}_{name}_{drawing.name}"
         if isinstance(drawing, Points):
             made = _points(root, title, drawing)
         elif isinstance(drawing, Paths):
             made = [_paths(root, title, drawing)]
-        else:
+        elif isinstance(drawing, AtomValues):
             made = _values(root, title, drawing)
         for one in made:
             one[_REPORT] = name

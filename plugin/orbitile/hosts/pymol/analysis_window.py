@@ -14,7 +14,7 @@ from ...analysis.reports import Analysis, analysis_named
 from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
 from ...base.errors import OrbitileError
 from ...fields import field_names
-from ...model.report import AtomValues, Paths, Report
+from ...model.report import AtomValues, Paths, Report, ResidueValues
 from ...pictures.words import of_error
 from ...session.window.analysing import Analysing
 from ...session.window.view import Finding
@@ -335,6 +335,8 @@ class AnalysisWindow(ToolWindow):
 def _how_many(drawing: Any) -> str:
     if isinstance(drawing, Paths):
         return f"{len(drawing.lines)} lines"
+    if isinstance(drawing, ResidueValues):
+        return f"colours of {len(drawing.residues)} residues"
     return f"{len(drawing.positions)} points"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from pymol import cgo, editing
 
 from ...base.errors import OrbitileError
-from ...model.report import AtomValues, Drawing, Paths, Points
+from ...model.report import AtomValues, Drawing, Paths, Points, ResidueValues
+from ...model.structure import Residue
 from ...model.surface import Colouring
 from ...model.units import angstrom
 from ...session.shown import numbered
@@ -27,6 +28,11 @@ _HEAD = 0.35
 
 Key = tuple[str, str]
 """A molecule, and the name of an analysis."""
+
+_LABELLED = 8
+"""Residues that are labelled: those of the largest values."""
+_CALPHA = "CA"
+"""Atom of a residue that is labelled, where there is one; otherwise the first."""
 
 _MAP = "signed"
 _LABELS = 8
@@ -56,6 +62,8 @@ class Drawings:
         Puts objects into the group of a molecule.
     put_scale
         Puts the explanation of colours, given its name, the molecule and the colours; of none, takes it away.
+    surroundings
+        Names the objects whose residues are coloured.
     """
 
     def __init__(
@@ -63,9 +71,11 @@ class Drawings:
         cmd: Any,
         group: Callable[[str, str], None],
         put_scale: Callable[[str, str, Colouring | None], None],
+        surroundings: Callable[[], list[str]],
     ) -> None:
-        self._cmd, self._group, self._put_scale = cmd, group, put_scale
+        self._cmd, self._group, self._put_scale, self._surroundings = cmd, group, put_scale, surroundings
         self._objects: dict[Key, list[str]] = {}
+        self._residues: dict[Key, dict[str, MarkedAtoms]] = {}
         self._marked: dict[str, tuple[str, MarkedAtoms]] = {}
 
     def put(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
@@ -75,6 +85,8 @@ class Drawings:
         for drawing in drawings:
             if isinstance(drawing, AtomValues):
                 names += self._mark(molecule, name, drawing)
+            elif isinstance(drawing, ResidueValues):
+                names += self._mark_residues(molecule, name, drawing)
             else:
                 free = self._free(f"{molecule}_{name}_{drawing.name}")
                 _PUT[type(drawing)](self._cmd, free, drawing)
@@ -93,16 +105,46 @@ class Drawings:
             if other == name:
                 return []
             self._unmark(molecule)
-        self._marked[molecule] = name, MarkedAtoms.mark(self._cmd, molecule, drawing)
-        scale, limit = self._free(f"{molecule}_{name}_scale"), limit_of(drawing)
+        limit = limit_of(drawing.values)
+        self._marked[molecule] = name, MarkedAtoms.mark(self._cmd, molecule, drawing, drawing.labels, limit)
+        return [self._scale(molecule, name, drawing, limit)]
+
+    def _mark_residues(self, molecule: str, name: str, drawing: ResidueValues) -> list[str]:
+        """Mark the residues of what is around a molecule; gives the name of the explanation."""
+        limit = limit_of(drawing.values)
+        values = dict(zip(drawing.residues, drawing.values.tolist(), strict=True))
+        labels = {residue: f"{residue.name} {residue.number}" for residue in drawing.residues[:_LABELLED]}
+        marked = self._residues[molecule, name] = {}
+        for one in self._surroundings():
+            found: list[tuple[str, ...]] = []
+            self._cmd.iterate(f"%{one}", "add((chain, resi, resn, name))", space={"add": found.append})
+            atoms = [(Residue(*those), atom) for *those, atom in found]
+            of_atoms = [values.get(residue, math.nan) for residue, _ in atoms]
+            if all(map(math.isnan, of_atoms)):
+                continue
+            first = {residue: at for at, (residue, _) in reversed(list(enumerate(atoms)))}
+            first |= {residue: at for at, (residue, atom) in enumerate(atoms) if atom == _CALPHA}
+            texts = [labels.get(residue, "") if first[residue] == at else "" for at, (residue, _) in enumerate(atoms)]
+            of_residues = AtomValues(drawing.name, tuple(of_atoms), drawing.unit)
+            marked[one] = MarkedAtoms.mark(self._cmd, one, of_residues, texts, limit)
+        return [self._scale(molecule, name, drawing, limit)]
+
+    def _scale(self, molecule: str, name: str, drawing: AtomValues | ResidueValues, limit: float) -> str:
+        """Put the explanation of colours; gives its name."""
+        scale = self._free(f"{molecule}_{name}_scale")
         self._put_scale(scale, molecule, Colouring(np.zeros(0, np.float32), -limit, limit, drawing.name, drawing.unit))
-        return [scale]
+        return scale
 
     def remove(self, molecule: str, name: str) -> None:
         """Take away what an analysis has drawn at a molecule, which may be gone."""
         if self._marked.get(molecule, ("",))[0] == name:
             self._unmark(molecule)
+        for one, marked in self._residues.pop((molecule, name), {}).items():
+            if one in self._cmd.get_names("objects"):
+                marked.take_away(self._cmd, one)
         for drawn in self._objects.pop((molecule, name), ()):
+            if drawn.endswith("_scale"):
+                self._put_scale(drawn, molecule, None)
             if drawn in self._cmd.get_names_of_type("object:group"):
                 self._cmd.group(drawn, action="empty")  # what the user has put into it stays
             delete(self._cmd, drawn)
@@ -132,6 +174,10 @@ class Drawings:
             self._objects[new, name] = renamed
         if old in self._marked:
             self._marked[new] = self._marked.pop(old)
+        self._residues = {(new if of == old else of, name): marked for (of, name), marked in self._residues.items()}
+        for marked in self._residues.values():
+            if old in marked:
+                marked[new] = marked.pop(old)
 
     def regroup(self, molecule: str) -> None:
         """Put the drawings of a molecule into its group, which may have another name by now."""
@@ -159,6 +205,9 @@ class Drawings:
         return {
             "objects": [[*key, names] for key, names in self._objects.items()],
             "marked": [[molecule, name, marked.saved()] for molecule, (name, marked) in self._marked.items()],
+            "residues": [
+                [*key, {one: marked.saved() for one, marked in those.items()}] for key, those in self._residues.items()
+            ],
         }
 
     def restore(self, saved: Any) -> None:
@@ -171,10 +220,15 @@ class Drawings:
         try:
             objects = {(str(of), str(name)): list(map(str, names)) for of, name, names in saved.get("objects", ())}
             marked = {str(of): (str(name), MarkedAtoms(**parts)) for of, name, parts in saved.get("marked", ())}
-        except (TypeError, ValueError):
+            residues = {
+                (str(of), str(name)): {str(one): MarkedAtoms(**parts) for one, parts in those.items()}
+                for of, name, those in saved.get("residues", ())
+            }
+        except (AttributeError, TypeError, ValueError):
             return
         self._objects |= {key: names for key, names in objects.items() if key[0] in there and there & set(names)}
         self._marked |= {of: what for of, what in marked.items() if of in there}
+        self._residues |= {key: what for key, what in residues.items() if key[0] in there}
 
 
 def _put_points(cmd: Any, name: str, drawing: Points) -> None:
@@ -215,9 +269,9 @@ def _put_paths(cmd: Any, name: str, drawing: Paths) -> None:
 _PUT: dict[type, Callable[[Any, str, Any], None]] = {Points: _put_points, Paths: _put_paths}
 
 
-def limit_of(drawing: AtomValues) -> float:
-    """Half of the range that the colours span, about zero."""
-    return rounded_up(max((abs(value) for value in drawing.values if math.isfinite(value)), default=0.0))
+def limit_of(values: Iterable[float]) -> float:
+    """Half of the range that the colours of values span, about zero."""
+    return rounded_up(max((abs(value) for value in values if math.isfinite(value)), default=0.0))
 
 
 def read_labels(cmd: Any, name: str) -> None:
@@ -241,8 +295,8 @@ class MarkedAtoms:
         self.before, self.since, self.had_labels = dict(before), dict(since), had_labels
 
     @classmethod
-    def mark(cls, cmd: Any, molecule: str, drawing: AtomValues) -> MarkedAtoms:
-        """Mark the atoms of a molecule.
+    def mark(cls, cmd: Any, molecule: str, drawing: AtomValues, labels: Sequence[str], limit: float) -> MarkedAtoms:
+        """Mark the atoms of a molecule that have values, by colours up to a limit, and by labels that are not empty.
 
         Raises
         ------
@@ -264,21 +318,24 @@ class MarkedAtoms:
                 f"{molecule} has {len(before)} atoms now, but {n_values} values of {drawing.name}; "
                 "run the analysis again"
             )
-        limit, since = limit_of(drawing), {}
+        since = {}
         shares = (np.clip(np.nan_to_num(np.array(drawing.values)) / limit, -1, 1) + 1) / 2
         is_charge = drawing.unit == "e"
-        for (number, (colour, label, charge)), value, text, ink in zip(
-            before.items(), drawing.values, drawing.labels, colours_along(_MAP, shares), strict=True
+        inks = {
+            share: _index(cmd, ink) for share, ink in zip(shares.tolist(), colours_along(_MAP, shares), strict=True)
+        }
+        for (number, (colour, label, charge)), value, text, share in zip(
+            before.items(), drawing.values, labels, shares.tolist(), strict=True
         ):
-            if text:
-                since[number] = _index(cmd, ink), text, float(value) if is_charge else charge
+            if math.isfinite(value):
+                since[number] = inks[share], text or label, float(value) if is_charge else charge
             else:
                 since[number] = colour, label, charge
         marked = cls(before, since, any(shown))
         marked._change(cmd, molecule, before, since)
         cmd.show("labels", f"%{molecule}")
         read_labels(cmd, molecule)
-        _spread_labels(cmd, molecule, drawing.labels)
+        _spread_labels(cmd, molecule, labels)
         return marked
 
     def take_away(self, cmd: Any, molecule: str) -> None:

@@ -15,7 +15,7 @@ from ...base.errors import FileError, OrbitileError
 from ...model.elements import SYMBOLS
 from ...model.geometry import Molecule, covalent_radius, find_bonds
 from ...model.report import Drawing
-from ...model.structure import Structure
+from ...model.structure import Residue, Structure
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
@@ -51,6 +51,8 @@ _BYTES_A_FACE = 250
 _PICKED = ("pk1", "pk2", "pk3", "pk4")
 """Selections of the atoms that were picked in editing mode."""
 
+_AROUND_RESIDUE = 6.0
+"""Margin in Angstrom around a residue that is brought into view."""
 _MOST_LIGANDS = 20
 """Residues of small molecules that are offered to be computed."""
 
@@ -93,7 +95,7 @@ class PyMOLViewer(TrajectoryViewer):
         self._titles: set[str] = set()
         self._view_before: tuple[float, ...] | None = None
         self._timers: dict[Callable[[], None], Any] = {}
-        self.drawings = Drawings(cmd, self._group, self._put_scale)
+        self.drawings = Drawings(cmd, self._group, self._put_scale, self._surroundings)
 
     def names(self) -> set[str]:
         return set(self.cmd.get_names("all"))  # selections too: in commands they go before objects of their name
@@ -545,6 +547,15 @@ class PyMOLViewer(TrajectoryViewer):
 
     def add_hydrogens(self, selection: str) -> None:
         self.cmd.h_add(f"({selection})")
+
+    def show_residue(self, residue: Residue) -> bool:
+        objects = " ".join(f"%{name}" for name in self._surroundings())
+        number = residue.number.replace("-", "\\-")  # it would be a range
+        where = f"({objects}) and resi {number} and resn {residue.name} and chain '{residue.chain}'"
+        if not objects or not self.cmd.select(_CHOSEN, where, enable=1):
+            return False
+        self.cmd.zoom(_CHOSEN, _AROUND_RESIDUE, animate=0.4)
+        return True
 
     def _surroundings(self) -> list[str]:
         """Molecules that are shown, less those that have a wavefunction."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...analysis.presentation import with_balls
 from ...base.arguments import brief
 from ...base.errors import OrbitileError
 from ...exporters import plt
@@ -490,7 +491,7 @@ class ServedViewer(VolumeViewer):
 
 def drawings_message(drawings: Sequence[Drawing]) -> dict[str, Any]:
     """What is to be drawn, in Angstrom: balls, lines, and a label and a colour for each atom."""
-    balls = [one for one in drawings if isinstance(one, Points)]
+    balls = [one for one in with_balls(drawings) if isinstance(one, Points)]
     lines = [one for one in drawings if isinstance(one, Paths)]
     values = next((one for one in drawings if isinstance(one, AtomValues)), None)
     return {

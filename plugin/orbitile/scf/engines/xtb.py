@@ -9,6 +9,7 @@ made from the parameters that it exports.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from platform import machine
 from typing import Any
 
 import numpy as np
@@ -94,7 +96,9 @@ def obstacle(geometry: Geometry, calculation: Calculation) -> str:
         return reason
     others = "; hf and functionals, such as pbe, take external charges too" if calculation.external_charges else ""
     if not find_spec("tblite"):
-        return f"the package tblite is missing: {install_command('tblite')}{others}"
+        has_wheels = (sys.platform, machine()) == ("linux", "x86_64")
+        how = install_command("tblite") if has_wheels else "for this system conda-forge has it, as tblite-python"
+        return f"the package tblite is missing: {how}{others}"
     if others:
         _interface()  # loads linear algebra before anything of tblite
         if reason := obstacle_to_charges():

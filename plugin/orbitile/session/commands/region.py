@@ -63,7 +63,7 @@ def orb_region(
     charges = charges or (source_of_charges(structure, chosen) if embed else "")
     order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
     region = session.computing.aside(order.region)
-    target = (filename or Path(f"{name}.series.h5")).absolute()
+    target = (filename or Path(f"{name}.h5")).absolute()
     session.name_for(name, (str(target),), given=True)
 
     def take(found: RegionFound) -> None:

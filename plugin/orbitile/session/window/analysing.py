@@ -233,7 +233,11 @@ class Analysing(Activity):
             self.show_field(table.fields[row])
         elif table.atoms:
             self._select(finding.molecule, table.atoms[row])
-        if table.places and not finding.is_stale:
+        if finding.is_stale:
+            return
+        if table.residues and self.session.host.show_residue(table.residues[row]):
+            return
+        if table.places:
             self.session.host.centre(table.places[row])
 
     def _select(self, molecule: str, atoms: Sequence[int]) -> None:

@@ -25,11 +25,11 @@ class Calculating(Activity):
 
     def tick(self) -> None:
         """List the orbitals of a region that has come, and open a path."""
-        before, now = self._running, self._session.calculation
-        self._running = now
-        if before is None or before is now:
+        before, now, view = self._running, self._session.calculation, self._molecules.view
+        if before is None or before is now or (isinstance(before, RunningRegion) and not before.is_over):
+            self._running = before or now
             return
-        view = self._molecules.view
+        self._running = now
         try:
             found = before.result()
         except Exception as error:
@@ -38,10 +38,11 @@ class Calculating(Activity):
         if isinstance(before, RunningPath):
             self._molecules.open(before.target)
         elif isinstance(before, RunningRegion):
-            region = self._session.region(before.molecule)
-            if region is not None and region is found:
-                self._molecules.take_up(before.molecule)
-                view.say(f"{before.molecule}: {'; '.join(region.notes)}")
+            molecules = self._session.host.molecules()
+            name = next((molecule for molecule in molecules if self._session.region(molecule) is found), "")
+            if name:
+                self._molecules.take_up(name)
+                view.say(f"{name}: {'; '.join(found.notes)}")
 
     def is_busy(self) -> bool:
         """Whether something is computed."""

@@ -1,0 +1,55 @@
+"""Residues around a region by what they do to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base.arguments import ATOMS, Argument
+from ...base.errors import OrbitileError
+from ...model.report import Report
+from ...model.wavefunction import Wavefunction
+
+TITLE = "Residues around it"
+HELP = "residues by their energy with a region, their potential at an atom or their field along a bond"
+GROUP = "Surroundings"
+PRIORITY = 40
+PARAMETERS = (
+    Argument(
+        "atoms",
+        ATOMS,
+        "one atom: the potential there; two: the field along the bond, positive towards the one of the higher number",
+        (),
+        "none: energies",
+    ),
+)
+EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=3-4")
+
+
+def unavailable(wavefunction: Wavefunction) -> str:
+    """The reason why a wavefunction has no residues around it, or ""."""
+    from ...scf.region_file import region_file
+
+    if "in the field of" not in wavefunction.method:
+        return "it was not computed in the field of charges around it"
+    file = region_file(wavefunction.source.partition(", frame ")[0])
+    return "" if file.exists() else f"there is no {file.name}, which tells what is around it"
+
+
+def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
+    """What residues do; parameters as stated, see `orbitile.analysis.residues.residue_report`."""
+    from ...readers import load_trajectory
+    from ...scf.region_file import region_of, vacuum_file
+    from ..residues import residue_report
+
+    atoms = parameters["atoms"]
+    if len(atoms) > 2:
+        raise OrbitileError(f"atoms: expected one, or two for a bond, got {len(atoms)}")
+    vacuum = vacuum_file(wavefunction.source.partition(", frame ")[0])
+    return residue_report(
+        wavefunction,
+        region_of(wavefunction),
+        atom=atoms[0] if len(atoms) == 1 else None,
+        bond=tuple(atoms) if len(atoms) == 2 else None,
+        vacuum=load_trajectory(vacuum)[0] if vacuum.exists() else None,
+        device=device,
+    )
