@@ -29,6 +29,7 @@ def compute(window: Window) -> None:
     window.wait("find('Add hydrogens', 'QPushButton') is not None", 10)
     window.click("Add hydrogens", "QPushButton")
     window.wait("find('Add hydrogens', 'QPushButton') is None", 10)
+    window.wait("place('Compute', 'QPushButton') is not None")  # its charge is found meanwhile
     window.click("Compute", "QPushButton")
     window.wait("'region_homo' in objects() or any('region_mo' in name for name in objects())", 240)
     window.wait("at_rest()", 240)
