@@ -102,6 +102,11 @@ def load_region(path: str | PathLike[str]) -> Region:
         raise FileError(f"{file}: no region, or damaged ({type(error).__name__}: {error})") from error
 
 
+def source_file(wavefunction: Wavefunction) -> str:
+    """The file that a wavefunction was read from, empty for none."""
+    return wavefunction.source.partition(", frame ")[0]
+
+
 def region_of(wavefunction: Wavefunction) -> Region:
     """The region of a wavefunction, from the file beside that which it was read from.
 
@@ -110,7 +115,10 @@ def region_of(wavefunction: Wavefunction) -> Region:
     FileError
         When there is none, or it is of other charges than those in whose field the wavefunction was computed.
     """
-    file = region_file(wavefunction.source.partition(", frame ")[0])
+    source = source_file(wavefunction)
+    if not source:
+        raise FileError("the wavefunction is of no file that a region could be beside; one that is live is in none")
+    file = region_file(source)
     region = load_region(file)
     if region.external is not None and region.external.digest not in wavefunction.method:
         raise FileError(

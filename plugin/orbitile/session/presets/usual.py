@@ -9,7 +9,7 @@ from ...fields.localised import localised_name
 from ...gaussians.localised.localisation import count_of
 from ...gaussians.localised.localisation import why_not as why_not_localised
 from ...model.wavefunction import Spin, Wavefunction
-from ...scf.region_file import vacuum_file
+from ...scf.region_file import source_file, vacuum_file
 from . import FILE, Preset, PresetSurface
 
 PRIORITY = 1
@@ -49,12 +49,12 @@ def _why_no_frontier(wavefunction: Wavefunction) -> str:
 
 def _vacuum(wavefunction: Wavefunction) -> Path:
     """File of the same molecule without what is around it."""
-    return vacuum_file(wavefunction.source.partition(", frame ")[0])
+    return vacuum_file(source_file(wavefunction))
 
 
 def _why_not_in_surroundings(wavefunction: Wavefunction) -> str:
-    if "in the field of" not in wavefunction.method:
-        return "it was not computed in the field of charges around it"
+    if "in the field of" not in wavefunction.method or not wavefunction.source:
+        return "it is of no file of a region in the field of charges around it"
     file = _vacuum(wavefunction)
     return "" if file.exists() else f"there is no {file.name}, the same in vacuum"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....pictures.words import of_error
-from ...region import RegionFound, RunningRegion
+from ...region import RunningRegion
 from ..activity import Activity
 from ..browser import Browser
 
@@ -31,15 +31,13 @@ class Region(Activity):
             return
         ended, self._running = self._running, None
         try:
-            found: RegionFound = ended.result()
+            notes = ended.result()
         except Exception as error:
             view.say(of_error(error), error=True)
             return
-        molecules = self._session.host.molecules()
-        name = next((molecule for molecule in molecules if self._session.region(molecule) is found), "")
-        if name:
-            self._molecules.take_up(name)
-            view.say(f"{name}: {'; '.join(found.notes)}")
+        if ended.shown in self._session.host.molecules():
+            self._molecules.take_up(ended.shown)
+            view.say(f"{ended.shown}: {'; '.join(notes)}")
 
     def is_busy(self) -> bool:
         """Whether a region is computed."""
