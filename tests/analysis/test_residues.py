@@ -8,9 +8,11 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.residues import energy_of_charges, residue_report, residue_shares, without_residues
 from orbitile.base.errors import OrbitileError
+from orbitile.fields.surroundings import unavailable
 from orbitile.model.units import kilocalorie_per_mole, megavolt_per_centimetre
 from orbitile.model.volume import PointCharges
 from orbitile.scf.engines import engine_of
+from orbitile.scf.region_file import region_file, save_region
 from tests.scf.test_region import METHYL, alcohol
 
 pyscf = pytest.importorskip("pyscf")
@@ -92,3 +94,40 @@ def test_what_cannot_be_is_refused(methyl):
         residue_shares(replace(found.wavefunction, positions=found.wavefunction.positions + 1, geometries=()), region)
     with pytest.raises(OrbitileError, match="ASP 7 has no charges"):
         without_residues(region, (replace(region.structure.residues[0], chain="", number="7", name="ASP"),))
+
+
+def test_files_beside_a_wavefunction_give_polarisation_and_the_whole_potential(methyl, tmp_path):
+    region, calculation, found = methyl
+    vacuum = engine_of("orbitile", region.geometry, replace(calculation, external_charges=None)).solve(
+        region.geometry, replace(calculation, external_charges=None), precision="double"
+    )
+    for name, solution in (("m.h5", found), ("m-vacuum.h5", vacuum)):
+        with ob.SeriesWriter(tmp_path / name) as writer:
+            writer.append(solution.wavefunction)
+    alone = ob.load_trajectory(tmp_path / "m-vacuum.h5")[0]
+    assert set(unavailable(alone)) >= {"polarisation", "esp-whole"}
+    wavefunction = ob.load_trajectory(tmp_path / "m.h5")[0]
+    with pytest.raises(OrbitileError, match="computed without charges around it, or their file is not beside"):
+        ob.evaluate(wavefunction, "esp-whole", np.zeros((1, 3)))
+    save_region(region, region_file(tmp_path / "m.h5"))
+    assert "polarisation" not in unavailable(wavefunction)
+    points = np.random.default_rng(3).normal(0, 3, (50, 3)) + region.geometry.positions[0]
+
+    def at(field, of=wavefunction):
+        return ob.evaluate(of, field, points, precision="double")
+
+    np.testing.assert_allclose(at("polarisation"), at("density") - at("density", vacuum.wavefunction), atol=1e-9)
+    charges = PointCharges(region.external.positions, region.external.charges)
+    around = ob.potential_of_charges(charges, points, precision="double")
+    np.testing.assert_allclose(at("esp-surroundings"), around, atol=1e-10)
+    np.testing.assert_allclose(at("esp-whole"), at("esp") + around, atol=1e-10)
+    report = ob.residues(wavefunction, atoms="1,5")
+    whole = dict(zip(report.table("whole")["quantity"], report.table("whole")["value"].astype(float), strict=True))
+    exact = found.energy - vacuum.energy - whole["interaction energy of the density in vacuum"] * kilocalorie_per_mole
+    linear = whole["energy of polarisation, of a linear answer"] * kilocalorie_per_mole
+    assert exact < 0
+    assert linear == pytest.approx(exact, rel=0.05)
+    other = replace(region, external=replace(region.external, charges=2 * region.external.charges))
+    save_region(other, region_file(tmp_path / "m.h5"))
+    with pytest.raises(OrbitileError, match="expected the charges in whose field"):
+        at("esp-whole", ob.load_trajectory(tmp_path / "m.h5")[0])

@@ -111,7 +111,7 @@ def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     assert table.residues == (Residue("C", "1", "ZN"),)
     assert all(closure.holds for closure in table.closures)
     surfaces = surfaces_of(preset_named("surroundings"), session.wavefunction("water"))
-    assert [surface.field for surface in surfaces] == ["homo", f"difference:{tmp_path / 'water-vacuum.h5'}", "density"]
+    assert [surface.field for surface in surfaces] == ["homo", "polarisation", "density"]
 
 
 def test_residues_are_coloured_while_they_are_drawn(cmd):

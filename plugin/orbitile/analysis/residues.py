@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import FieldError, OrbitileError
 from ..evaluation.devices import device_session
+from ..fields.density import density_of
 from ..fields.orbital import Orbital, orbital_of
 from ..integrals.external_charges import (
     energy_in_field,
@@ -38,11 +39,11 @@ from ..model.external_charges import ExternalCharges
 from ..model.geometry import formula
 from ..model.report import Closure, Paths, Report, ResidueValues, Table, atom_names, column, places_of
 from ..model.structure import Residue
-from ..model.units import angstrom, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
+from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
 from ..scf.calculation import Calculation, Solution
 from ..scf.engines import AUTO, engine_of
-from ._quadrature import density_matrix
+from ._quadrature import analytic_moments, density_matrix
 
 if TYPE_CHECKING:
     from ..scf.region import Region
@@ -331,6 +332,7 @@ def residue_report(
     closure = Closure(
         "sum of the energies", float(kcal.sum()), shares.whole_energy / kilocalorie_per_mole, "kcal/mol", 1e-6
     )
+    polarisation = None if vacuum is None else _polarisation(wavefunction, vacuum, region, shares.whole_energy, device)
     table = Table(
         "residues", f"Residues by their {what}", tuple(rows), (closure,), places=places_of(centres), residues=residues
     )
@@ -339,7 +341,7 @@ def residue_report(
     return Report(
         "residues",
         f"Residues around {formula(wavefunction)}, by their {what}",
-        (table, _whole(wavefunction, vacuum, shares, named, along)),
+        (table, _whole(wavefunction, vacuum, shares, named, along, polarisation)),
         drawings=(colours, *_arrows(wavefunction, bond, field)),
         remarks=(
             "energies are of charges with a density that is held: without exchange repulsion, and without an answer of "
@@ -350,11 +352,41 @@ def residue_report(
     )
 
 
+Row = tuple[str, float, str]
+
+
+def _polarisation(
+    wavefunction: Wavefunction, vacuum: Wavefunction, region: Region, energy: float, device: str | None
+) -> list[Row]:
+    """What the density does in the field, by that in vacuum.
+
+    Where the answer is linear, half of what it gains in the field is lost again within the molecule: the energy is
+    stationary, so that what is lost is quadratic in the change of the density.
+    """
+    external = _surroundings(vacuum, region)
+    with device_session(device, "double") as target:
+        pairs, nuclei, positions = pairs_of(vacuum), vacuum.core_charges, vacuum.positions
+        total = to_hermite(pairs, density_matrix(vacuum), target)
+        before = energy_in_field(external, pairs, total, nuclei, positions, target)
+    dipoles = [analytic_moments(one, density_of(one)).dipole for one in (wavefunction, vacuum)]
+    return [
+        ("interaction energy of the density in vacuum", before / kilocalorie_per_mole, "kcal/mol"),
+        ("energy of polarisation, of a linear answer", 0.5 * (energy - before) / kilocalorie_per_mole, "kcal/mol"),
+        ("dipole moment by polarisation", float(np.linalg.norm(dipoles[0] - dipoles[1])) / debye, "D"),
+    ]
+
+
 def _whole(
-    wavefunction: Wavefunction, vacuum: Wavefunction | None, shares: ResidueShares, named: str, along: str
+    wavefunction: Wavefunction,
+    vacuum: Wavefunction | None,
+    shares: ResidueShares,
+    named: str,
+    along: str,
+    polarisation: list[Row] | None,
 ) -> Table:
     """What all residues do together, and the frontier orbitals in their field."""
-    rows = [("interaction energy", shares.energy.sum() / kilocalorie_per_mole, "kcal/mol")]
+    rows: list[Row] = [("interaction energy", shares.energy.sum() / kilocalorie_per_mole, "kcal/mol")]
+    rows += polarisation or []
     if named:
         rows.append((f"potential at {named}", shares.potential.sum() / volt, "V"))
     if along:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -300,6 +301,11 @@ def _difference(wavefunction: Wavefunction, text: str, references: References) -
     if not files:
         raise FieldError("field 'difference': expected the other file behind a colon: difference:cation.molden")
     others = [references.wavefunction(file) for file in files]
-    expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
     quantity = f"density minus that of {', '.join(Path(other.source).name for other in others)}"
+    return difference_of(wavefunction, others, quantity)
+
+
+def difference_of(wavefunction: Wavefunction, others: Sequence[Wavefunction], quantity: str) -> SumField:
+    """The density of a wavefunction less those of others."""
+    expansion = merged([density_of(wavefunction), *(density_of(other).scaled(-1.0) for other in others)])
     return density_field(wavefunction, expansion, quantity, 0.003, is_difference=True)

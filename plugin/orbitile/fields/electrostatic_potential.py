@@ -319,7 +319,7 @@ def _of_charges(wavefunction: Wavefunction, charges: PointCharges | None) -> Pot
         )
     total, n = float(charges.charges.sum()), len(charges.charges)
     quantity = f"electrostatic potential of {n} partial charges"
-    return PotentialOfCharges(charges, quantity, _default_isovalue(wavefunction, total))
+    return PotentialOfCharges(charges, quantity, default_isovalue(wavefunction, total))
 
 
 _CHARGES = Derived[PointCharges]("sums of Gaussians")
@@ -350,11 +350,11 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Fi
     if np.any((cores > 0.5) & (wavefunction.core_charges > 0)):
         quantity += " (valence charges of effective cores)"
     return ElectrostaticPotential(
-        wavefunction, quantity, isovalue=_default_isovalue(wavefunction, wavefunction.charge), charges=charges
+        wavefunction, quantity, isovalue=default_isovalue(wavefunction, wavefunction.charge), charges=charges
     )
 
 
-def _default_isovalue(wavefunction: Wavefunction, charge: float) -> float:
+def default_isovalue(wavefunction: Wavefunction, charge: float) -> float:
     """Isovalue whose surface is close to the atoms: of an ion that of its charge, a few bohr beyond the outermost."""
     nuclei = wavefunction.positions[~wavefunction.is_ghost]
     centre = nuclei.mean(axis=0) if len(nuclei) else np.zeros(3)

@@ -9,34 +9,25 @@ from __future__ import annotations
 import zipfile
 from dataclasses import fields
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import FileError, OrbitileError
+from ..files.beside import region_file as region_file
+from ..files.beside import vacuum_file as vacuum_file
 from ..files.reading import user_path
 from ..files.writing import written_atomically
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.structure import Residue, Structure
 from ..model.wavefunction import Wavefunction
+from ..readers._surroundings import file_of
 from .region import Link, Region
 
 _ARRAYS = ("atomic_numbers", "positions", "residue_of", "bonds", "orders", "formal_charges", "partial_charges")
 _TEXTS = ("names", "notes")
 _CHARGES = tuple(part.name for part in fields(ExternalCharges))
-
-
-def region_file(path: str | PathLike[str]) -> Path:
-    """Where the region is of which a file or store has the wavefunction."""
-    return user_path(path).with_suffix(".region")
-
-
-def vacuum_file(path: str | PathLike[str]) -> Path:
-    """Where the wavefunction without surroundings is of which a file or store has that in their field."""
-    file = user_path(path)
-    return file.with_name(f"{file.stem}-vacuum{file.suffix}")
 
 
 def save_region(region: Region, path: str | PathLike[str]) -> None:
@@ -102,11 +93,6 @@ def load_region(path: str | PathLike[str]) -> Region:
         raise FileError(f"{file}: no region, or damaged ({type(error).__name__}: {error})") from error
 
 
-def source_file(wavefunction: Wavefunction) -> str:
-    """The file that a wavefunction was read from, empty for none."""
-    return wavefunction.source.partition(", frame ")[0]
-
-
 def region_of(wavefunction: Wavefunction) -> Region:
     """The region of a wavefunction, from the file beside that which it was read from.
 
@@ -115,10 +101,7 @@ def region_of(wavefunction: Wavefunction) -> Region:
     FileError
         When there is none, or it is of other charges than those in whose field the wavefunction was computed.
     """
-    source = source_file(wavefunction)
-    if not source:
-        raise FileError("the wavefunction is of no file that a region could be beside; one that is live is in none")
-    file = region_file(source)
+    file = region_file(file_of(wavefunction))
     region = load_region(file)
     if region.external is not None and region.external.digest not in wavefunction.method:
         raise FileError(

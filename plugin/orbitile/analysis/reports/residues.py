@@ -6,8 +6,10 @@ from typing import Any
 
 from ...base.arguments import ATOMS, Argument
 from ...base.errors import OrbitileError
+from ...files.beside import region_file, vacuum_file
 from ...model.report import Report
 from ...model.wavefunction import Wavefunction
+from ...readers._surroundings import file_of
 
 TITLE = "Residues around it"
 HELP = "residues by their energy with a region, their potential at an atom or their field along a bond"
@@ -27,29 +29,27 @@ EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=3-4")
 
 def unavailable(wavefunction: Wavefunction) -> str:
     """The reason why a wavefunction has no residues around it, or ""."""
-    from ...scf.region_file import region_file, source_file
-
     if "in the field of" not in wavefunction.method:
         return "it was not computed in the field of charges around it"
-    if not (source := source_file(wavefunction)):
-        return "what is around it is beside no file, as that of a live molecule"
-    file = region_file(source)
+    if not file_of(wavefunction):
+        return "what is around it stands beside no file, as that of a live molecule"
+    file = region_file(file_of(wavefunction))
     return "" if file.exists() else f"there is no {file.name}, which tells what is around it"
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """What residues do; parameters as stated, see `orbitile.analysis.residues.residue_report`."""
     from ...readers import load_trajectory
-    from ...scf.region_file import region_of, source_file, vacuum_file
+    from ...scf.region_file import region_of
     from ..residues import residue_report
 
     atoms = parameters["atoms"]
     if len(atoms) > 2:
         raise OrbitileError(f"atoms: expected one, or two for a bond, got {len(atoms)}")
-    region, vacuum = region_of(wavefunction), vacuum_file(source_file(wavefunction))
+    vacuum = vacuum_file(file_of(wavefunction))
     return residue_report(
         wavefunction,
-        region,
+        region_of(wavefunction),
         atom=atoms[0] if len(atoms) == 1 else None,
         bond=tuple(atoms) if len(atoms) == 2 else None,
         vacuum=load_trajectory(vacuum)[0] if vacuum.exists() else None,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ...fields._frontier import frontier_order, why_no_frontier
 from ...fields.localised import localised_name
+from ...fields.surroundings import unavailable
 from ...gaussians.localised.localisation import count_of
 from ...gaussians.localised.localisation import why_not as why_not_localised
 from ...model.wavefunction import Spin, Wavefunction
-from ...scf.region_file import source_file, vacuum_file
 from . import FILE, Preset, PresetSurface
 
 PRIORITY = 1
@@ -47,23 +45,15 @@ def _why_no_frontier(wavefunction: Wavefunction) -> str:
     return ""
 
 
-def _vacuum(wavefunction: Wavefunction) -> Path:
-    """File of the same molecule without what is around it."""
-    return vacuum_file(source_file(wavefunction))
-
-
 def _why_not_in_surroundings(wavefunction: Wavefunction) -> str:
-    if "in the field of" not in wavefunction.method or not wavefunction.source:
-        return "it is of no file of a region in the field of charges around it"
-    file = _vacuum(wavefunction)
-    return "" if file.exists() else f"there is no {file.name}, the same in vacuum"
+    return unavailable(wavefunction).get("polarisation", "")
 
 
 def _in_surroundings(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
     """HOMO, what the surroundings do to the density, and the potential at the surface."""
     return (
         PresetSurface("homo"),
-        PresetSurface(f"difference:{_vacuum(wavefunction)}"),
+        PresetSurface("polarisation"),
         PresetSurface("density", _MOLECULE, "esp", _SEEN_THROUGH),
     )
 

@@ -1,0 +1,43 @@
+"""The charges in whose field a wavefunction was computed, from the file of its region."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import fields
+
+import numpy as np
+
+from ..base.errors import FileError, OrbitileError
+from ..files.beside import region_file
+from ..model.external_charges import ExternalCharges
+from ..model.wavefunction import Wavefunction
+
+
+def surroundings_of(wavefunction: Wavefunction) -> ExternalCharges:
+    """The charges around a wavefunction that was read from a file with a region beside it.
+
+    Raises
+    ------
+    FileError
+        When there is no such file, it is damaged, has no charges, or has others than those of the wavefunction.
+    """
+    file = region_file(file_of(wavefunction))
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            parts = {part.name: archive[f"external/{part.name}"] for part in fields(ExternalCharges)}
+        external = ExternalCharges(**parts)
+    except FileNotFoundError as error:
+        raise FileError(f"{file}: no such file; `orbitile region` writes it beside the wavefunction") from error
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, OrbitileError) as error:
+        raise FileError(f"{file}: no region with charges, or damaged ({type(error).__name__}: {error})") from error
+    if external.digest not in wavefunction.method:
+        raise FileError(
+            f"{file.name}: expected the charges in whose field the wavefunction was computed ({wavefunction.method}), "
+            f"got {external}"
+        )
+    return external
+
+
+def file_of(wavefunction: Wavefunction) -> str:
+    """The file or store that a wavefunction was read from."""
+    return wavefunction.source.partition(", frame ")[0]
