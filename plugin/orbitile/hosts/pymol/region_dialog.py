@@ -10,7 +10,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...integrals.method_names import semiempirical
 from ...pictures.words import of_error
-from ...session.region import PDB2PQR, RegionOrder, source_of_charges
+from ...session.region import PDB2PQR, RegionOrder, completed, source_of_charges
 from ...session.session import Session
 from ...session.shown import numbered
 from .help import REGIONS, explain, open_manual
@@ -75,6 +75,8 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         self.basis_box.addItems(_BASES)
         self.method_box.setToolTip("GFN2-xTB where an engine has it in the field of charges, otherwise PBE/6-31G*")
         self.method_box.currentTextChanged.connect(lambda name: self._enable_basis(name))
+        self.complete_box = QtWidgets.QCheckBox("Add atoms until only single bonds between carbons are cut")
+        self.complete_box.toggled.connect(lambda on: self._look(None, None))
         self.charges_box = QtWidgets.QComboBox()
         self.charges_box.activated.connect(lambda at: self._ask_file())
         self.found = QtWidgets.QLabel(wordWrap=True)
@@ -90,6 +92,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         form.addRow(self.found)
         form.addRow(self.problem)
         form.addRow(self.hydrogens_button)
+        form.addRow(self.complete_box)
         form.addRow("Name", self.name_edit)
         form.addRow("Charge", row(self.charge_box, QtWidgets.QLabel("unpaired electrons"), self.unpaired_box, None))
         form.addRow("Method", row(self.method_box, self.basis_box, None))
@@ -114,6 +117,9 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             "" if is_automatic or semiempirical(method) else basis,
             0 if charges is None else 1,
             charges or "",
+            "",
+            "",
+            int(self.complete_box.isChecked()),
         ]
 
     def _look(self, charge: int | None, unpaired: int | None) -> None:
@@ -123,6 +129,8 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             structure, chosen = self._session.host.structure(self._selection)
             if charge is None:
                 self._offer_charges(structure, chosen)
+            if self.complete_box.isChecked():
+                chosen = completed(structure, chosen)
             n_hydrogens = int(np.sum(structure.atomic_numbers[chosen] == 1))
             self.found.setText(f"{len(chosen)} atoms, {n_hydrogens} of them hydrogen")
             region = self._session.computing.aside(RegionOrder(structure, chosen, charge, unpaired).region)
