@@ -1,4 +1,4 @@
-"""The dialog that asks how the electrons of a region are to be computed, and the button that lists regions."""
+"""The dialog that asks how the electrons of a region are to be computed, and the button that lists what may be."""
 
 from __future__ import annotations
 
@@ -24,30 +24,35 @@ _BY_PDB2PQR = "PDB2PQR (AMBER)"
 
 
 class ComputeButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
-    """A button that drops down what electrons may be computed of.
+    """A button that drops down what electrons may be computed of, and paths.
 
     Attributes
     ----------
     chosen : signal of str, str
         What it is called, and the selection.
+    path_chosen : signal
+        The path between two structures is wanted.
     """
 
     chosen = QtCore.Signal(str, str)
+    path_chosen = QtCore.Signal()
 
-    def __init__(self, regions: Any, parent: Any = None) -> None:
+    def __init__(self, regions: Any, has_two: Any, parent: Any = None) -> None:
         super().__init__(parent, text="Compute", popupMode=QtWidgets.QToolButton.InstantPopup)
-        self.setToolTip("Compute the electrons of selected atoms or of a ligand, in the field of what is around them")
+        self.setToolTip("Compute the electrons of selected atoms or of a ligand, or the path between two structures")
         menu = QtWidgets.QMenu(self)
-        menu.aboutToShow.connect(lambda: self._fill(regions()))
+        menu.aboutToShow.connect(lambda: self._fill(regions(), has_two()))
         self.setMenu(menu)
 
-    def _fill(self, regions: dict[str, str]) -> None:
+    def _fill(self, regions: dict[str, str], has_two: bool) -> None:
         menu = self.menu()
         menu.clear()
         for title, selection in regions.items():
             menu.addAction(f"Electrons of {title}…", partial(self.chosen.emit, title, selection))
         if not regions:
             menu.addAction("Load a structure into PyMOL, and select atoms").setEnabled(False)
+        menu.addSeparator()
+        menu.addAction("Path between two structures…", self.path_chosen.emit).setEnabled(has_two)
 
 
 class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
