@@ -23,6 +23,7 @@ from ...pictures.look import Look
 from ...pictures.writing import Pixels
 from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
+from ...session.source import is_promolecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
@@ -574,7 +575,8 @@ class PyMOLViewer(TrajectoryViewer):
 
     def _surroundings(self) -> list[str]:
         """Molecules that are shown, less those that have a wavefunction."""
-        computed, shown = self.molecules(), set(self.cmd.get_names("objects", enabled_only=1))
+        computed = {name for name, source in self.molecules().items() if not is_promolecule(source)}
+        shown = set(self.cmd.get_names("objects", enabled_only=1))
         return [name for name in self.structures() if name in shown and name not in computed]
 
     def centre(self, place: Sequence[float]) -> None:
