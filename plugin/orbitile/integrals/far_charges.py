@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taichi_kernels.hermite_tables import powers_of
-from taichi_kernels.solid_harmonics import harmonic_series, harmonic_sums, harmonics_count
+from taichi_kernels.solid_harmonics import harmonic_series, harmonic_sums, harmonics_count, regular_harmonics
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
@@ -61,7 +61,7 @@ _TAIL = 30.0
 _LEVELS = 8
 """Boxes within each other that share the tolerance."""
 
-_BLOCK = 256
+_BLOCK = 512
 """Gaussians whose harmonics are held at once."""
 
 Indices = NDArray[np.intp]
@@ -166,25 +166,6 @@ def _leaves(points: Reals, some: Indices) -> Iterator[Indices]:
 # Series -----------------------------------------------------------------------------------------------------------
 
 
-def _regular(r: Reals) -> Reals:
-    """Regular harmonics at r, twice where m > 0: what coefficients are multiplied by; shape (n_harmonics, n)."""
-    square = (r**2).sum(axis=1)
-    x, y, z = r.T
-    result = np.empty((harmonics_count(ORDER), len(r)))
-    before = here = result[:2].reshape(2, 1, -1)
-    here[0], here[1] = 1.0, 0.0
-    for l in range(ORDER):
-        above = result[harmonics_count(l) : harmonics_count(l + 1)].reshape(2, l + 2, -1)
-        scale = 1 / ((l + 1) ** 2 - np.arange(l + 1) ** 2)[:, None]
-        np.multiply(here, (2 * l + 1) * scale * z, out=above[:, :-1])
-        if l:
-            above[:, :-2] -= before * (scale[:-1] * square)
-        (re, im), step = here[:, -1], (2 if l == 0 else 1) / (2 * l + 2)
-        above[0, -1], above[1, -1] = step * (re * x - im * y), step * (re * y + im * x)
-        before, here = here, above
-    return result
-
-
 @lru_cache(maxsize=2)
 def _slopes(order: int) -> tuple[csr_array, csr_array, csr_array]:
     """Matrices that take the coefficients of a series to those of its derivative along each axis."""
@@ -243,7 +224,7 @@ def far_values(gaussians: HermiteList, external: ExternalCharges, boxes: list[Bo
         derivatives[0] = total
         for n, below, axis in _steps(degree):
             derivatives[n] = _slopes(ORDER)[axis] @ derivatives[below]
-        for block, rows, harmonics_there in _blocks(gaussians, box):
+        for block, rows, harmonics_there in _blocks(gaussians, box, target):
             found = derivatives[: len(block.orders)] @ harmonics_there
             block.of(values)[rows - block.rows.start] = (found * (np.pi / gaussians.exponent[rows]) ** 1.5).T
     return values
@@ -265,7 +246,7 @@ def far_potentials(
         checkpoint()
         degree = int(gaussians.degree[box.within[-1]]) if len(box.within) else 0
         of_orders = np.zeros((len(powers_of(degree)), len(own)))
-        for block, rows, harmonics_there in _blocks(gaussians, box):
+        for block, rows, harmonics_there in _blocks(gaussians, box, target):
             weights = block.of(hermite)[rows - block.rows.start] * ((np.pi / gaussians.exponent[rows]) ** 1.5)[:, None]
             of_orders[: len(block.orders)] += (harmonics_there @ weights).T
         for n, below, axis in reversed(_steps(degree)):
@@ -281,11 +262,11 @@ def far_potentials(
     return result
 
 
-def _blocks(gaussians: HermiteList, box: Box) -> Iterator[tuple[Block, Indices, Reals]]:
+def _blocks(gaussians: HermiteList, box: Box, target: Target) -> Iterator[tuple[Block, Indices, Reals]]:
     """Gaussians of a box, which rise by degree: the part of the list, some of them there, and regular harmonics."""
     for first in range(0, len(box.within), _BLOCK):
         some = box.within[first : first + _BLOCK]
-        found = _regular(gaussians.centre[some] - box.centre)
+        found = regular_harmonics(gaussians.centre[some] - box.centre, ORDER, target)
         for block in gaussians.blocks:
             start, stop = np.searchsorted(some, [block.rows.start, block.rows.stop])
             if start < stop:
