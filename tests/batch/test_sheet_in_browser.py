@@ -114,7 +114,7 @@ def test_ten_thousand_files_have_few_elements_and_sort_both_ways(opened):
     page.get_by_role("button", name="Ascending").click()
     assert names(page)[0] == "m09998.log"
     page.evaluate("() => { const main = document.querySelector('main'); main.scrollTop = main.scrollHeight }")
-    page.wait_for_timeout(500)
+    page.get_by_text("last.log").wait_for()
     assert names(page)[-1] == "last.log"  # which has no gap
     assert page.locator("*").count() < 2500
     page.get_by_role("button", name="Table", exact=True).click()
@@ -182,12 +182,11 @@ def test_keys_open_a_file_go_to_the_next_and_come_back(opened):
 
 def test_nasty_names_are_text_and_their_pictures_are_found(opened):
     page = opened(nasty())
-    page.wait_for_timeout(500)
+    drawn = "[...document.querySelectorAll('.card img')].filter((one) => one.naturalWidth > 0).length"
+    page.wait_for_function(f"() => {drawn} === {len(NASTY)}")
     assert len(names(page)) == len(NASTY)
     assert "\u202e" not in page.locator("body").inner_text()
     assert page.locator("script").count() == 2
-    drawn = "() => [...document.querySelectorAll('.card img')].filter((one) => one.naturalWidth > 0).length"
-    assert page.evaluate(drawn) == len(NASTY)
     width = "async (one) => { await one.decode(); return one.naturalWidth }"
     for place in range(len(NASTY)):
         page.locator(".card").nth(place).click()

@@ -3,6 +3,7 @@
 import io
 import os
 import shutil
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,10 +36,30 @@ def pixels(place) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(place.screenshot())).convert("RGB")).astype(int)
 
 
+def pixels_at_rest(place, is_reached=lambda now: True) -> np.ndarray:
+    """What an element looks like once it is as expected and does not change any more; after a minute, as it is."""
+    end = time.monotonic() + 60
+    now = pixels(place)
+    while time.monotonic() < end:
+        before = now
+        place.page.wait_for_timeout(400)  # it is drawn finer when it has not moved for 200 ms
+        now = pixels(place)
+        if before.shape == now.shape and not difference(before, now) and is_reached(now):
+            break
+    return now
+
+
 def difference(one: np.ndarray, other: np.ndarray) -> float:
     """Share of the pixels in which two pictures differ visibly."""
     assert one.shape == other.shape
     return float((np.abs(one - other).max(axis=2) > 24).mean())
+
+
+def changed(canvas, before: np.ndarray, least: float) -> np.ndarray:
+    """What is seen when more than a share of the pixels differ from before."""
+    now = pixels_at_rest(canvas, lambda now: difference(before, now) > least)
+    assert difference(before, now) > least
+    return now
 
 
 def drag(page, element, by=(120, 60)):
@@ -49,7 +70,6 @@ def drag(page, element, by=(120, 60)):
     page.mouse.down()
     page.mouse.move(x + by[0], y + by[1], steps=6)
     page.mouse.up()
-    page.wait_for_timeout(500)  # it is drawn finer when it does not move any more
 
 
 def address(path: Path) -> str:

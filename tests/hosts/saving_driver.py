@@ -18,10 +18,11 @@ FOLDER = Path(os.environ["FOLDER"])
 
 
 class Pulse:
-    """The longest time for which the window stood still."""
+    """The longest time for which the window stood still, and the whole time, in seconds."""
 
     def __init__(self):
-        self.longest, self._last = 0.0, time.perf_counter()
+        self.longest, self._begin = 0.0, time.perf_counter()
+        self._last = self._begin
         self._timer = QtCore.QTimer()
         self._timer.timeout.connect(self._beat)
         self._timer.start(2)
@@ -32,7 +33,7 @@ class Pulse:
 
     def stop(self):
         self._timer.stop()
-        return round(1000 * self.longest)
+        return self.longest, time.perf_counter() - self._begin
 
 
 def actions(menu):

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import pytest
 
 import orbitile as ob
-from tests.hosts.browser import address, chromium, difference, drag, pixels
+from tests.hosts.browser import address, changed, chromium, difference, drag, pixels, pixels_at_rest
 
 pytestmark = pytest.mark.slow  # starts JupyterLab and a browser
 
@@ -133,27 +133,23 @@ def test_a_session_in_jupyterlab(browser, server, folder):
     wait_shown(view, "mo:21")
     canvas = view.locator("canvas")
     canvas.scroll_into_view_if_needed()
-    before = pixels(canvas)
+    before = pixels_at_rest(canvas)
     drag(page, canvas)
-    turned = pixels(canvas)
-    assert difference(before, turned) > 0.1, "the mouse does not turn it"
+    turned = changed(canvas, before, 0.1)
 
     view.locator("li[role=option]", has_text="HOMO-4").first.click()
     wait_shown(view, "mo:17")
-    assert difference(turned, pixels(canvas)) > 0.05, "a click on an orbital does not show it"
+    changed(canvas, turned, 0.05)
     canvas.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
-    wide = pixels(canvas)
+    wide = pixels_at_rest(canvas)
     drag(page, view.get_by_label("Isovalue"), by=(60, 0))
-    page.wait_for_timeout(1500)
-    assert difference(wide, pixels(canvas)) > 0.02, "the slider does not change the isovalue"
+    changed(canvas, wide, 0.02)
     answer = run(page, "ask").inner_text()
     assert "seen mo:17" in answer
     assert "True" in answer, "the camera is not told"
 
     view.locator(".orbitile-level rect").nth(2).click(force=True)
-    page.wait_for_timeout(1500)
-    assert json.loads(view.get_attribute("data-shown"))[0] != "mo:17", "a click on a level does not show its orbital"
+    page.wait_for_function("view => JSON.parse(view.dataset.shown)[0] !== 'mo:17'", arg=view.element_handle())
 
     run(page, "lumo")
     wait_shown(view, "mo:22")
@@ -173,8 +169,11 @@ def test_a_session_in_jupyterlab(browser, server, folder):
         "what is live is there twice"
     )
     page.wait_for_timeout(1500)
-    page.keyboard.press("Control+s")
-    page.wait_for_timeout(2500)
+    for _ in range(20):
+        page.keyboard.press("Control+s")
+        page.wait_for_timeout(2500)
+        if "data-orbitile" in (folder / "a.ipynb").read_text():
+            break
     page.close()
     assert "data-orbitile" in (folder / "a.ipynb").read_text()
 
@@ -198,10 +197,9 @@ def test_what_is_saved_still_turns(browser, server, folder, how):
     frame = page.locator("iframe[data-orbitile]").first
     frame.scroll_into_view_if_needed()
     frame.content_frame.locator("[data-ready]").wait_for(timeout=30000)
-    page.wait_for_timeout(1000)
-    before = pixels(frame)
+    before = pixels_at_rest(frame)
     drag(page, frame.content_frame.locator("canvas"))
-    assert difference(before, pixels(frame)) > 0.1
+    changed(frame, before, 0.1)
     page.close()
 
 

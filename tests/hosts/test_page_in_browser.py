@@ -10,7 +10,7 @@ import orbitile as ob
 from orbitile.commandline import main
 from orbitile.pictures.pages import bare_slide, document_of, slide_of
 from orbitile.scenes.web import page as page_of
-from tests.hosts.browser import address, chromium, difference, drag, pixels
+from tests.hosts.browser import address, changed, chromium, difference, drag, pixels_at_rest
 
 pytestmark = pytest.mark.slow  # starts a browser
 
@@ -36,7 +36,6 @@ def opened(browser):
         page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
         page.goto(address(path))
         page.wait_for_selector("[data-ready]", timeout=30000)
-        page.wait_for_timeout(700)
         return page
 
     yield open_file
@@ -59,20 +58,17 @@ def shown(page):
 def test_it_turns_by_mouse_and_keys_and_comes_back(opened, fields):
     page = opened(fields)
     canvas = page.locator("canvas")
-    first = pixels(canvas)
+    first = pixels_at_rest(canvas, lambda now: (np.abs(now - now[0, 0]).max(axis=2) > 24).mean() > 0.1)
     assert (np.abs(first - first[0, 0]).max(axis=2) > 24).mean() > 0.1, "nothing is drawn"
     drag(page, canvas)
-    turned = pixels(canvas)
-    assert difference(first, turned) > 0.1
+    turned = changed(canvas, first, 0.1)
     page.keyboard.press("ArrowLeft")
-    page.wait_for_timeout(500)
-    assert difference(turned, pixels(canvas)) > 0.05
+    changed(canvas, turned, 0.05)
     page.keyboard.press("Home")
-    page.wait_for_timeout(500)
-    assert difference(first, pixels(canvas)) < 0.03  # the focus has a frame
+    back = pixels_at_rest(canvas, lambda now: difference(first, now) < 0.03)
+    assert difference(first, back) < 0.03  # the focus has a frame
     page.mouse.wheel(0, -400)
-    page.wait_for_timeout(500)
-    assert difference(first, pixels(canvas)) > 0.05
+    changed(canvas, first, 0.05)
 
 
 def test_it_looks_as_a_picture_of_the_renderer(opened, benzene, tmp_path):
@@ -85,7 +81,7 @@ def test_it_looks_as_a_picture_of_the_renderer(opened, benzene, tmp_path):
     eye = document.middle + document.rotation[2] * float(height) / 2 / half_angle
     camera = replace(ob.renderer.default_camera(benzene.positions), eye=eye)
     page.add_style_tag(content=".orbitile-caption, .orbitile-legends { display: none }")
-    theirs = pixels(page.locator("canvas"))
+    theirs = pixels_at_rest(page.locator("canvas"))
     size = theirs.shape[1], theirs.shape[0]
     ours = np.asarray(ob.render(surface, benzene, None, size=size, camera=camera))[..., :3].astype(int)
     assert difference(theirs, ours) < 0.03
@@ -93,11 +89,10 @@ def test_it_looks_as_a_picture_of_the_renderer(opened, benzene, tmp_path):
 
 def test_a_click_shows_another_orbital_and_others_cannot_be_had(opened, fields):
     page = opened(fields)
-    before = pixels(page.locator("canvas"))
+    before = pixels_at_rest(page.locator("canvas"))
     page.get_by_role("option", name="LUMO 3.99").click()
-    page.wait_for_timeout(500)
+    changed(page.locator("canvas"), before, 0.1)
     assert shown(page) == "mo:22"
-    assert difference(before, pixels(page.locator("canvas"))) > 0.1
     page.get_by_role("option", name="HOMO-3").click(force=True)
     assert shown(page) == "mo:22"
     assert page.get_by_role("option", name="HOMO-3").get_attribute("aria-disabled") == "true"
@@ -111,11 +106,12 @@ def test_a_click_shows_another_orbital_and_others_cannot_be_had(opened, fields):
 def test_isovalues_are_those_that_were_computed(opened, fields):
     page = opened(fields)
     text = page.locator(".orbitile-slider output").first
-    seen = []
+    canvas = page.locator("canvas")
+    before, seen = pixels_at_rest(canvas), []
     for place in ("0", "1", "2"):
         page.get_by_label("Isovalue").fill(place)
-        page.wait_for_timeout(400)
-        seen.append((float(text.inner_text()), pixels(page.locator("canvas"))))
+        before = changed(canvas, before, 0.01)
+        seen.append((float(text.inner_text()), before))
     values = [value for value, _ in seen]
     assert values == pytest.approx([values[1] / 2, values[1], values[1] * 2], rel=0.02)
     assert difference(seen[0][1], seen[2][1]) > 0.1
@@ -129,11 +125,10 @@ def test_frames_play(opened, water, tmp_path):
     ]
     (tmp_path / "film.html").write_text(page_of(document_of(slides, frames[0], 4)), encoding="utf-8")
     page = opened(tmp_path / "film.html")
-    first = pixels(page.locator("canvas"))
+    first = pixels_at_rest(page.locator("canvas"))
     page.get_by_label("Frame").fill("3")
-    page.wait_for_timeout(500)
+    changed(page.locator("canvas"), first, 0.01)
     assert page.get_by_text("4 / 4").is_visible()
-    assert difference(first, pixels(page.locator("canvas"))) > 0.01
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("() => document.body.innerText.includes('2 / 4')", timeout=5000)
     page.get_by_role("button", name="Pause").click()
@@ -152,9 +147,9 @@ def test_hostile_texts_are_shown_and_do_nothing(opened, benzene, tmp_path):
 
 def test_dark_and_narrow(opened, fields):
     page = opened(fields, color_scheme="dark")
-    assert pixels(page.locator("canvas"))[5, 5].max() < 60
+    assert pixels_at_rest(page.locator("canvas"))[5, 5].max() < 60
     page.set_viewport_size({"width": 360, "height": 640})
-    page.wait_for_timeout(500)
+    pixels_at_rest(page.locator("canvas"), lambda now: now.shape[1] < 400)
     box = page.locator("canvas").bounding_box()
     assert box["width"] > 300
     assert box["height"] > 200
@@ -164,7 +159,7 @@ def test_dark_and_narrow(opened, fields):
 def test_a_finger_turns_it(opened, fields):
     page = opened(fields, has_touch=True)
     canvas = page.locator("canvas")
-    before = pixels(canvas)
+    before = pixels_at_rest(canvas)
     box = canvas.bounding_box()
     session = page.context.new_cdp_session(page)
     x, y = box["x"] + 200, box["y"] + 200
@@ -173,8 +168,7 @@ def test_a_finger_turns_it(opened, fields):
         points = [{"x": x + 20 * step, "y": y + 8 * step}]
         session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": points})
     session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    page.wait_for_timeout(500)
-    assert difference(before, pixels(canvas)) > 0.1
+    changed(canvas, before, 0.1)
 
 
 def test_a_thousand_atoms(opened, tmp_path):
@@ -191,6 +185,6 @@ def test_a_thousand_atoms(opened, tmp_path):
     path.write_text(page_of(document_of([bare_slide(large)], large)), encoding="utf-8")
     assert path.stat().st_size < 200_000
     page = opened(path)
-    before = pixels(page.locator("canvas"))
+    before = pixels_at_rest(page.locator("canvas"))
     drag(page, page.locator("canvas"))
-    assert difference(before, pixels(page.locator("canvas"))) > 0.1
+    changed(page.locator("canvas"), before, 0.1)

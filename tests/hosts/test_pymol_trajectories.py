@@ -287,7 +287,7 @@ def test_the_example_writes_a_film(tmp_path, series):
 def test_playing_in_the_window(tmp_path, series):
     report_file = tmp_path / "report.json"
     driver = Path(__file__).with_name("player_driver.py")
-    out = in_window(driver, tmp_path, 200, REPORT=str(report_file), SERIES=str(series), OMP_NUM_THREADS="1")
+    out = in_window(driver, tmp_path, REPORT=str(report_file), SERIES=str(series), OMP_NUM_THREADS="1")
     assert report_file.exists(), out
     report = json.loads(report_file.read_text())
     assert report.get("done"), report.get("error", "")
@@ -309,9 +309,7 @@ def test_playing_in_the_window(tmp_path, series):
 def test_the_panel_plays(tmp_path, series):
     report_file = tmp_path / "report.json"
     driver = Path(__file__).with_name("playback_driver.py")
-    out = in_window(
-        driver, tmp_path, 200, REPORT=str(report_file), SERIES=str(series), FILE=BENZENE, OMP_NUM_THREADS="1"
-    )
+    out = in_window(driver, tmp_path, REPORT=str(report_file), SERIES=str(series), FILE=BENZENE, OMP_NUM_THREADS="1")
     assert report_file.exists(), out
     report = json.loads(report_file.read_text())
     assert report.get("done"), report.get("error", "") + report.get("status", "")

@@ -177,3 +177,35 @@ def test_in_the_window_a_molecule_is_made_live_and_ended(tmp_path):
     assert [float(x), float(y), float(z)] == pytest.approx([1.1, 0, 0], abs=1e-5)
     assert out[6] == "2 1"
     assert out[7] == "0 live: ; water is no longer live"
+
+
+@screen
+@pytest.mark.slow
+def test_in_the_window_it_is_computed_by_gfn2(tmp_path):
+    tblite = pytest.importorskip("tblite.interface", reason="tblite (extra xtb) is not installed")
+    out = live(
+        tmp_path,
+        """
+        wm withdraw .
+        set f [[lindex $vmd(menu) 1]].inside.live
+        $f.first.method set gfn2
+        set menu $f.first.molecules.menu
+        uplevel #0 [$menu cget -postcommand]
+        $menu invoke 0
+        until {[stage] eq "converged"}
+        puts [$f.status cget -text]
+        drag 1 1 {1.06 0 0}
+        until {[llength $orbitile::panel::energies] > 1 && [stage] eq "converged"}
+        orb_settle
+        puts [dict get $orbitile::live_told energy]
+        puts [report]
+        """,
+        WISH,
+    )
+    assert out[0].startswith("water, gfn2, charge 0, unpaired electrons 0: -5.070")
+    calculator = tblite.Calculator(
+        "GFN2-xTB", np.array([8, 1, 1]), np.array([[0, 0, 0], [1.06, 0, 0], [-0.24, 0.93, 0]]) * angstrom
+    )
+    calculator.set("verbosity", 0)
+    assert float(out[1]) == pytest.approx(calculator.singlepoint().get("energy"), abs=1e-6)
+    assert "water_mo4 0 1 2" in out[2]

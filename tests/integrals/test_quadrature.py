@@ -38,6 +38,8 @@ MOLECULES = {
     "formamide, diffuse": ("C 0 0 0; O 0 0 1.2; N 0 1.2 -0.7; H 0 2.1 -0.2; H 0 1.2 -1.7; H 0 -1 -0.6", "6-31++g**"),
 }
 QUICK = ("helium", "water, Cartesian d")
+LEFT_TO_GPUS = ("neon, Cartesian g", "formamide, diffuse")
+"""By Vulkan, whose kernels of this kind hydrogen fluoride and hydrogen chloride try in software."""
 
 
 def cloud(n: int = 200, seed: int = 0) -> Grid:
@@ -203,7 +205,14 @@ def test_a_list_that_reaches_no_point():
     ("name", "xc"),
     [
         *(
-            pytest.param(name, xc, marks=[] if name in QUICK else [SLOW])
+            pytest.param(
+                name,
+                xc,
+                marks=[
+                    *([] if name in QUICK else [SLOW]),
+                    *([pytest.mark.not_in_software] if name in LEFT_TO_GPUS else []),
+                ],
+            )
             for name in MOLECULES
             for xc in ("lda,vwn", "pbe")
         ),

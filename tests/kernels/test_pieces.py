@@ -133,9 +133,9 @@ def test_orbitals_that_are_computed_together(device):
 
 
 @pytest.mark.slow_on("vulkan")
-@pytest.mark.usefixtures("in_small_pieces")
+@pytest.mark.parametrize("in_small_pieces", ["few rows"], indirect=True)  # there are no rows at points
 @pytest.mark.parametrize("field", FIELDS)
-def test_at_points(device, field):
+def test_at_points(in_small_pieces, device, field):
     wavefunction = molecule()
     points = np.random.default_rng(1).uniform(-6, 6, (3000, 3))
     expected = ob.evaluate(wavefunction, field, points, device=device)

@@ -39,7 +39,7 @@ def test_densities_are_those_of_pyscf(symbol, spin):
     shells = shells[: {"He": 1, "N": 2, "Ne": 2}.get(symbol, 3)]
     molecule = gto.M(atom=symbol, basis={symbol: gto.expand_etbs(shells)}, spin=spin, verbose=0)
     calculation = dft.UKS(molecule).sfx2c1e()
-    calculation.xc, calculation.grids.level = "pbe", 5
+    calculation.xc, calculation.grids.level = "pbe", 2
     calculation.kernel()
     radii = np.array([0.3, 0.7, 1.0, 2.0, 3.0, 4.0])
     values = dft.numint.eval_ao(molecule, radii[:, None] * np.array([[0.48, 0.6, 0.64]]))

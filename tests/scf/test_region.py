@@ -220,7 +220,7 @@ def test_what_is_wrong_with_charges_around_is_told_or_refused(alcohol):
     near = alcohol.positions.copy()
     near[9:] += near[5] - near[9] + 0.9 * angstrom * np.array([0, 0, 1.0])
     notes = " ".join(ob.quantum_region(replace(alcohol, positions=near), METHYL).notes)
-    assert "nearer than 1 Angstrom" in notes
+    assert "Charges nearer than 1 Angstrom to atoms that are computed: 1; that of O10" in notes
     assert "At the distance of a bond" in notes
     near[9] = near[0]
     with pytest.raises(OrbitileError, match="at one place"):

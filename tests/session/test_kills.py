@@ -58,48 +58,52 @@ serving.main()
 """
 
 
+REQUEST = Request(BENZENE, "density", "coarse", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """Values that a worker computes which nobody kills."""
+    worker = SampleWorker()
+    try:
+        return worker.submit(REQUEST).result(60).volume.values.copy()
+    finally:
+        worker.close()
+
+
 @pytest.mark.parametrize("stage", STAGES)
-def test_killed_at(stage, tmp_path):
+def test_killed_at(stage, tmp_path, undisturbed):
     python = tmp_path / "python"
     mark = tmp_path / "killed"
     python.write_text(_DEADLY.format(python=sys.executable, mark=str(mark), stage=STAGES[stage]))
     python.chmod(0o755)
     worker = SampleWorker(str(python))
-    request = Request(BENZENE, "density", "coarse", device="cpu")
     try:
-        first = worker.submit(request)
-        waiting = worker.submit(request)
+        first = worker.submit(REQUEST)
+        waiting = worker.submit(REQUEST)
         if stage.startswith("loading"):  # behind the answer, where nobody waits
             first.result(60)
         else:
             with pytest.raises(WorkerEnded, match=r"the worker ended \(signal 9\); the next request starts another"):
                 first.result(60)
-        found = waiting.result(60) if not stage.startswith("loading") else _again(worker, waiting, request)
+        found = waiting.result(60) if not stage.startswith("loading") else _again(worker, waiting)
         assert mark.exists()
         process = worker.process_id
-        again = worker.submit(request).result(60)
+        again = worker.submit(REQUEST).result(60)
         assert worker.process_id == process
         assert np.array_equal(again.volume.values, found.volume.values)
         assert left_by(process) == []
     finally:
         worker.close()
-    assert np.array_equal(found.volume.values, _undisturbed(request))
+    assert np.array_equal(found.volume.values, undisturbed)
 
 
-def _again(worker, waiting, request):
+def _again(worker, waiting):
     """What the next request gives, whether the one that waited was lost with the process or not begun by it."""
     try:
         return waiting.result(60)
     except WorkerEnded:
-        return worker.submit(request).result(60)
-
-
-def _undisturbed(request):
-    worker = SampleWorker()
-    try:
-        return worker.submit(request).result(60).volume.values.copy()
-    finally:
-        worker.close()
+        return worker.submit(REQUEST).result(60)
 
 
 def test_killed_while_others_wait_in_the_queue():

@@ -49,6 +49,9 @@ def add_arguments(parser: CommandParser) -> None:
         help="PSF, PRMTOP or TPR file with names, bonds, charges, where FILE has coordinates",
     )
     parser.add_argument_of_formats("--select", metavar="TEXT", required=True, help=grammar)
+    parser.add_argument(
+        "--complete", action="store_true", help="add atoms until only single bonds between carbons are cut"
+    )
     group = parser.add_argument_group("surroundings")
     group.add_argument(
         "--charges",
@@ -164,7 +167,7 @@ def _region(options: argparse.Namespace) -> Region:
     """What is computed, and its surroundings."""
     from ..model.units import angstrom
     from ..readers.structures import load_structure, select, with_charges
-    from ..scf.region import quantum_region
+    from ..scf.region import complete_choice, quantum_region
 
     structure = load_structure(options.file, options.topology)
     select(structure, options.select)  # an error of the text is told before anything takes long
@@ -177,9 +180,10 @@ def _region(options: argparse.Namespace) -> Region:
             f"{Path(options.file).name}: has no partial charges; ask for --charges pdb2pqr, a PQR or mol2 file, or "
             "none for vacuum"
         )
+    chosen = select(structure, options.select)
     return quantum_region(
         structure,
-        select(structure, options.select),
+        complete_choice(structure, chosen) if options.complete else chosen,
         charge=options.charge,
         unpaired=options.unpaired,
         width=options.width * angstrom,

@@ -42,9 +42,10 @@ class Reader(Protocol):
     """What it holds, of `KINDS`."""
     read: Callable[..., Any]
     """Read a file, given its path: a wavefunction as a `Wavefunction`, a trajectory as `Frames`, volumes as a tuple of
-    `Volume`, geometries as `Geometries` (these given a second path or None too, of a file that names the elements).
-    Lengths are in bohr, energies in hartree. Raises a `FileError` when the file is damaged or lacks something, and of
-    a wavefunction a `ConventionError` when its orbitals are normalised in no convention that is known."""
+    `Volume`, geometries as `Geometries`, a structure as a `Structure` (both given a second path or None too, of a file
+    that names the elements). Lengths are in bohr, energies in hartree. Raises a `FileError` when the file is damaged or
+    lacks something, and of a wavefunction a `ConventionError` when its orbitals are normalised in no convention that is
+    known."""
     recognises: Callable[[str], bool] | None = None
     """Optional: whether the first characters of a file, as text, give it away whatever its name. Trajectories are
     recognised by these alone."""

@@ -509,8 +509,8 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
                 elif number != 1:
                     turned.add(residue)
             rows.append((residue, atom, name, number, place, charge))
-    of_residue, before, names, numbers, positions, charges = (list(column) for column in zip(*rows, strict=True))
-    origin = np.array(before)
+    of_residue, origins, names, numbers, positions, charges = (list(column) for column in zip(*rows, strict=True))
+    origin = np.array(origins)
     new = np.full(n, -1)
     new[origin[origin >= 0]] = np.flatnonzero(origin >= 0)
     pairs = new[structure.bonds]
@@ -531,10 +531,10 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
         f"Charges of {has.sum()} atoms are those of {forcefield.upper()}, by PDB2PQR at pH {ph:g}; they sum to "
         f"{found.partial_charges[has].sum():+.3f} e."
     ]
-    added = np.array(numbers)[origin < 0]
-    if len(added):
-        heavy = np.count_nonzero(added > 1)
-        told.append(f"PDB2PQR added {len(added) - heavy} hydrogens and {heavy} other atoms that were missing.")
+    hydrogens, before = ((one.atomic_numbers == 1).sum() for one in (found, structure))
+    heavy = len(found.names) - len(structure.names) - hydrogens + before
+    more = f" and added {heavy} other atoms that were missing" if heavy > 0 else ""
+    told.append(f"PDB2PQR placed the hydrogens of what it knows, {hydrogens} in place of {before} in all{more}.")
     if turned:
         told.append(f"PDB2PQR turned ends of side chains for their hydrogen bonds: {_of_residues(found, turned)}.")
     if protonated := _protonated(found):

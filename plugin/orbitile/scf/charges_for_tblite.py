@@ -7,8 +7,8 @@ Forces, 2nd ed., Oxford 2013, chapter 2):
 .. math::  E = \sum_A \Bigl( q_A V(R_A) + \mu_A \cdot \nabla V(R_A)
     + \tfrac{1}{3} \sum_{ab} \Theta_{A,ab}\, \partial_a \partial_b V(R_A) \Bigr)
 
-with V of points, or of Gaussians where charges have a width. So does tblite with its homogeneous field, which charges
-far away give; the program xtb has the first term alone.
+with V of points, or of Gaussians where charges have a width, both averaged over Gaussians for the extent of an atom. So
+does tblite with its homogeneous field, which charges far away give; the program xtb has the first term alone.
 
 What tblite sums over its interactions is found in a table of procedures for each kind of them. An electric field of
 zero is given a copy of its table here, with two of them replaced. They take arrays as gfortran describes them; the
@@ -54,8 +54,12 @@ _COLUMNS = slice(0, 1), slice(1, 4), slice(4, 10)
 _SHARES = np.where(_ROW == _COLUMN, 1, 2) / 3
 """Components xx, xy, yy, xz, yz, zz of quadrupoles, columns of charges, dipoles and these, how often each counts."""
 
-_AS_POINTS = 50.0
-"""Squares of distances in those of widths from which on Gaussians are points, to 1e-14."""
+_EXTENT = 1.5
+"""Width in bohr of the Gaussians that moments of atoms are: at 6 bohr as points (1e-8), and energies have a bound where
+atoms are dragged over charges."""
+
+_AS_POINTS = 40.0
+"""Squares of distances in those of widths from which on Gaussians are points, to 1e-13."""
 
 _AT_ONCE = 4096
 """Charges whose numbers stay in the cache of a processor."""
@@ -178,7 +182,7 @@ def _around(external: ExternalCharges, positions: Reals) -> Iterator[tuple[int, 
     """
     for start in range(0, len(external), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
-        places, widths = np.ascontiguousarray(external.positions[some].T), np.asarray(external.widths)[some]
+        places, widths = np.ascontiguousarray(external.positions[some].T), np.hypot(external.widths, _EXTENT)[some]
         charges = external.charges[some]
         for atom, position in enumerate(positions):
             along = position[:, None] - places
@@ -187,12 +191,12 @@ def _around(external: ExternalCharges, positions: Reals) -> Iterator[tuple[int, 
             result[0] = charges * np.sqrt(inverse)
             for l in (0, 1, 2):
                 result[l + 1] = (2 * l + 1) * result[l] * inverse
-            if near := np.flatnonzero(square < _AS_POINTS * widths**2).tolist():
-                wide, x = widths[near], square[near] / widths[near] ** 2
-                boys = gamma(3.5) * gammainc(3.5, x) / (2 * x**3.5)
-                for l in (3, 2, 1, 0):
-                    result[l, near] = 2 / np.sqrt(pi) * charges[near] / wide * (2 / wide**2) ** l * boys
-                    boys = (2 * x * boys + np.exp(-x)) / (2 * l - 1)
+            near = np.flatnonzero(square < _AS_POINTS * widths**2)
+            wide, x = widths[near], square[near] / widths[near] ** 2
+            boys, unit = gamma(3.5) * gammainc(3.5, x) / (2 * x**3.5), 2 / np.sqrt(pi) * charges[near] / wide
+            for l in (3, 2, 1, 0):
+                result[l, near] = unit * (2 / wide**2) ** l * boys
+                boys = (2 * x * boys + np.exp(-x)) / (2 * l - 1)
             yield atom, some, along, result
 
 

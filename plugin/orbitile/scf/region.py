@@ -388,7 +388,7 @@ def _refuse_cuts(
     groups = _groups(structure, inside)
     larger = _larger(structure, inside, groups)
     smaller = inside & ~np.isin(groups, groups[~inside])
-    ways = [f"take {_by_residue(structure, larger & ~inside)} too"]
+    ways = [f"take {_by_residue(structure, larger & ~inside)} too (`complete` takes them)"]
     if smaller.any() and not len(_at_two_cuts(structure, smaller)):
         ways.append(f"leave out {_by_residue(structure, inside & ~smaller)}")
     if np.array_equal(np.isin(structure.residue_of, structure.residue_of[inside]), larger):
@@ -526,6 +526,6 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
         atom = nearest[closest]
         to = named(structure, region.atoms[atom]) if atom < len(region.atoms) else "a link hydrogen"
         yield (
-            f"{len(near)} charges are nearer than 1 Angstrom to atoms that are computed: that of "
+            f"Charges nearer than 1 Angstrom to atoms that are computed: {len(near)}; that of "
             f"{named(structure, region.owners[closest])} is {distances[closest] / angstrom:.2f} Angstrom from {to}."
         )

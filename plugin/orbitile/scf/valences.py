@@ -99,8 +99,8 @@ def atom_names(structure: Structure, atoms: Iterable[int], most: int = 6) -> str
 
 def without_ionic_bonds(structure: Structure) -> Structure:
     """The structure without bonds to ions of alkali and alkaline earth metals."""
-    numbers = [SYMBOLS.index(symbol) for symbol in _IONIC]
-    kept = ~np.isin(structure.atomic_numbers[structure.bonds], numbers).any(axis=1)
+    ions = [SYMBOLS.index(symbol) for symbol in _IONIC]
+    kept = ~np.isin(structure.atomic_numbers[structure.bonds], ions).any(axis=1)
     return structure if kept.all() else replace(structure, bonds=structure.bonds[kept], orders=structure.orders[kept])
 
 
@@ -235,7 +235,6 @@ class _Bonds:
             known = 1  # azide, diazo and isonitrile
         if known:
             self.charges[atom] = known
-        if known:
             return max(_VALENCES[symbol][0] + known - n, 0)
         taken = _VALENCES[symbol]
         beyond = 1 if symbol in ("S", "Se") and ends.count("O") == n == 2 else max(n - taken[0], 0)
@@ -341,15 +340,16 @@ def _matched(
 ) -> dict[int, int]:
     """Valences of atoms of one part that are open when as many as can be are closed, those first that cost most."""
     from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_array
 
     most = np.array([bonds.open[atom] for atom in atoms])
     free = most
     if len(edges):
         costs = np.array([bonds.cost(atom, cation) for atom in atoms])
-        ends = np.zeros((len(atoms), len(edges)))
-        ends[edges.T, np.arange(len(edges))] = 1
+        which = np.repeat(np.arange(len(edges)), 2)
+        ends = coo_array((np.ones(len(which)), (edges.ravel(), which)), shape=(len(atoms), len(edges))).tocsr()
         solution = milp(
-            at_long * np.array([bonds.is_long(atoms[one], atoms[other]) for one, other in edges]) - costs @ ends,
+            at_long * np.array([bonds.is_long(atoms[one], atoms[other]) for one, other in edges]) - ends.T @ costs,
             integrality=np.ones(len(edges)),
             bounds=Bounds(0, most[edges].min(axis=1)),
             constraints=LinearConstraint(ends, ub=most),

@@ -71,6 +71,13 @@ class RegionOrder:
         return quantum_region(self.structure, self.chosen, charge=self.charge, unpaired=self.unpaired, embed=False)
 
 
+def completed(structure: Structure, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The choice with the atoms that it needs to cut only single bonds of carbons; errors as of `complete_choice`."""
+    from ..scf.region import complete_choice
+
+    return complete_choice(structure, chosen)
+
+
 PDB2PQR = "pdb2pqr"
 """Where charges of a protein are from by default, where its atoms have none."""
 

@@ -23,12 +23,13 @@ REPORT = "panel()._analysis_window"
 def compute(window: Window) -> None:
     """Load the complex, and have the electrons of its ligand computed from the window until they are seen."""
     window.prompt(f"load {COMPLEX}, mine")
-    window.wait("'mine' in objects()", 10)
+    window.wait("'mine' in objects()")
     window.screen.click(window.at("box(panel().compute_button)"))
     window.choose("Electrons of 478 200 in mine, 35 atoms")
-    window.wait("find('Add hydrogens', 'QPushButton') is not None", 10)
+    window.wait("find('Add hydrogens', 'QPushButton') is not None")
     window.click("Add hydrogens", "QPushButton")
-    window.wait("find('Add hydrogens', 'QPushButton') is None", 10)
+    window.wait("find('Add hydrogens', 'QPushButton') is None")
+    window.wait("place('Compute', 'QPushButton') is not None")  # its charge is found meanwhile
     window.click("Compute", "QPushButton")
     window.wait("'region_homo' in objects() or any('region_mo' in name for name in objects())", 240)
     window.wait("at_rest()", 240)
@@ -43,7 +44,7 @@ def ask_residues(window: Window) -> None:
     table = f"{REPORT}.view.currentWidget()"
     left, top, *_ = window.ask(f"box({table})")
     window.screen.click((left + 90, top + 80))
-    window.wait("'sele' in cmd.get_names('all')", 10)
+    window.wait("'sele' in cmd.get_names('all')")
 
 
 def main() -> None:

@@ -54,15 +54,19 @@ def session(environment):
 @pytest.fixture
 def water(session):
     """A session with one live molecule, "m", of which the HOMO is shown."""
-    host = session.host
-    for name in list(session.shelf):
-        session.shelf.remove(name)
-    host.atoms = {"m": atoms_of(WATER)}
-    host.told.clear()
-    host.dragging = False
-    session.live.begin("m", Level(HF, "pyscf", "cpu"))
+    begin(session, WATER, Level(HF, "pyscf", "cpu"))
     assert session.live.settle().stage == "converged"
     return session
+
+
+def begin(session: Session, text: str, level: Level) -> None:
+    """Have one live molecule, "m", and nothing else."""
+    for name in list(session.shelf):
+        session.shelf.remove(name)
+    session.host.atoms = {"m": atoms_of(text)}
+    session.host.told.clear()
+    session.host.dragging = False
+    session.live.begin("m", level)
 
 
 def close(session: Session) -> None:
@@ -449,16 +453,13 @@ def two_hydrogens(length: float) -> str:
     ],
     ids=["water", "cartesian", "hybrid", "radical", "triplet", "anion", "core potential", "atom", "torn", "torn-spins"],
 )
-def test_after_a_drag_energies_are_those_of_a_fresh_calculation(text, calculation, atom, step):
-    session = live_session(text, calculation)
-    try:
-        session.live.settle()
-        for _ in range(30):
-            moved(session, np.array(step, float), atom)
-            for _ in range(5):
-                session.live.now.tick()
-                time.sleep(0.02)
-        assert session.live.settle().stage == "converged"
-        assert session.live.now.found.energy == pytest.approx(fresh_energy(session), abs=1e-7)
-    finally:
-        close(session)
+def test_after_a_drag_energies_are_those_of_a_fresh_calculation(session, text, calculation, atom, step):
+    begin(session, text, Level(calculation, "auto", "cpu"))
+    session.live.settle()
+    for _ in range(30):
+        moved(session, np.array(step, float), atom)
+        for _ in range(5):
+            session.live.now.tick()
+            time.sleep(0.02)
+    assert session.live.settle().stage == "converged"
+    assert session.live.now.found.energy == pytest.approx(fresh_energy(session), abs=1e-7)

@@ -14,6 +14,7 @@ Qt = QtCore.Qt
 
 WINDOW, COMMANDS, SAVING, TRAJECTORIES = "the-window", "the-commands", "pictures-and-films", "trajectories"
 LIVE, ANALYSES, REGIONS = "live-molecules", "analyses", "electrons-of-a-ligand-in-its-protein"
+PATHS = "the-path-between-two-structures"
 OPENING, ORBITALS, FIELDS, SHOWN = "opening-a-file", "orbitals", "fields-one-click-each", "what-is-shown"
 """Headings of docs/pymol.md, as links name them."""
 

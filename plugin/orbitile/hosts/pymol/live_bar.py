@@ -20,13 +20,13 @@ from .widgets import faded, mark_colour, narrow_box, row, row_widget, shortened_
 
 Qt = QtCore.Qt
 
-_METHODS = ("pbe", "gfn2", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
-_BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
-_SOLVENTS = ("vacuum", "water", "acetonitrile", "methanol", "dmso", "thf", "toluene")
+METHODS = ("pbe", "gfn2", "blyp", "b3lyp", "b3lyp-d3bj", "pbe0", "hf")
+BASES = ("sto-3g", "3-21g", "6-31g*", "def2-svp")
+SOLVENTS = ("vacuum", "water", "acetonitrile", "methanol", "dmso", "thf", "toluene")
 _TEMPERATURES = ("0 K", "300 K", "1000 K", "3000 K", "10000 K")
 _SIGNS = {"starting": "◌", "converging": "◌", "converged": "●", "failed": "✕"}
 _UNITS = {"degrees": "°", "Angstrom": "Å"}
-_AS_IN_FILE = "as in file"
+AS_IN_FILE = "as in file"
 """Text that stands for the method, the basis set, the solvent and the smearing of the file of a molecule."""
 
 _PATIENCE = 6000
@@ -110,10 +110,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
         self._fit()
 
     def _make_settings(self, level: dict[str, Any]) -> Any:
-        self.method_box = _words(_METHODS, level.get("method"), "Functional, hf, or gfn2 (semi-empirical)")
-        self.basis_box = _words(_BASES, level.get("basis"), "Basis set")
+        self.method_box = _words(METHODS, level.get("method"), "Functional, hf, or gfn2 (semi-empirical)")
+        self.basis_box = _words(BASES, level.get("basis"), "Basis set")
         self.method_box.currentTextChanged.connect(lambda name: self.basis_box.setDisabled(bool(semiempirical(name))))
-        self.solvent_box = _words(_SOLVENTS, level.get("solvent"), "Solvent, or its dielectric constant")
+        self.solvent_box = _words(SOLVENTS, level.get("solvent"), "Solvent, or its dielectric constant")
         self.smearing_box = _words(
             _TEMPERATURES, level.get("smearing"), "Electronic temperature, at which orbitals are occupied in part"
         )
@@ -185,10 +185,10 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
                 box.setValue(value)
         self._has_set_electrons = False
         words = [box.currentText() for box in self._word_boxes]
-        if _AS_IN_FILE not in words:
+        if AS_IN_FILE not in words:
             self._words = words
         for box, word in zip(self._word_boxes, self._words, strict=True):
-            box.setCurrentText(_AS_IN_FILE if electrons else word)
+            box.setCurrentText(AS_IN_FILE if electrons else word)
         if self._status is None:
             self._show("", "")
             self._fit()
@@ -259,7 +259,7 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             return
         self._show("", "")
         words = (box.currentText().strip() if box.isEnabled() else "" for box in self._word_boxes)
-        basis, method, *surroundings = ("" if word == _AS_IN_FILE else word for word in words)
+        basis, method, *surroundings = ("" if word == AS_IN_FILE else word for word in words)
         electrons = (self.charge_box.value(), self.unpaired_box.value()) if self._has_set_electrons else (None, None)
         self.begun.emit(name, basis, method, *electrons, *surroundings)
 

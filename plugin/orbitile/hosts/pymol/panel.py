@@ -50,6 +50,7 @@ from .help import (
 from .live_bar import LiveBar
 from .menus import AnalyseButton, FieldMenu
 from .orbitals import LevelDiagram, OrbitalTable
+from .path_dialog import ask_path, states_of
 from .placing import ToolWindow
 from .region_dialog import ComputeButton, ask_region
 from .saving import SaveFilm, SavePicture, ask_target
@@ -167,7 +168,9 @@ class Panel(ToolWindow):
         )
         self.more_button.setMenu(self.more_menu)
         self.analyse_button = AnalyseButton()
-        self.compute_button = ComputeButton(lambda: self.session.host.regions())
+        self.compute_button = ComputeButton(
+            lambda: self.session.host.regions(), lambda: len(states_of(self.session.host)) > 1
+        )
         buttons = (self.compute_button, self.analyse_button, self.more_button, help_button(self))
         outer.addLayout(row(self.open_button, self.molecule_box, *buttons, stretch=1))
         self.summary, self.notes = shortened_label(), shortened_label()
@@ -312,6 +315,9 @@ class Panel(ToolWindow):
         button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self._analysis_subject())))
         button.chosen.connect(self._open_analysis)
         self.compute_button.chosen.connect(self._ask_region)
+        self.compute_button.path_chosen.connect(
+            lambda: ask_path(self.session.host, self, partial(self.run, commands.orb_path_between))
+        )
         self.colour_scale.range_changed.connect(showing.choose_range)
         self.frame_bar.played.connect(browser.playing.play)
         self.frame_bar.stepped.connect(browser.playing.step)

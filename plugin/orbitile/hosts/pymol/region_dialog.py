@@ -1,4 +1,4 @@
-"""The dialog that asks how the electrons of a region are to be computed, and the button that lists regions."""
+"""The dialog that asks how the electrons of a region are to be computed, and the button that lists what may be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...integrals.method_names import semiempirical
 from ...pictures.words import of_error
-from ...session.region import PDB2PQR, RegionOrder, source_of_charges
+from ...session.region import PDB2PQR, RegionOrder, completed, source_of_charges
 from ...session.session import Session
 from ...session.shown import numbered
 from .help import REGIONS, explain, open_manual
@@ -24,30 +24,35 @@ _BY_PDB2PQR = "PDB2PQR (AMBER)"
 
 
 class ComputeButton(QtWidgets.QToolButton):  # type: ignore[misc]  # Qt has no types here
-    """A button that drops down what electrons may be computed of.
+    """A button that drops down what electrons may be computed of, and paths.
 
     Attributes
     ----------
     chosen : signal of str, str
         What it is called, and the selection.
+    path_chosen : signal
+        The path between two structures is wanted.
     """
 
     chosen = QtCore.Signal(str, str)
+    path_chosen = QtCore.Signal()
 
-    def __init__(self, regions: Any, parent: Any = None) -> None:
+    def __init__(self, regions: Any, has_two: Any, parent: Any = None) -> None:
         super().__init__(parent, text="Compute", popupMode=QtWidgets.QToolButton.InstantPopup)
-        self.setToolTip("Compute the electrons of selected atoms or of a ligand, in the field of what is around them")
+        self.setToolTip("Compute the electrons of selected atoms or of a ligand, or the path between two structures")
         menu = QtWidgets.QMenu(self)
-        menu.aboutToShow.connect(lambda: self._fill(regions()))
+        menu.aboutToShow.connect(lambda: self._fill(regions(), has_two()))
         self.setMenu(menu)
 
-    def _fill(self, regions: dict[str, str]) -> None:
+    def _fill(self, regions: dict[str, str], has_two: bool) -> None:
         menu = self.menu()
         menu.clear()
         for title, selection in regions.items():
             menu.addAction(f"Electrons of {title}…", partial(self.chosen.emit, title, selection))
         if not regions:
             menu.addAction("Load a structure into PyMOL, and select atoms").setEnabled(False)
+        menu.addSeparator()
+        menu.addAction("Path between two structures…", self.path_chosen.emit).setEnabled(has_two)
 
 
 class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types here
@@ -75,6 +80,8 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         self.basis_box.addItems(_BASES)
         self.method_box.setToolTip("GFN2-xTB where an engine has it in the field of charges, otherwise PBE/6-31G*")
         self.method_box.currentTextChanged.connect(lambda name: self._enable_basis(name))
+        self.complete_box = QtWidgets.QCheckBox("Add atoms until only single bonds between carbons are cut")
+        self.complete_box.toggled.connect(lambda on: self._look(None, None))
         self.charges_box = QtWidgets.QComboBox()
         self.charges_box.activated.connect(lambda at: self._ask_file())
         self.found = QtWidgets.QLabel(wordWrap=True)
@@ -90,6 +97,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         form.addRow(self.found)
         form.addRow(self.problem)
         form.addRow(self.hydrogens_button)
+        form.addRow(self.complete_box)
         form.addRow("Name", self.name_edit)
         form.addRow("Charge", row(self.charge_box, QtWidgets.QLabel("unpaired electrons"), self.unpaired_box, None))
         form.addRow("Method", row(self.method_box, self.basis_box, None))
@@ -114,6 +122,9 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             "" if is_automatic or semiempirical(method) else basis,
             0 if charges is None else 1,
             charges or "",
+            "",
+            "",
+            int(self.complete_box.isChecked()),
         ]
 
     def _look(self, charge: int | None, unpaired: int | None) -> None:
@@ -123,6 +134,8 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             structure, chosen = self._session.host.structure(self._selection)
             if charge is None:
                 self._offer_charges(structure, chosen)
+            if self.complete_box.isChecked():
+                chosen = completed(structure, chosen)
             n_hydrogens = int(np.sum(structure.atomic_numbers[chosen] == 1))
             self.hydrogens_button.setVisible(n_hydrogens == 0)
             self.found.setText(f"{len(chosen)} atoms, {n_hydrogens} of them hydrogen")

@@ -107,8 +107,8 @@ def orb_scf(
 @command(
     "Find the path of lowest energy between two structures of a molecule and its saddle point, in the background: both "
     "are moved to minima first. The energies are printed; orb_load shows the path from the file, with its orbitals.",
-    Argument("first", TEXT, "an object with all hydrogen atoms", required=True),
-    Argument("last", TEXT, "an object with the same atoms in the same order", required=True),
+    Argument("first", TEXT, "an object with all hydrogen atoms; OBJECT/3 is its third state", required=True),
+    Argument("last", TEXT, "the same, with the same atoms in the same order", required=True),
     _BASIS,
     Argument(
         "method", TEXT, "a functional such as pbe, hf, or gfn2 (semi-empirical)", None, "that of the file, else pbe"
@@ -136,19 +136,25 @@ def orb_path_between(
     if session.calculation is not None:
         raise OrbitileError(f"{session.calculation.molecule} is being computed; orb_cancel stops that")
     given = _given(basis=basis, method=method, charge=charge, unpaired=spin, solvent=solvent)
-    level, remarks = session.live.level_of(first, given, Level(Calculation("pbe")))
-    structures = {}
-    for name in (first, last):
-        numbers, frames = trajectory_viewer(session.host).geometries(name)
-        if len(frames) != 1:
-            raise OrbitileError(f"{name}: expected one state, got {len(frames)}")
-        check_calculation(name, numbers, level.calculation)
-        structures[name] = Geometry(np.asarray(numbers, np.int64), frames[0])
+    level, remarks = session.live.level_of(first.partition("/")[0], given, Level(Calculation("pbe")))
+    structures = {name.replace("/", "-"): _structure(session, name, level.calculation) for name in (first, last)}
     if len(structures) < 2:
-        raise OrbitileError(f"{first}: expected two objects, got one twice")
-    target = (filename or Path(f"{first}_to_{last}.path.h5")).absolute()
+        raise OrbitileError(f"{first}: expected two structures, got one twice")
+    target = (filename or Path(f"{'_to_'.join(structures)}.path.h5")).absolute()
     session.calculate(RunningPath(structures, level.calculation, target))
     return Answer(str(target), "; ".join([f"{level.calculation}: {target}", *remarks]))
+
+
+def _structure(session: Session, text: str, calculation: Calculation) -> Geometry:
+    """An object of one state, or one state of several, as OBJECT/STATE."""
+    name, _, state = text.partition("/")
+    numbers, frames = trajectory_viewer(session.host).geometries(name)
+    if not state and len(frames) != 1:
+        raise OrbitileError(f"{name}: expected one state, got {len(frames)}; {name}/1 is the first of them")
+    if state and not (state.isdecimal() and 1 <= int(state) <= len(frames)):
+        raise OrbitileError(f"{name}: expected a state from 1 to {len(frames)}, got {state!r}")
+    check_calculation(name, numbers, calculation)
+    return Geometry(np.asarray(numbers, np.int64), frames[int(state or 1) - 1])
 
 
 @command(

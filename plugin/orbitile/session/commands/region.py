@@ -7,7 +7,7 @@ from pathlib import Path
 from ...base.arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument
 from ...base.errors import OrbitileError
 from ..declaration import Answer, command
-from ..region import FUNCTIONAL, RegionFound, RegionOrder, RunningRegion, source_of_charges
+from ..region import FUNCTIONAL, RegionFound, RegionOrder, RunningRegion, completed, source_of_charges
 from ..session import Session
 from ..source import Source
 from .loading import place, usual_view
@@ -41,6 +41,7 @@ TOPIC, PRIORITY = "calculations and live molecules", 29
     ),
     Argument("surroundings", TEXT, "a selection of what is around it", "", "all that is shown without orbitals"),
     Argument("filename", PATH, "series file to write or replace", None, "the name, in the current folder"),
+    Argument("complete", FLAG, "whether atoms are added until only carbon-carbon single bonds are cut", False, "0"),
     examples=("load complex.pdb", "h_add resn LIG", "orb_region lig, resn LIG, charges=pdb2pqr", "orb_mo lig, homo"),
     related=("orb_scf", "orb_live", "orb_mo", "orb_field", "orb_cancel"),
 )
@@ -56,10 +57,13 @@ def orb_region(
     charges: str,
     surroundings: str,
     filename: Path | None,
+    complete: bool,
 ) -> Answer:
     if session.calculation is not None:
         raise OrbitileError(f"{session.calculation.molecule} is being computed; orb_cancel stops that")
     structure, chosen = session.host.structure(selection, surroundings)
+    if complete:
+        chosen = completed(structure, chosen)
     charges = charges or (source_of_charges(structure, chosen) if embed else "")
     order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
     region = session.computing.aside(order.region)
