@@ -23,6 +23,7 @@ from ...pictures.look import Look
 from ...pictures.writing import Pixels
 from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
+from ...session.source import is_promolecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
@@ -538,7 +539,8 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"PyMOL does not know {selection[:80]!r}, or {surroundings[:80]!r}: {error}") from error
         if not touched:
             raise OrbitileError(f"{selection[:80]!r} selects no atom")
-        return structure_of(self.cmd, selection, list(dict.fromkeys([*touched, *others])), surroundings or "all")
+        objects = list(dict.fromkeys([*touched, *others]))
+        return structure_of(self.cmd, selection, objects, surroundings or "all", _draw_window)
 
     def regions(self) -> dict[str, str]:
         objects = " ".join(f"%{name}" for name in self._surroundings())
@@ -574,7 +576,8 @@ class PyMOLViewer(TrajectoryViewer):
 
     def _surroundings(self) -> list[str]:
         """Molecules that are shown, less those that have a wavefunction."""
-        computed, shown = self.molecules(), set(self.cmd.get_names("objects", enabled_only=1))
+        computed = {name for name, source in self.molecules().items() if not is_promolecule(source)}
+        shown = set(self.cmd.get_names("objects", enabled_only=1))
         return [name for name in self.structures() if name in shown and name not in computed]
 
     def centre(self, place: Sequence[float]) -> None:
@@ -596,6 +599,16 @@ class PyMOLViewer(TrajectoryViewer):
 def _scale_of(colouring: Colouring) -> tuple[float, float, str]:
     """What a ramp is made of."""
     return colouring.low, colouring.high, colouring.colour_map
+
+
+def _draw_window() -> None:
+    """Have PyMOL's window drawn, and its timers run, in the middle of something else; users wait."""
+    window = main_window()
+    if window is not None:
+        from pymol.Qt import QtCore
+
+        if QtCore.QThread.currentThread() == window.thread():
+            QtCore.QCoreApplication.processEvents(QtCore.QEventLoop.ExcludeUserInputEvents)
 
 
 def main_window() -> Any:
