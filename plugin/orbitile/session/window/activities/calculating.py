@@ -33,7 +33,8 @@ class Calculating(Activity):
         try:
             found = before.result()
         except Exception as error:
-            view.say(of_error(error), error=True)
+            text = of_error(error)
+            view.say(text or "Cancelled.", error=bool(text))
             return
         if isinstance(before, RunningPath):
             self._molecules.open(before.target)
