@@ -35,8 +35,8 @@ _BINOMIAL = (1.0, -1 / 2, 3 / 8, -5 / 16, 35 / 128)
 _LANES = 8
 """Points that a CPU takes at once."""
 
-_MARGIN = 12.0
-"""Distance in bohr from the outermost charges up to which the mesh reaches; points beyond are none of it."""
+MARGIN = 12.0
+"""Distance in bohr from the outermost charges up to which a mesh reaches that is meant for their surface."""
 
 _STEP, _WIDEST = 0.25, 64.0
 """Spacings are multiples of this, in bohr, so that multiples of an edge of a cell are exact; and the widest."""
@@ -89,8 +89,8 @@ class ChargeMesh:
 
 def spacing_for(position: np.ndarray) -> float:
     """Spacing in bohr with which charges, shape (n, 3) in bohr, take least time; 0 where a mesh is no help."""
-    extent = np.ptp(position, axis=0) + 2 * _MARGIN
-    density = len(position) / prod(np.maximum(extent - _MARGIN, 1.0).tolist())
+    extent = np.ptp(position, axis=0) + 2 * MARGIN
+    density = len(position) / prod(np.maximum(extent - MARGIN, 1.0).tolist())
     best, least = 0.0, len(position) * _DIRECT * _POINTS
     for spacing in np.arange(1.0, _WIDEST, _STEP).tolist():
         nodes = prod((extent / spacing + _ORDER).tolist())
@@ -101,7 +101,9 @@ def spacing_for(position: np.ndarray) -> float:
     return best
 
 
-def mesh_of(position: np.ndarray, charge: np.ndarray, radius: float, spacing: float) -> ChargeMesh:
+def mesh_of(
+    position: np.ndarray, charge: np.ndarray, radius: float, spacing: float, margin: float = MARGIN
+) -> ChargeMesh:
     """Spread charges over a mesh, inside a session of a CPU.
 
     Parameters
@@ -113,12 +115,14 @@ def mesh_of(position: np.ndarray, charge: np.ndarray, radius: float, spacing: fl
     radius : float
         Radius in bohr of the balls that they fill evenly, no more than four spacings.
     spacing : float
-        From `spacing_for`.
+        From `spacing_for`, or a wider one.
+    margin : float
+        Distance in bohr from the outermost charges up to which the mesh is to reach.
     """
     from scipy import fft
 
-    low = position.min(axis=0) - _MARGIN - _ORDER * spacing
-    extent = position.max(axis=0) + _MARGIN + _ORDER * spacing - low
+    low = position.min(axis=0) - margin - _ORDER * spacing
+    extent = position.max(axis=0) + margin + _ORDER * spacing - low
     nodes = [fft.next_fast_len(int(np.ceil(edge / spacing)) + 1, real=True) for edge in extent]
     spread = np.zeros(nodes)
     where = {"n": len(charge), **_stencil(position, low, spacing, np.float64)}

@@ -77,6 +77,9 @@ def test_frames_of_a_box_are_rows(box, capsys):
     assert columns["frame"] == [1, 2, 3]
     assert np.ptp(columns["energy"]) < 1e-6  # the same molecules, in single precision and wrapped
     assert np.ptp(columns["field"]) < 1e-3
+    third = _run(capsys, box / "box.pqr", "-o", box / "third.h5", "--frames", box / "run.dcd", "--frame", "3")
+    assert third["tables"]["energies"]["columns"]["value"][0] == pytest.approx(columns["energy"][2], abs=1e-8)
+    assert region_of(ob.load(box / "third.h5")).external is not None
     series = ob.load_trajectory(box / "run.h5")
     assert np.ptp(np.diff(series.geometries(), axis=1), axis=0).max() < 1e-4  # molecules are whole
 
@@ -84,6 +87,7 @@ def test_frames_of_a_box_are_rows(box, capsys):
 def test_what_is_missing_is_told(box, capsys):
     for arguments, told in (
         (("--select", "resn LIG"), "no atom is so"),
+        (("--frame", "2"), "expected a trajectory too"),
         (("--bond", "O"), "expected two atoms"),
         (("--bond", "O,N7"), "expected an atom of the region by its name"),
         (("--charges", "none", "--bond", "O,H1"), "expected surroundings"),

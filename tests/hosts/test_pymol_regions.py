@@ -84,8 +84,11 @@ def test_what_is_missing_is_said_with_the_remedy(cmd, monkeypatch, tmp_path):
     monkeypatch.delenv("ORBITILE_PYTHON", raising=False)
     with pytest.raises(OrbitileError, match=r"nothing around the region has partial charges.*embed=0"):
         commands.orb_region.run(session, ["x", "resn HOH"])
+    (tmp_path / "x.h5").write_text("something else")
+    with pytest.raises(OrbitileError, match=r"x.h5: is there already"):
+        commands.orb_region.run(session, ["x", "resn HOH"], {"embed": 0})
     assert session.calculation is None
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["x.h5"]
 
 
 def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
@@ -96,12 +99,11 @@ def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     cmd.alter("resn ZN", "partial_charge = 2.0")
     assert cmd.orb_region("water", "resn HOH", method="hf", basis="sto-3g") == "water"
     session = state_of(cmd)
-    found = session.region("water")
     np.testing.assert_allclose(cmd.get_coords("water"), cmd.get_coords("complex and resn HOH"), atol=1e-5)
     atoms = list(zip("OHH", cmd.get_coords("water").tolist(), strict=True))
     vacuum = scf.RHF(gto.M(atom=atoms, basis="sto-3g", verbose=0))
     embedded = qmmm.mm_charge(vacuum.copy(), cmd.get_coords("complex and resn ZN"), [2.0])
-    for calculation, path in ((embedded, found.target), (vacuum, found.vacuum)):
+    for calculation, path in ((embedded, "water.h5"), (vacuum, "water-vacuum.h5")):
         calculation.run(conv_tol=1e-10)
         np.testing.assert_allclose(ob.load_trajectory(path)[0].alpha.energies, calculation.mo_energy, atol=2e-5)
     assert session.external_charges("water").charges.tolist() == [2.0]

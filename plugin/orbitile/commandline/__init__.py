@@ -177,7 +177,7 @@ def _refuse_to_overwrite(options: argparse.Namespace) -> None:
     from ..files.writing import refuse_inputs
 
     named = vars(options)
-    inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology") if named.get(name)]
+    inputs = [named[name] for name in ("file", "trajectory", "geometries", "topology", "frames") if named.get(name)]
     inputs += named.get("files") or []
     fields = [named.get("field"), named.get("color_by"), *(named.get("fields") or [])]
     inputs += [field.partition(":")[2] for field in fields if field]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..model.report import Report, Table
     from ..model.structure import Structure
     from ..model.wavefunction import Wavefunction
+    from ..readers.molecular_dynamics import DynamicsPositions
     from ..scf.calculation import Calculation, Solution
     from ..scf.region import Region
 
@@ -91,6 +92,7 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="TRAJ",
         help="DCD, XTC, TRR or NetCDF file with the atoms of FILE: a row for each frame (needs mdtraj)",
     )
+    group.add_argument("--frame", type=int, metavar="N", help="this frame alone, from 1, with what residues do there")
     group.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th frame (default: 1)")
     add_executor(group)
     parser.add_argument(
@@ -107,6 +109,7 @@ def run(options: argparse.Namespace) -> None:
     from ..analysis.presentation import as_json, as_text, check_tables, write_tables
     from ..exporters._series import require_series
     from ..scf.region_file import region_file, save_region
+    from ..scf.region_frames import at_frame
 
     if options.tables:
         check_tables(options.tables)
@@ -114,6 +117,9 @@ def run(options: argparse.Namespace) -> None:
     region = _region(options)
     atom = None if options.atom is None else _atom("--atom", region, options.atom)
     bond = _bond(region, options.bond)
+    frames = _trajectory(options, region)
+    if frames is not None and options.frame is not None:
+        region = at_frame(region, frames, options.frame - 1)
     calculation = _calculation(options, region)
     if not options.quiet:
         for line in region.notes:
@@ -122,8 +128,8 @@ def run(options: argparse.Namespace) -> None:
     if region.external is None and not (atom is None and bond is None):
         raise OrbitileError("--atom and --bond: expected surroundings with charges, got --charges none")
     with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
-        if options.frames:
-            report = _frames(options, region, calculation, bond, progress, cancelled)
+        if frames is not None and options.frame is None:
+            report = _frames(options, region, calculation, bond, frames, progress, cancelled)
         else:
             report = _one(options, region, calculation, (atom, bond), progress, cancelled)
     save_region(region, region_file(options.output))
@@ -195,6 +201,21 @@ def _has_charges(structure: Structure) -> bool:
     import numpy as np
 
     return bool(np.isfinite(structure.partial_charges).any())
+
+
+def _trajectory(options: argparse.Namespace, region: Region) -> DynamicsPositions | None:
+    """Positions of all atoms along a trajectory, if one is given."""
+    from ..readers._formats import checked_path
+    from ..readers.molecular_dynamics import DynamicsPositions
+
+    if options.frames is None:
+        if options.frame is not None:
+            raise OrbitileError(f"--frame {options.frame}: expected a trajectory too, as --frames TRAJ")
+        return None
+    frames = DynamicsPositions(checked_path(options.frames), len(region.structure.names))
+    if options.frame is not None and not 1 <= options.frame <= len(frames):
+        raise OrbitileError(f"--frame: expected 1 to {len(frames)}, the frames of {frames.name}, got {options.frame}")
+    return frames
 
 
 def _calculation(options: argparse.Namespace, region: Region) -> Calculation:
@@ -293,6 +314,7 @@ def _frames(
     region: Region,
     calculation: Calculation,
     bond: tuple[int, int] | None,
+    frames: DynamicsPositions,
     progress: Callable[[float], None],
     cancelled: Callable[[], bool],
 ) -> Report:
@@ -302,14 +324,11 @@ def _frames(
     from ..model.geometry import formula
     from ..model.report import Report, Table, atom_names, column
     from ..model.units import electronvolt, megavolt_per_centimetre
-    from ..readers._formats import checked_path
-    from ..readers.molecular_dynamics import DynamicsPositions
     from ..scf.region_frames import compute_frames, field_along
     from ..scf.series import Means
 
     if options.every < 1:
         raise OrbitileError(f"--every: expected 1 or more, got {options.every}")
-    frames = DynamicsPositions(checked_path(options.frames), len(region.structure.names))
     numbers = range(0, len(frames), options.every)
     means = Means(calculation, options.engine, options.device, options.precision)
     rows: list[tuple[int, float, float, float, float, float]] = []

@@ -56,6 +56,9 @@ _LEAST = 0.5
 _THIN = 1 << 19
 """Points of a lattice below which small surfaces between two atoms have facets."""
 
+MOST_POINTS = 1 << 22
+"""Points of a lattice between two large sides of a protein, at most."""
+
 _SHARED = 8.0
 """Gradients of the share of a molecule's density are larger than those of free atoms by no more, where they matter."""
 
@@ -171,6 +174,7 @@ class FieldBetween(SumField):
     """
 
     opposite: GaussianExpansion | None = None
+    most_points: int = 0
     is_bounded: bool = True
     is_local: bool = True
 
@@ -262,5 +266,6 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Fi
         fewest_points=_THIN,
         absence=_FAR,
         opposite=of_other,
+        most_points=MOST_POINTS if wavefunction.promolecule else 0,
         is_bounded=not shared,
     )

@@ -23,7 +23,7 @@ from . import Field, References
 from ._sums import SumField
 from .density import density_of
 from .derivatives import gradient_of, hessian_of, norm, second_derivatives
-from .igm import FieldBetween, sides_of
+from .igm import MOST_POINTS, FieldBetween, sides_of
 
 PRIORITY = 60
 GROUP = "Weak interactions"
@@ -221,5 +221,6 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
         fewest_points=_THIN // 4,
         absence=f"between these atoms and the rest {_NONE}",
         opposite=sides.other,
+        most_points=MOST_POINTS if wavefunction.promolecule else 0,
         is_bounded=False,
     )

@@ -10,10 +10,11 @@ from .reading import user_path
 
 def region_file(path: str | PathLike[str]) -> Path:
     """Where the region is of which a file or store has the wavefunction."""
-    return user_path(path).with_suffix(".region")
+    file = user_path(path)
+    return file.parent / f"{file.stem}.region"
 
 
 def vacuum_file(path: str | PathLike[str]) -> Path:
     """Where the wavefunction without surroundings is of which a file or store has that in their field."""
     file = user_path(path)
-    return file.with_name(f"{file.stem}-vacuum{file.suffix}")
+    return file.parent / f"{file.stem}-vacuum{file.suffix}"

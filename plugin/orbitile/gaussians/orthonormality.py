@@ -173,11 +173,19 @@ def _check_nuclei(wavefunction: Wavefunction) -> None:
     from scipy.spatial import cKDTree
 
     real = np.flatnonzero(wavefunction.core_charges)
-    pairs = cKDTree(wavefunction.positions[real]).query_pairs(_ONE_PLACE) if len(real) > 1 else set()
-    if pairs:
-        one, other = (int(real[n]) + 1 for n in min(pairs))
+    if len(real) < 2:
+        return
+    places = wavefunction.positions[real]
+    distances, nearest = cKDTree(places).query(places, k=2, distance_upper_bound=_ONE_PLACE)
+    close = np.flatnonzero(np.isfinite(distances[:, 1]))
+    if len(close):
+        first = int(close[0])
+        one, other = sorted((first, int(nearest[first][nearest[first] != first][0])))
+        reason = "their coordinates are damaged"
+        if wavefunction.promolecule:
+            reason = "keep one of alternate locations (in PyMOL: remove not alt ''+A)"
         raise FileError(
-            f"{_name(wavefunction)}: atoms {one} and {other} are at one place: their coordinates are damaged"
+            f"{_name(wavefunction)}: atoms {real[one] + 1} and {real[other] + 1} are at one place: {reason}"
         )
 
 

@@ -106,6 +106,6 @@ def region_of(wavefunction: Wavefunction) -> Region:
     if region.external is not None and region.external.digest not in wavefunction.method:
         raise FileError(
             f"{file.name}: expected the charges in whose field the wavefunction was computed ({wavefunction.method}), "
-            f"got {region.external}"
+            f"got {region.external}; of frames along molecular dynamics compute one alone: `orbitile region --frame N`"
         )
     return region

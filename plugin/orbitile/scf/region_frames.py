@@ -156,13 +156,21 @@ def field_along(region: Region, bond: tuple[int, int]) -> float:
     return float(-(region.external.charges * slopes) @ (axes @ unit))
 
 
+def at_frame(region: Region, frames: DynamicsPositions, number: int) -> Region:
+    """The region at a frame, from 0, with residues at their nearest images.
+
+    Raises
+    ------
+    FileError
+        When the frame cannot be read.
+    """
+    positions, box = frames.read(number)
+    return with_positions(region, gathered(region.structure, positions, box, region.atoms))
+
+
 def _frame(region: Region, frames: DynamicsPositions, number: int) -> RegionFrame:
-    """The region at a frame."""
     try:
-        positions, box = frames.read(number)
-        return RegionFrame(
-            number, with_positions(region, gathered(region.structure, positions, box, region.atoms)), None
-        )
+        return RegionFrame(number, at_frame(region, frames, number), None)
     except FileError as error:
         return RegionFrame(number, region, None, str(error))
 

@@ -23,7 +23,6 @@ from ..workers import Worker
 from .calculation import BackgroundJob
 
 if TYPE_CHECKING:
-    from ..scf.calculation import Calculation
     from ..scf.region import Region
 
 SEMIEMPIRICAL, FUNCTIONAL = ("gfn2", ""), ("pbe", "6-31g*")
@@ -101,31 +100,13 @@ def source_of_charges(structure: Structure, chosen: NDArray[np.int64]) -> str:
     return PDB2PQR
 
 
-@dataclass(frozen=True, eq=False)
-class RegionFound:
-    """A region whose electrons were computed.
+def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
+    """Compute a region, in the field of its surroundings and, from there, without; what is around it goes beside.
 
-    Attributes
-    ----------
-    region : Region
-    calculation : Calculation
-    target : Path
-        File of the wavefunction.
-    vacuum : Path or None
-        File of the wavefunction of the same atoms without surroundings; None where that is the same.
-    notes : tuple of str
+    Returns
+    -------
+    tuple of str
         What there is to say, a sentence each: what was assumed, the calculation, the frontier orbitals.
-    """
-
-    region: Region
-    calculation: Calculation
-    target: Path
-    vacuum: Path | None
-    notes: tuple[str, ...]
-
-
-def computed_region(order: RegionOrder, target: Path) -> RegionFound:
-    """Compute a region, in the field of its surroundings and, from there, without.
 
     Raises
     ------
@@ -159,13 +140,12 @@ def computed_region(order: RegionOrder, target: Path) -> RegionFound:
     save_region(region, region_file(target))
     notes.append(str(calculation))
     if calculation.external_charges is None:
-        return RegionFound(region, calculation, target, None, (*notes, _frontier(found)))
+        return (*notes, _frontier(found))
     tell(0.6)
-    free, vacuum = replace(calculation, external_charges=None), vacuum_file(target)
+    free = replace(calculation, external_charges=None)
     alone = solver.solve(region.geometry, free, [found]).wavefunction
-    _write(alone, vacuum, str(free))
-    notes += [f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}"]
-    return RegionFound(region, calculation, target, vacuum, tuple(notes))
+    _write(alone, vacuum_file(target), str(free))
+    return (*notes, f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}")
 
 
 def _found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> NDArray[np.int64]:
@@ -208,25 +188,27 @@ class RunningRegion(BackgroundJob):
     target : Path
         The series file, which is written or replaced.
     take : callable
-        What becomes of the result.
+        Takes what there is to say, and returns the name of the molecule that was made.
 
     Attributes
     ----------
+    shown : str
+        That name, once it is there.
     is_over : bool
-        Whether that was done.
+        Whether there is nothing to come.
     """
 
-    def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[RegionFound], None]) -> None:
+    def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[tuple[str, ...]], str]) -> None:
         self.molecule, self.order, self.target, self.take = molecule, order, target, take
         worker = Worker("the region", python=os.environ.get("ORBITILE_PYTHON"))
         super().__init__(worker, computed_region, order, target)
 
-        self.is_over = False
+        self.shown, self.is_over = "", False
 
     def finish(self) -> None:
-        """Hand on what was found, once it has ended; errors as of `result`."""
+        """Have what was found shown, once it has ended; errors as of `result`."""
         try:
-            self.take(self.result())
+            self.shown = self.take(self.result())
         finally:
             self.is_over = True
 

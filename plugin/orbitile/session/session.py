@@ -15,6 +15,7 @@ from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
+from ..scf.region_file import region_file, region_of
 from .analysing import AnalysisOrder, DrawnReports, geometry_of
 from .calculation import RunningCalculation, RunningPath
 from .computing import Computing
@@ -22,7 +23,7 @@ from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
 from .player import MEMORY, TICK, Player
-from .region import RegionFound, RunningRegion
+from .region import RunningRegion
 from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
@@ -62,8 +63,6 @@ class Session:
         Keeps surfaces of trajectories in step with the frame that is seen.
     calculation : RunningCalculation, RunningPath, RunningRegion or None
         What `orb_scf` and its like compute in the background.
-    regions : dict of str to RegionFound
-        Regions that were computed in their surroundings, by the sources of their molecules.
     saving : Saving
         Pictures and films of what is shown.
     drawn : DrawnReports
@@ -81,7 +80,6 @@ class Session:
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
         self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
-        self.regions: dict[str, RegionFound] = {}
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.live = LiveMolecule(host, self.shelf, self.computing, self.show, lambda: self.saving.is_busy)
@@ -286,16 +284,19 @@ class Session:
         """How an orbital of a molecule is shown, for people, as they type it in this viewer."""
         return f"{self.host.syntax.line(Call('orb_mo', (molecule, 'homo')))} shows one"
 
-    def region(self, molecule: str) -> RegionFound | None:
-        """The region that a molecule is; None for one that is none, or has been computed otherwise since."""
-        return self.regions.get(self.host.molecules().get(molecule, ""))
-
     def external_charges(self, molecule: str) -> ExternalCharges | None:
-        """Charges in whose field a molecule was computed here, or is live; None for none."""
-        live, found = self.live.now, self.region(molecule)
+        """Charges in whose field a molecule is live, or was computed, as far as its file tells; None for none."""
+        live = self.live.now
         if live is not None and live.molecule == molecule:
             return live.level.calculation.external_charges
-        return None if found is None else found.calculation.external_charges
+        source = self.host.molecules().get(molecule, "")
+        if not source or not region_file(files_of(source)[0]).exists():
+            return None
+        try:
+            return self.computing.aside(lambda: region_of(self.computing.wavefunctions.get(source))).external
+        except OrbitileError as error:
+            self.host.say(f"{molecule}: without the charges around it: {error}")
+            return None
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

@@ -1,7 +1,6 @@
-"""A ligand in its protein by clicks, as somebody without a manual goes: python -m tests.hosts.desktop.pocket [FOLDER]
+"""A ligand in its protein by clicks, as somebody without a manual goes: python -m tests.hosts.desktop.pocket
 
-PyMOL opens the complex that comes with it, HIV protease with amprenavir. FOLDER gets a picture of each step, and
-docs/images/pymol-pocket.png is made anew where none is named.
+PyMOL opens the complex that comes with it, HIV protease with amprenavir; docs/images/pymol-pocket.png is made anew.
 """
 
 from __future__ import annotations
@@ -47,6 +46,16 @@ def ask_residues(window: Window) -> None:
     window.wait("'sele' in cmd.get_names('all')")
 
 
+class Pocket(Manual):
+    """With the window of the analysis, too."""
+
+    def _both(self) -> tuple[int, int, int, int]:
+        left, top, _, _ = super()._both()
+        ends = self.window.ask(f"[box(main_window()), box({REPORT})]")
+        right, bottom = (max(at[n] + at[n + 2] for at in ends) + 2 for n in (0, 1))
+        return left, top, right - left, bottom - top
+
+
 def main() -> None:
     if missing():
         sys.exit(missing())
@@ -58,8 +67,16 @@ def main() -> None:
             window.open_panel()
             compute(window)
             ask_residues(window)
-            time.sleep(2)
-            Manual(window, folder, folder).keep("pocket")
+            for command in (
+                "deselect",
+                "set depth_cue, 0",
+                "set label_color, yellow",
+                "orient region",
+                "zoom region, 5",
+            ):
+                window.prompt(command)
+                time.sleep(0.5)
+            Pocket(window, folder, folder).keep("pocket")
             window.quit()
 
 

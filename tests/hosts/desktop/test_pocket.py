@@ -27,9 +27,7 @@ def test_amprenavir_in_hiv_protease(tmp_path):
         with window:
             window.open_panel()
             compute(window)
-            assert window.ask("session().region('region').region.external.charges.sum()") == pytest.approx(
-                5.0, abs=0.01
-            )
+            assert window.ask("session().external_charges('region').charges.sum()") == pytest.approx(5.0, abs=0.01)
             moved = "abs(cmd.get_coords('region') - cmd.get_coords('mine and resn 478')).max()"
             assert window.ask(f"float({moved})") < 1e-4
             ask_residues(window)

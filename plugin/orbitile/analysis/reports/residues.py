@@ -31,6 +31,8 @@ def unavailable(wavefunction: Wavefunction) -> str:
     """The reason why a wavefunction has no residues around it, or ""."""
     if "in the field of" not in wavefunction.method:
         return "it was not computed in the field of charges around it"
+    if not file_of(wavefunction):
+        return "what is around it stands beside no file, as that of a live molecule"
     file = region_file(file_of(wavefunction))
     return "" if file.exists() else f"there is no {file.name}, which tells what is around it"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,21 +56,32 @@ def potential_near_and_far(charges: PointCharges, points: NDArray[np.float64], t
     """
     if not target.on_host or target.precision == "double" or len(charges.charges) < _FEWEST:
         return potential_at(charges, points, target)
-    from taichi_kernels.charge_mesh import mesh_of, potential_by_mesh, spacing_for
+    from taichi_kernels.charge_mesh import potential_by_mesh
 
-    def make() -> ChargeMesh | None:
-        spacing = spacing_for(charges.positions)
-        if not charges.radius < spacing:
-            return None
-        checkpoint()
-        return mesh_of(charges.positions, charges.charges, charges.radius, spacing)
-
-    mesh = _MESHES.of(charges, None, make)
-    if mesh is None:
-        return potential_at(charges, points, target)
-    held = mesh.holds(points)
-    values = np.empty(len(points))
-    values[held] = potential_by_mesh(points[held], mesh, watcher())
-    if not held.all():
-        values[~held] = potential_at(charges, points[~held], target)
+    values, left = np.empty(len(points)), np.arange(len(points))
+    for is_wide in (False, True):
+        mesh = _MESHES.of(charges, is_wide, partial(_mesh_of, charges, is_wide)) if len(left) else None
+        if mesh is None:
+            break
+        held = mesh.holds(points[left])
+        values[left[held]] = potential_by_mesh(points[left[held]], mesh, watcher())
+        left = left[~held]
+    if len(left):
+        values[left] = potential_at(charges, points[left], target)
     return values
+
+
+_WIDER = 4.0
+"""Times the spacing of the mesh for points around the charges, which is as wide again as they on each side."""
+
+
+def _mesh_of(charges: PointCharges, is_wide: bool) -> ChargeMesh | None:
+    from taichi_kernels.charge_mesh import MARGIN, mesh_of, spacing_for
+
+    spacing = spacing_for(charges.positions)
+    if not charges.radius < spacing:
+        return None
+    checkpoint()
+    extent = float(np.ptp(charges.positions, axis=0).max())
+    margin, spacing = (max(extent, MARGIN), _WIDER * spacing) if is_wide else (MARGIN, spacing)
+    return mesh_of(charges.positions, charges.charges, charges.radius, spacing, margin)

@@ -137,7 +137,6 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             if self.complete_box.isChecked():
                 chosen = completed(structure, chosen)
             n_hydrogens = int(np.sum(structure.atomic_numbers[chosen] == 1))
-            self.hydrogens_button.setVisible(n_hydrogens == 0)
             self.found.setText(f"{len(chosen)} atoms, {n_hydrogens} of them hydrogen")
             region = self._session.computing.aside(RegionOrder(structure, chosen, charge, unpaired).region)
             notes = region.notes
@@ -152,6 +151,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             self.found.setText("\n".join(filter(None, [f"{self.found.text()}{links}", *notes, self._why_vacuum])))
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
+        self.hydrogens_button.setVisible("h_add" in problem)
         self.ok_button.setEnabled(not problem)
         self.adjustSize()
 

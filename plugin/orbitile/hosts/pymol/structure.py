@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ from ...model.units import angstrom
 
 _AROMATIC = 4
 """PyMOL's order of a bond in an aromatic ring."""
+_PIECE = 2000
+"""Atoms that are gone through at once, in some 10 ms."""
 _TOLD = 3
 """Residues that a note names."""
 _ATOM = "add((index, elem, name, segi, chain, resi, resn, alt, q, formal_charge, partial_charge))"
@@ -42,7 +44,11 @@ class _Atom(NamedTuple):
 
 
 def structure_of(
-    cmd: Any, selection: str, objects: Sequence[str], within: str = "all"
+    cmd: Any,
+    selection: str,
+    objects: Sequence[str],
+    within: str = "all",
+    pause: Callable[[], None] = lambda: None,
 ) -> tuple[Structure, NDArray[np.int64]]:
     """Atoms of objects in the states that are seen, and which of them a selection names.
 
@@ -56,6 +62,8 @@ def structure_of(
         Molecular objects.
     within
         A selection too: other atoms of the objects are left out.
+    pause
+        Called every some thousand atoms, so that a window is drawn meanwhile.
 
     Returns
     -------
@@ -78,19 +86,29 @@ def structure_of(
     for name in objects:
         state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
         found: list[tuple[Any, ...]] = []
-        cmd.iterate(f"%{name}", _ATOM, space={"add": found.append})
+        pause()
+        n = cmd.count_atoms(f"%{name}")
+        for first in range(1, n + 1, _PIECE):
+            cmd.iterate(f"%{name} and index {first}-{first + _PIECE - 1}", _ATOM, space={"add": found.append})
+            pause()
         every = [_Atom(*one) for one in found]
+        pause()
         places = cmd.get_coords(f"%{name}", state)
         if places is None or len(places) != len(every):
             raise OrbitileError(f"{name}: expected all its atoms in state {state}; choose a state that has them all")
         if cmd.count_states(f"%{name}") > 1:
             notes.append(f"{name} is in its state {state}")
+        pause()
         selected = {index for _, index in cmd.index(f"%{name} and ({selection})")}
+        pause()
         wanted = selected | {index for _, index in cmd.index(f"%{name} and ({within})")}
+        pause()
         alternates = _alternates(every)
         notes += _told_alternates(name, every, alternates)
         at: dict[int, int] = {}
         for number, atom in enumerate(every):
+            if number % _PIECE == 0:
+                pause()
             if atom.at not in wanted or atom.alternate not in ("", alternates.get(atom.place, atom.alternate)):
                 continue
             symbol = "H" if atom.element == "D" else atom.element.capitalize()

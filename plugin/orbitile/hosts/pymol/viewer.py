@@ -23,6 +23,7 @@ from ...pictures.look import Look
 from ...pictures.writing import Pixels
 from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
+from ...session.source import is_promolecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
@@ -33,6 +34,11 @@ from .structure import structure_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
+
+_NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
+
+_AT_ONCE = 20_000
+"""Atoms that are asked for at once: PyMOL's window stands still for 25 ms."""
 
 _MARGIN = 1.0
 """Margin in Angstrom around what is shown in a cell of the grid."""
@@ -416,20 +422,30 @@ class PyMOLViewer(TrajectoryViewer):
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
             raise OrbitileError(f"no molecule is called {name!r}")
-        symbols: list[str] = []
-        self.cmd.iterate(name, "add(elem.capitalize())", space={"add": symbols.append})  # files write ZN
-        unknown = sorted({symbol for symbol in symbols if symbol not in SYMBOLS})
+        symbols: list[str] = self._of_atoms(name, "elem.capitalize()")  # files write ZN
+        unknown = sorted(set(symbols) - _NUMBERS.keys())
         if unknown or not symbols:
             raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
         states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
         if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
             raise OrbitileError(f"{name}: expected the same atoms in all states")
-        return np.array([SYMBOLS.index(symbol) for symbol in symbols]), np.array(states, np.float64) * angstrom
+        return np.array([_NUMBERS[symbol] for symbol in symbols]), np.array(states, np.float64) * angstrom
 
     def partial_charges(self, molecule: str) -> NDArray[np.float64] | None:
-        charges: list[float] = []
-        self.cmd.iterate(f"%{molecule}", "charges.append(partial_charge)", space={"charges": charges})
-        return np.array(charges) if any(charges) else None
+        charges = np.array(self._of_atoms(molecule, "partial_charge"))
+        return charges if charges.any() else None
+
+    def _of_atoms(self, name: str, what: str) -> list[Any]:
+        """A property of all atoms of an object; of many in parts, between which a window is alive."""
+        found: list[Any] = []
+        n, pause = int(self.cmd.count_atoms(f"%{name}")), Future[None]()
+        pause.set_result(None)
+        for first in range(0, n, _AT_ONCE):
+            if first:
+                self.wait(pause)
+            part = f" and index {first + 1}-{first + _AT_ONCE}" if n > _AT_ONCE else ""
+            self.cmd.iterate(f"%{name}{part}", f"found.append({what})", space={"found": found})
+        return found
 
     def formal_charge(self, molecule: str) -> int:
         charges: list[int] = []
@@ -523,7 +539,8 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"PyMOL does not know {selection[:80]!r}, or {surroundings[:80]!r}: {error}") from error
         if not touched:
             raise OrbitileError(f"{selection[:80]!r} selects no atom")
-        return structure_of(self.cmd, selection, list(dict.fromkeys([*touched, *others])), surroundings or "all")
+        objects = list(dict.fromkeys([*touched, *others]))
+        return structure_of(self.cmd, selection, objects, surroundings or "all", _draw_window)
 
     def regions(self) -> dict[str, str]:
         objects = " ".join(f"%{name}" for name in self._surroundings())
@@ -559,7 +576,8 @@ class PyMOLViewer(TrajectoryViewer):
 
     def _surroundings(self) -> list[str]:
         """Molecules that are shown, less those that have a wavefunction."""
-        computed, shown = self.molecules(), set(self.cmd.get_names("objects", enabled_only=1))
+        computed = {name for name, source in self.molecules().items() if not is_promolecule(source)}
+        shown = set(self.cmd.get_names("objects", enabled_only=1))
         return [name for name in self.structures() if name in shown and name not in computed]
 
     def centre(self, place: Sequence[float]) -> None:
@@ -581,6 +599,16 @@ class PyMOLViewer(TrajectoryViewer):
 def _scale_of(colouring: Colouring) -> tuple[float, float, str]:
     """What a ramp is made of."""
     return colouring.low, colouring.high, colouring.colour_map
+
+
+def _draw_window() -> None:
+    """Have PyMOL's window drawn, and its timers run, in the middle of something else; users wait."""
+    window = main_window()
+    if window is not None:
+        from pymol.Qt import QtCore
+
+        if QtCore.QThread.currentThread() == window.thread():
+            QtCore.QCoreApplication.processEvents(QtCore.QEventLoop.ExcludeUserInputEvents)
 
 
 def main_window() -> Any:

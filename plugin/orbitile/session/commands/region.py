@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ...base.arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument
 from ...base.errors import OrbitileError
+from ...exporters._series import series_target
+from ...scf.region_file import region_file
 from ..declaration import Answer, command
-from ..region import FUNCTIONAL, RegionFound, RegionOrder, RunningRegion, completed, source_of_charges
+from ..region import FUNCTIONAL, RegionOrder, RunningRegion, completed, source_of_charges
 from ..session import Session
 from ..source import Source
 from .loading import place, usual_view
@@ -67,19 +70,20 @@ def orb_region(
     charges = charges or (source_of_charges(structure, chosen) if embed else "")
     order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
     region = session.computing.aside(order.region)
-    target = (filename or Path(f"{name}.h5")).absolute()
+    folder = Path.cwd() if os.access(Path.cwd(), os.W_OK) else Path.home()
+    target = series_target(folder / (filename or f"{name}.h5"))
+    if target.exists() and not region_file(target).exists():
+        raise OrbitileError(f"{target}: is there already, and no region; give another filename")
     session.name_for(name, (str(target),), given=True)
 
-    def take(found: RegionFound) -> None:
-        source = Source((str(found.target),)).noted()
+    def take(notes: tuple[str, ...]) -> str:
+        source = Source((str(target),)).noted()
         session.computing.aside(lambda: session.computing.read(source))
         molecule = session.name_for(name, source.files, given=True)
         place(session, molecule, source)
-        sources = session.host.molecules()
-        kept = {one: of for one, of in session.regions.items() if one in sources.values()}
-        session.regions = {**kept, sources[molecule]: found}
         session.host.look_at([molecule], usual_view(session))
-        session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *found.notes]))
+        session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *notes]))
+        return molecule
 
     session.calculate(RunningRegion(name, order, target, take))
     atoms = f"{len(region.geometry.atomic_numbers)} atoms"

@@ -37,12 +37,9 @@ class Calculating(Activity):
             return
         if isinstance(before, RunningPath):
             self._molecules.open(before.target)
-        elif isinstance(before, RunningRegion):
-            molecules = self._session.host.molecules()
-            name = next((molecule for molecule in molecules if self._session.region(molecule) is found), "")
-            if name:
-                self._molecules.take_up(name)
-                view.say(f"{name}: {'; '.join(found.notes)}")
+        elif isinstance(before, RunningRegion) and before.shown in self._session.host.molecules():
+            self._molecules.take_up(before.shown)
+            view.say(f"{before.shown}: {'; '.join(found)}")
 
     def is_busy(self) -> bool:
         """Whether something is computed."""
