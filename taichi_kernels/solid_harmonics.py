@@ -1,9 +1,14 @@
-r"""Sums over irregular solid harmonics of many points: on a CPU, in double precision, eight points at once.
+r"""Solid harmonics of many points: on a CPU, in double precision, eight points at once.
 
 With :math:`I_l^m = (l-m)!\, P_l^m e^{im\phi} / r^{l+1}` the recursions are
 
 .. math::  I_m^m = (2m-1)\, \frac{x + iy}{r^2}\, I_{m-1}^{m-1}, \qquad
     r^2\, I_{l+1}^m = (2l+1)\, z\, I_l^m - (l^2 - m^2)\, I_{l-1}^m
+
+and of regular ones, :math:`R_l^m = r^l P_l^m e^{im\phi} / (l+m)!`,
+
+.. math::  R_m^m = \frac{x + iy}{2m}\, R_{m-1}^{m-1}, \qquad
+    [(l+1)^2 - m^2]\, R_{l+1}^m = (2l+1)\, z\, R_l^m - r^2\, R_{l-1}^m
 
 Harmonics are stored by l: real parts for m = 0 to l, then imaginary ones.
 """
@@ -70,6 +75,24 @@ def harmonic_series(points: np.ndarray, coefficients: np.ndarray, order: int, ta
     by_harmonic = np.ascontiguousarray(coefficients, np.float64)
     launch(_kernels(target).evaluate, tasks=tasks, order=order, block=blocks, series=by_harmonic, out=out)
     return out.transpose(0, 2, 1).reshape(-1, 4)[: len(points)]
+
+
+def regular_harmonics(points: np.ndarray, order: int, target: Target) -> np.ndarray:
+    """Regular harmonics at points, twice where m > 0: what the coefficients of a series about the origin multiply.
+
+    Parameters
+    ----------
+    points, order, target
+        As above; points at the origin too.
+
+    Returns
+    -------
+    ndarray of float64, shape (harmonics_count(order), n)
+    """
+    blocks = _in_lanes(points, np.ones(len(points)))
+    out = np.empty((harmonics_count(order), len(blocks), _LANES))
+    launch(_kernels(target).regular, order=order, block=blocks, out=out)
+    return out.reshape(len(out), -1)[:, : len(points)]
 
 
 def _in_lanes(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -144,4 +167,31 @@ def _kernels(target: Target) -> SimpleNamespace:
                     first, second = (2 * m + 1) * (x * first - y * second), (2 * m + 1) * (x * second + y * first)
                 out[b, 0], out[b, 1], out[b, 2], out[b, 3] = total0, total1, total2, total3
 
-    return SimpleNamespace(add=add, evaluate=evaluate)
+    @ti.kernel
+    def regular(
+        order: ti.i32,
+        block: L2,  # (blocks, 4) x, y, z, 1
+        out: L2,  # (harmonics, blocks)
+    ):
+        for turn in range(block.shape[0] * turns):
+            if idle(turn, turns):
+                continue
+            b = turn // turns
+            x, y, z = block[b, 0], block[b, 1], block[b, 2]
+            square = x * x + y * y + z * z
+            first, second = lanes(1.0), lanes(0.0)
+            for m in range(order + 1):
+                re, im, re_before, im_before = first, second, lanes(0.0), lanes(0.0)
+                for l in range(m, order + 1):
+                    out[l * (l + 1) + m, b] = re
+                    out[(l + 1) * (l + 1) + m, b] = im
+                    scale = 1.0 / ti.cast((l + 1) * (l + 1) - m * m, ti.f64)
+                    along, back = (2 * l + 1) * scale * z, scale * square
+                    re, re_before = along * re - back * re_before, re
+                    im, im_before = along * im - back * im_before, im
+                half = 1.0 / ti.cast(2 * m + 2, ti.f64)
+                if m == 0:
+                    half = 1.0
+                first, second = half * (x * first - y * second), half * (x * second + y * first)
+
+    return SimpleNamespace(add=add, evaluate=evaluate, regular=regular)

@@ -114,31 +114,43 @@ def potential_of_molecule(
     return -electrons
 
 
-def _at_nuclei(external: ExternalCharges, positions: Reals, target: Target) -> Reals:
-    """Potential of the charges at nuclei, positions in bohr, and its gradient, shape (n_atoms, 4)."""
-    if _by_series(external, target):
-        points, coefficients = point_charges(np.ones(len(positions)), positions)
-        values = points.raised.blocks[0].of(values_in_field(points.raised, external, target))
-        orders = points.raised.blocks[0].orders
-        along = [orders.index(order) for order in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))]
-        return -coefficients[:, None] * values[:, along]
-    each = potentials(external, positions)
-    return np.array(
-        [[external.charges @ values, *((external.charges * slopes) @ axes)] for axes, values, slopes in each]
+def field_of_charges(
+    gaussians: HermiteList, positions: Reals, external: ExternalCharges, target: Target, bound: Reals
+) -> tuple[Reals, Reals]:
+    """Integrals of Hermite Gaussians as `values_in_field`, and the potential of the charges at nuclei in one go.
+
+    Returns
+    -------
+    tuple of ndarray
+        The first of shape (n_coefficients,), in hartree. The second of shape (n_atoms, 4): the potential in hartree/e
+        and its gradient, which for a list with Gaussians of degree 0 may be missing.
+    """
+    if not _by_series(external, target):
+        q, each = external.charges, potentials(external, positions)
+        at_nuclei = [[q @ values, *((q * slopes) @ axes)] for axes, values, slopes in each]
+        return values_in_field(gaussians, external, target, bound), np.array(at_nuclei)
+    points, coefficients = point_charges(-np.ones(len(positions)), positions)
+    points = points.raised if gaussians.degree[0] else points
+    both = (
+        np.concatenate([one, other])
+        for one, other in (
+            (points.centre, gaussians.centre),
+            (points.exponent, gaussians.exponent),
+            (points.degree, gaussians.degree),
+        )
     )
-
-
-def energy_of_nuclei(external: ExternalCharges, nuclei: Reals, positions: Reals, target: Target) -> float:
-    """Energy in hartree of nuclei, their charges in e and positions in bohr, with the charges around them."""
-    return float(nuclei @ _at_nuclei(external, positions, target)[:, 0])
+    bounds = np.concatenate([np.full(len(points), np.inf), bound])
+    values = values_in_field(HermiteList(*both), external, target, bounds)
+    at_points, values = np.split(values, [points.n_coefficients])
+    return values, coefficients[:, None] * at_points.reshape(len(positions), -1)
 
 
 def energy_in_field(
     external: ExternalCharges, pairs: Pairs, hermite: Reals, nuclei: Reals, positions: Reals, target: Target
 ) -> float:
     """Energy in hartree of electrons, by their density on the list of the pairs, and nuclei with the charges."""
-    values = values_in_field(pairs.list, external, target, pairs.bound)
-    return float(hermite @ values) + energy_of_nuclei(external, nuclei, positions, target)
+    values, at_nuclei = field_of_charges(pairs.list, positions, external, target, pairs.bound)
+    return float(hermite @ values + nuclei @ at_nuclei[:, 0])
 
 
 def gradient_at_atoms(
@@ -165,8 +177,8 @@ def gradient_at_atoms(
         In hartree/bohr.
     """
     raised, bound = pairs.list.raised, norms_of_derivatives(pairs.list, to_hermite(pairs, density, target))
-    values = values_in_field(raised, external, target, bound)
-    return to_gradient(pairs, density, values) + nuclei[:, None] * _at_nuclei(external, positions, target)[:, 1:]
+    values, at_nuclei = field_of_charges(raised, positions, external, target, bound)
+    return to_gradient(pairs, density, values) + nuclei[:, None] * at_nuclei[:, 1:]
 
 
 def gradient_at_charges(

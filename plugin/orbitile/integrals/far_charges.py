@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taichi_kernels.hermite_tables import powers_of
-from taichi_kernels.solid_harmonics import harmonic_series, harmonic_sums, harmonics_count
+from taichi_kernels.solid_harmonics import harmonic_series, harmonic_sums, harmonics_count, regular_harmonics
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 """Bound on the error of the potential of all charges at any Gaussian, in hartree/e."""
 
-ORDER = 20
+ORDER = 24
 """Highest order of the series. A charge that needs a higher one is near."""
 
 _STEP = 2
@@ -61,7 +61,7 @@ _TAIL = 30.0
 _LEVELS = 8
 """Boxes within each other that share the tolerance."""
 
-_BLOCK = 256
+_BLOCK = 512
 """Gaussians whose harmonics are held at once."""
 
 Indices = NDArray[np.intp]
@@ -166,25 +166,6 @@ def _leaves(points: Reals, some: Indices) -> Iterator[Indices]:
 # Series -----------------------------------------------------------------------------------------------------------
 
 
-def _regular(r: Reals) -> Reals:
-    """Regular harmonics at r, twice where m > 0: what coefficients are multiplied by; shape (n_harmonics, n)."""
-    square = (r**2).sum(axis=1)
-    x, y, z = r.T
-    result = np.empty((harmonics_count(ORDER), len(r)))
-    before = here = result[:2].reshape(2, 1, -1)
-    here[0], here[1] = 1.0, 0.0
-    for l in range(ORDER):
-        above = result[harmonics_count(l) : harmonics_count(l + 1)].reshape(2, l + 2, -1)
-        scale = 1 / ((l + 1) ** 2 - np.arange(l + 1) ** 2)[:, None]
-        np.multiply(here, (2 * l + 1) * scale * z, out=above[:, :-1])
-        if l:
-            above[:, :-2] -= before * (scale[:-1] * square)
-        (re, im), step = here[:, -1], (2 if l == 0 else 1) / (2 * l + 2)
-        above[0, -1], above[1, -1] = step * (re * x - im * y), step * (re * y + im * x)
-        before, here = here, above
-    return result
-
-
 @lru_cache(maxsize=2)
 def _slopes(order: int) -> tuple[csr_array, csr_array, csr_array]:
     """Matrices that take the coefficients of a series to those of its derivative along each axis."""
@@ -207,13 +188,15 @@ def _moved(series: Reals, way: Reals, transposed: bool = False) -> Reals:
     return result
 
 
-def _steps(degree: int) -> Iterator[tuple[int, int, int]]:
+@lru_cache
+def _steps(degree: int) -> list[tuple[int, int, int]]:
     """Orders of derivatives but the lowest, by rising degree: place, place of the order below it, axis between them."""
     orders = powers_of(degree)
-    place = {order: n for n, order in enumerate(orders)}
-    for order in sorted(orders, key=sum)[1:]:
+    place, steps = {order: n for n, order in enumerate(orders)}, []
+    for order in orders[1:]:
         axis = next(axis for axis in range(3) if order[axis])
-        yield place[order], place[tuple(np.subtract(order, np.eye(3, dtype=int)[axis]).tolist())], axis
+        steps.append((place[order], place[tuple(np.subtract(order, np.eye(3, dtype=int)[axis]).tolist())], axis))
+    return steps
 
 
 def far_values(gaussians: HermiteList, external: ExternalCharges, boxes: list[Box], target: Target) -> Reals:
@@ -234,13 +217,16 @@ def far_values(gaussians: HermiteList, external: ExternalCharges, boxes: list[Bo
             places, electrons = external.positions[far] - box.centre, -external.charges[far]
             total[: harmonics_count(order)] += harmonic_sums(places, electrons, order, target)
         series.append(total)
-        for block, rows, at in _blocks(gaussians, box.within):
-            derivatives = np.empty((len(block.orders), len(total)))
-            derivatives[0] = total
-            for n, below, axis in _steps(block.degree):
-                derivatives[n] = _slopes(ORDER)[axis] @ derivatives[below]
-            found = derivatives @ _regular(gaussians.centre[rows] - box.centre)
-            block.of(values)[at] = (found * (np.pi / gaussians.exponent[rows]) ** 1.5).T
+        if len(box.within) == 0:
+            continue
+        degree = int(gaussians.degree[box.within[-1]])
+        derivatives = np.empty((len(powers_of(degree)), len(total)))
+        derivatives[0] = total
+        for n, below, axis in _steps(degree):
+            derivatives[n] = _slopes(ORDER)[axis] @ derivatives[below]
+        for block, rows, harmonics_there in _blocks(gaussians, box, target):
+            found = derivatives[: len(block.orders)] @ harmonics_there
+            block.of(values)[rows - block.rows.start] = (found * (np.pi / gaussians.exponent[rows]) ** 1.5).T
     return values
 
 
@@ -258,12 +244,14 @@ def far_potentials(
     result = np.zeros((len(external), 4))
     for box, own in zip(reversed(boxes), reversed(moments), strict=True):
         checkpoint()
-        for block, rows, at in _blocks(gaussians, box.within):
-            weighted = block.of(hermite)[at] * ((np.pi / gaussians.exponent[rows]) ** 1.5)[:, None]
-            of_orders = (_regular(gaussians.centre[rows] - box.centre) @ weighted).T
-            for n, below, axis in reversed(list(_steps(block.degree))):
-                of_orders[below] += _slopes(ORDER)[axis].T @ of_orders[n]
-            own += of_orders[0]
+        degree = int(gaussians.degree[box.within[-1]]) if len(box.within) else 0
+        of_orders = np.zeros((len(powers_of(degree)), len(own)))
+        for block, rows, harmonics_there in _blocks(gaussians, box, target):
+            weights = block.of(hermite)[rows - block.rows.start] * ((np.pi / gaussians.exponent[rows]) ** 1.5)[:, None]
+            of_orders[: len(block.orders)] += (harmonics_there @ weights).T
+        for n, below, axis in reversed(_steps(degree)):
+            of_orders[below] += _slopes(ORDER)[axis].T @ of_orders[n]
+        own += of_orders[0]
         if box.parent >= 0:
             moments[box.parent] += _moved(own, box.centre - boxes[box.parent].centre, transposed=True)
         for order, far in box.far:  # a gradient has a series of one order more
@@ -274,10 +262,12 @@ def far_potentials(
     return result
 
 
-def _blocks(gaussians: HermiteList, within: Indices) -> Iterator[tuple[Block, Indices, Indices]]:
-    """Gaussians of a box by degree: the part of the list, the Gaussians, and their rows in that part."""
-    for block in gaussians.blocks:
-        rows = within[(within >= block.rows.start) & (within < block.rows.stop)]
-        for first in range(0, len(rows), _BLOCK):
-            some = rows[first : first + _BLOCK]
-            yield block, some, some - block.rows.start
+def _blocks(gaussians: HermiteList, box: Box, target: Target) -> Iterator[tuple[Block, Indices, Reals]]:
+    """Gaussians of a box, which rise by degree: the part of the list, some of them there, and regular harmonics."""
+    for first in range(0, len(box.within), _BLOCK):
+        some = box.within[first : first + _BLOCK]
+        found = regular_harmonics(gaussians.centre[some] - box.centre, ORDER, target)
+        for block in gaussians.blocks:
+            start, stop = np.searchsorted(some, [block.rows.start, block.rows.stop])
+            if start < stop:
+                yield block, some[start:stop], found[:, start:stop]

@@ -41,7 +41,7 @@ from ..gaussians.overlap import dense, kinetic_matrix, own_overlap
 from ..integrals.coulomb import TOLERANCE, coulomb_values, nuclear_repulsion
 from ..integrals.exchange import Exchange, exchange_of
 from ..integrals.exchange_fitting import FittedExchange, fitted_exchange_of, may_be_fitted
-from ..integrals.external_charges import energy_of_nuclei, values_in_field
+from ..integrals.external_charges import field_of_charges
 from ..integrals.functionals import Functional
 from ..integrals.grids import Quality, exchange_grid_of, grid_of
 from ..integrals.hermite_list import HermiteList, point_charges
@@ -554,14 +554,14 @@ class Hamiltonian:
             self._target = target = self._exact
         nuclei = point_charges(-charges, basis.positions)
         attraction = self._coulomb_values(*nuclei, self._exact)
+        self._repulsion = nuclear_repulsion(charges, basis.positions)
         if external is not None:
-            attraction = attraction + values_in_field(self._pairs.list, external, self._exact, self._pairs.bound)
+            surroundings = self._pairs.list, basis.positions, external, self._exact, self._pairs.bound
+            values, at_nuclei = field_of_charges(*surroundings)
+            attraction, self._repulsion = attraction + values, self._repulsion + float(charges @ at_nuclei[:, 0])
         self._core = dense(kinetic_matrix(basis)) + to_matrix(self._pairs, attraction, target)
         if core_potential is not None:
             self._core += core_potential
-        self._repulsion = nuclear_repulsion(charges, basis.positions)
-        if external is not None:
-            self._repulsion += energy_of_nuclei(external, charges, basis.positions, self._exact)
         self._cavity = cavity_of(atomic_numbers, basis.positions, dielectric) if dielectric else None
         self.solvation = 0.0
         if self._cavity is not None:
