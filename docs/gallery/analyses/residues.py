@@ -44,3 +44,9 @@ table = ob.residues(formaldehyde, atoms="1-2").table("residues")
 for name in ("residue", "energy", "field", "homo_shift", "lumo_shift"):
     column = table.column(name)
     print(f"{column.title:>18s}", *(f"{column.text(row):>16s}" for row in range(len(table))))
+
+# %%
+# The orbital that they shift:
+
+homo = ob.compute_surface(formaldehyde, "homo", 0.05)
+ob.render(homo, formaldehyde, "homo.png", size=(1200, 900), legend=True)

@@ -37,7 +37,7 @@ from ..integrals.external_charges import (
 from ..integrals.pairs import pairs_of, to_hermite
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import formula
-from ..model.report import Closure, Paths, Report, ResidueValues, Table, atom_names, column, places_of
+from ..model.report import Closure, Paths, Report, ResidueValues, Table, column, places_of
 from ..model.structure import Residue
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
@@ -274,6 +274,17 @@ _ARROW = 0.05
 """Length of an arrow in bohr for each MV/cm."""
 
 
+def _names(region: Region) -> tuple[str, ...]:
+    """Names of the atoms of a region as its structure has them, with residues where there are several."""
+    structure, atoms = region.structure, region.atoms.tolist()
+    several = len(np.unique(structure.residue_of[atoms])) > 1
+    names = [
+        f"{structure.names[i]}{f' {structure.residues[structure.residue_of[i]].number}' if several else ''}"
+        for i in atoms
+    ]
+    return (*names, *(f"H{n}" for n in range(len(atoms) + 1, len(atoms) + 1 + len(region.links))))
+
+
 def residue_report(
     wavefunction: Wavefunction,
     region: Region,
@@ -295,7 +306,7 @@ def residue_report(
         The same calculation without surroundings: the whole shift of the orbitals is told then.
     """
     shares = residue_shares(wavefunction, region, atom=atom, bond=bond, device=device)
-    names = atom_names(wavefunction.atomic_numbers)
+    names = _names(region)
     named = "" if atom is None else names[atom]
     along = "" if bond is None else f"{names[bond[0]]}-{names[bond[1]]}"
     kcal, ev, field = shares.energy / kilocalorie_per_mole, electronvolt, shares.field / megavolt_per_centimetre
