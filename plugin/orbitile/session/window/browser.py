@@ -138,7 +138,8 @@ class Browser:
             if saving or not activity.outlives_window:
                 activity.cancel()
         self._tell_busy()
-        if busy and not self.is_busy():
+        goes_on = any(activity.outlives_window and activity.is_busy() for activity in self.activities)
+        if busy and (saving or not goes_on):
             self.view.say("Cancelled.")
         return busy
 
