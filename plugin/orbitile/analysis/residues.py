@@ -41,15 +41,13 @@ from ..model.report import Closure, Paths, Report, ResidueValues, Table, column,
 from ..model.structure import Residue
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
+from ..readers._surroundings import SAME
 from ..scf.calculation import Calculation, Solution
 from ..scf.engines import AUTO, engine_of
 from ._quadrature import analytic_moments, density_matrix
 
 if TYPE_CHECKING:
     from ..scf.region import Region
-
-SAME = 1e-3
-"""Distance in bohr up to which an atom of a wavefunction is the one of a region: files print fewer digits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,10 @@
-"""The charges in whose field a wavefunction was computed, from the file of its region."""
+"""What belongs to a wavefunction of a region: the charges around it, from a file, and the one in vacuum."""
 
 from __future__ import annotations
 
 import zipfile
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 
@@ -36,6 +37,27 @@ def surroundings_of(wavefunction: Wavefunction) -> ExternalCharges:
             f"got {external}"
         )
     return external
+
+
+def check_vacuum(wavefunction: Wavefunction, vacuum: Wavefunction) -> None:
+    """Refuse a wavefunction in vacuum that is not by the same calculation, of the same atoms in the same places.
+
+    Raises
+    ------
+    FileError
+        With what it is of: the file may be left from another calculation of that name.
+    """
+    one, other = wavefunction.positions, vacuum.positions
+    expected, got = wavefunction.method.partition(", in the field of ")[0], vacuum.method
+    if one.shape != other.shape or not np.all(np.abs(one - other) < SAME):
+        expected, got = "the same atoms in the same places", "others"
+    if expected != got:
+        name = Path(file_of(vacuum)).name
+        raise FileError(f"{name}: expected a wavefunction in vacuum of {expected}, got {got}; compute it again")
+
+
+SAME = 1e-3
+"""Distance in bohr up to which atoms are at one place: files print fewer digits."""
 
 
 def file_of(wavefunction: Wavefunction) -> str:

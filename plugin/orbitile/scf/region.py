@@ -272,8 +272,8 @@ def _refuse_overlaps(structure: Structure, atoms: NDArray[np.int64]) -> None:
     if len(close):
         pair = f"{named(structure, close[0, 0])} and {named(structure, close[0, 1])}"
         raise OrbitileError(
-            f"region: {pair} are at one place ({len(close)} such pairs); choose one of alternate locations, in PyMOL "
-            "by `remove not alt ''+A`"
+            f"region: {pair} are at one place ({len(close)} such pairs); of alternate locations choose one, in PyMOL "
+            "by `remove not alt ''+A`, and leave out copies of it, such as another object that is shown"
         )
 
 
