@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arguments import listed
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.elements import SYMBOLS
@@ -159,7 +160,7 @@ def quantum_region(
     if n_hydrogens := np.count_nonzero(inside != asked):
         notes.append(f"{n_hydrogens} hydrogens were taken or left out, to go with the atoms that they are bonded to.")
     if links:
-        told = _listed([f"{structure.names[link.inside]} - {named(structure, link.outside)}" for link in links], 8)
+        told = listed([f"{structure.names[link.inside]} - {named(structure, link.outside)}" for link in links], 8, "; ")
         notes.append(f"Bonds that are cut, with a hydrogen in place of the outer atom: {told}.")
     charge = valences.charge if charge is None else int(charge)
     numbers = np.append(structure.atomic_numbers[atoms], np.ones(len(links), np.int64))
@@ -297,15 +298,8 @@ def _near_but_not_bonded(structure: Structure, inside: NDArray[np.bool_]) -> lis
     missing = [pair for pair in pairs.tolist() if tuple(pair) not in known]
     if not missing:
         return []
-    told = _listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing])
+    told = listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing], 4, "; ")
     return [f"At the distance of a bond, but without one: {told}."]
-
-
-def _listed(texts: Iterable[str], most: int = 4) -> str:
-    """The first texts of a list, and how many more there are."""
-    texts = list(texts)
-    more = len(texts) - most
-    return "; ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _cuttable(structure: Structure, inside: NDArray[np.bool_], is_asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -381,7 +375,7 @@ def _refuse_cuts(
     the smaller one those that are in it.
     """
     if len(bad):
-        bonds = _listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad.tolist()])
+        bonds = listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad.tolist()], 4, "; ")
         what = f"only single bonds between carbons, in no ring, can be cut, not {bonds}"
     else:
         what = f"two hydrogens would stand for {atom_names(structure, twice.tolist())}"
@@ -415,7 +409,7 @@ def _by_residue(structure: Structure, mask: NDArray[np.bool_]) -> str:
         names = [structure.names[atom] for atom in np.flatnonzero(heavy & mask)]
         whole = len(names) == np.count_nonzero(heavy)
         texts.append(("" if whole else f"{', '.join(names)} of ") + str(structure.residues[n]))
-    return _listed(texts, 6)
+    return listed(texts, 6, "; ")
 
 
 def _unpaired(structure: Structure, atoms: NDArray[np.int64], electrons: int, charge: int, unpaired: int | None) -> int:
@@ -517,7 +511,7 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
     whole = np.bincount(structure.residue_of, inside | lacking, n) == 0
     odd = np.flatnonzero(whole & (abs(sums - np.rint(sums)) > _NOT_INTEGER))
     if len(odd):
-        told = _listed([f"{structure.residues[i]} ({sums[i]:+.3f})" for i in odd])
+        told = listed([f"{structure.residues[i]} ({sums[i]:+.3f})" for i in odd], 4, "; ")
         yield f"Charges of whole residues around it that sum to no integer: {told}."
     distances, nearest = cKDTree(region.geometry.positions).query(external.positions)
     near = np.flatnonzero(distances < _NEAR)

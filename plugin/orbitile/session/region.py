@@ -18,7 +18,6 @@ from ..base.watch import tell
 from ..model.structure import Structure
 from ..model.units import electronvolt
 from ..model.wavefunction import Wavefunction
-from ..pictures.orbitals import frontier_of, levels_of
 from ..workers import Worker
 from .calculation import BackgroundJob
 
@@ -113,6 +112,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     OrbitileError
         When it cannot be done.
     """
+    from ..exporters._series import write_series
     from ..scf.calculation import sound
     from ..scf.engines import AUTO, chosen, engine_of
     from ..scf.region import calculation_of, quantum_region
@@ -136,7 +136,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
             notes.append(f"{'/'.join(FUNCTIONAL)} in place of gfn2: {error}")
     solver = engine_of(AUTO, sound(region.geometry), calculation)
     found = solver.solve(region.geometry, calculation).wavefunction
-    _write(found, target, str(calculation))
+    write_series(target, found, str(calculation))
     save_region(region, region_file(target))
     notes.append(str(calculation))
     if calculation.external_charges is None:
@@ -144,7 +144,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     tell(0.6)
     free = replace(calculation, external_charges=None)
     alone = solver.solve(region.geometry, free, [found]).wavefunction
-    _write(alone, vacuum_file(target), str(free))
+    write_series(vacuum_file(target), alone, str(free))
     return (*notes, f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}")
 
 
@@ -159,22 +159,12 @@ def _found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) ->
     return np.flatnonzero(is_found)
 
 
-def _write(wavefunction: Wavefunction, target: Path, settings: str) -> None:
-    from ..exporters._series import SeriesWriter, replaced_series
-
-    with replaced_series(target) as part:
-        part.unlink()  # a writer continues what is there, and an empty file is no series
-        with SeriesWriter(part, settings=settings) as writer:
-            writer.append(wavefunction)
-
-
 def _frontier(wavefunction: Wavefunction) -> str:
     """HOMO, LUMO and gap in eV, of alpha electrons where spins differ."""
-    levels = frontier_of(levels_of(wavefunction)[0])
-    told = [f"{level.mark} {level.energy / electronvolt:.2f} eV" for level in levels if level is not None]
-    homo, lumo = levels
-    gap = "" if homo is None or lumo is None else f"gap {(lumo.energy - homo.energy) / electronvolt:.2f} eV"
-    return ", ".join(filter(None, [*told, gap]))
+    from ..analysis.residues import frontier_energies
+
+    found = frontier_energies(wavefunction).items()
+    return ", ".join(f"{name} {energy / electronvolt:.2f} eV" for name, energy in found if energy == energy)
 
 
 class RunningRegion(BackgroundJob):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arguments import listed
 from ...base.errors import OrbitileError
 from ...model.elements import SYMBOLS
 from ...model.structure import Residue, Structure
@@ -162,11 +163,7 @@ def _told_alternates(name: str, atoms: Sequence[_Atom], taken: dict[tuple[str, s
         return []
     names = {atom.place: atom.residue for atom in atoms if atom.place in taken}
     told = [f"{names[place]} {place[2]} ({alternate})" for place, alternate in taken.items()]
-    more = f" and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-    return [
-        f"of the alternate locations in {name} those of the highest occupancy are taken: "
-        f"{', '.join(told[:_TOLD])}{more}"
-    ]
+    return [f"of the alternate locations in {name} those of the highest occupancy are taken: {listed(told, _TOLD)}"]
 
 
 def _orders(bonds: NDArray[np.int64], orders: NDArray[np.float64], residue_of: NDArray[np.int64]) -> Any:

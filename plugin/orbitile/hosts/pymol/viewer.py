@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pymol import editing
 
 from ...base.errors import FileError, OrbitileError
-from ...model.elements import SYMBOLS
+from ...model.elements import NUMBERS
 from ...model.geometry import Molecule, covalent_radius, find_bonds
 from ...model.report import Drawing
 from ...model.structure import Residue, Structure
@@ -34,8 +34,6 @@ from .structure import structure_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
-
-_NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
 _AT_ONCE = 20_000
 """Atoms that are asked for at once: PyMOL's window stands still for 25 ms."""
@@ -423,13 +421,13 @@ class PyMOLViewer(TrajectoryViewer):
         if name not in self.cmd.get_names_of_type("object:molecule"):
             raise OrbitileError(f"no molecule is called {name!r}")
         symbols: list[str] = self._of_atoms(name, "elem.capitalize()")  # files write ZN
-        unknown = sorted(set(symbols) - _NUMBERS.keys())
+        unknown = sorted(set(symbols) - NUMBERS.keys())
         if unknown or not symbols:
             raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
         states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
         if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
             raise OrbitileError(f"{name}: expected the same atoms in all states")
-        return np.array([_NUMBERS[symbol] for symbol in symbols]), np.array(states, np.float64) * angstrom
+        return np.array([NUMBERS[symbol] for symbol in symbols]), np.array(states, np.float64) * angstrom
 
     def partial_charges(self, molecule: str) -> NDArray[np.float64] | None:
         charges = np.array(self._of_atoms(molecule, "partial_charge"))
