@@ -27,7 +27,7 @@ from ..base.temporary import own_folder
 from ..files.plain import PlainFile
 from ..model.elements import IONIC, SYMBOLS
 from ..model.geometry import find_bonds
-from ..model.structure import Residue, Structure
+from ..model.structure import Residue, Structure, most_occupied
 from ..model.units import angstrom
 from ._formats import by_name, checked_path, known
 from ._isolation import isolated
@@ -273,24 +273,16 @@ def _by_mass(mass: float) -> int:
 
 def _taken(found: Contents) -> tuple[NDArray[np.int64], list[str]]:
     """Atoms at one location each: of alternate ones in a residue those that are occupied most; what is to be said."""
-    places: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     where = [(found.residues[n].chain, found.residues[n].number) for n in found.residue_of]
-    for place, label, occupancy in zip(where, found.alternates, found.occupancies, strict=True):
-        if label:
-            places[place][label].append(occupancy)
-    best = {place: min(of, key=lambda label: (-np.mean(of[label]), label)) for place, of in places.items()}
-    taken = [
-        n
-        for n, (place, label) in enumerate(zip(where, found.alternates, strict=True))
-        if label in ("", best.get(place))
-    ]
-    several = [place for place, of in places.items() if len(of) > 1]
+    best = most_occupied(zip(where, found.alternates, found.occupancies.tolist(), strict=True))
+    is_taken = np.array(
+        [label in ("", best.get(place)) for place, label in zip(where, found.alternates, strict=True)], bool
+    )
+    taken, several = np.flatnonzero(is_taken), dict.fromkeys(where[n] for n in np.flatnonzero(~is_taken))
     if not several:
-        return np.array(taken, np.int64), []
+        return taken, []
     shown = listed((f"{number}{chain and f' of chain {chain}'}" for chain, number in several), _TOLD)
-    return np.array(taken, np.int64), [
-        f"Of alternate locations those with most occupancy were taken: residues {shown}."
-    ]
+    return taken, [f"Of alternate locations those with most occupancy were taken: residues {shown}."]
 
 
 def _structure(found: Contents, file: str) -> Structure:
