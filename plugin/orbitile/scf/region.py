@@ -24,7 +24,7 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.external_charges import ExternalCharges
-from ..model.geometry import BOND_TOLERANCE, NOT_A_BOND, Geometry, connected_parts, covalent_radius
+from ..model.geometry import NOT_A_BOND, Geometry, connected_parts, find_bonds
 from ..model.structure import Structure
 from ..model.units import angstrom
 from .calculation import Calculation, check_electrons
@@ -40,7 +40,7 @@ _RING = 8
 """Atoms of the largest rings that are not cut; larger ones are loops of proteins, closed by disulphides."""
 
 _AROUND = 15.0 * angstrom
-"""How far around the choice bonds are looked at that could be cut instead."""
+"""How far around the choice bonds are looked at: those that could be cut instead, and those that are missing."""
 
 _HALF_DIPOLE = 0.05
 """Half the distance of the two charges of a dipole, by the length of the bond along which the charge was shifted."""
@@ -269,37 +269,38 @@ def _with_their_atoms(structure: Structure, inside: NDArray[np.bool_]) -> NDArra
 
 def _refuse_overlaps(structure: Structure, atoms: NDArray[np.int64]) -> None:
     """Refuse atoms that are chosen and where another one is already."""
-    close = _pairs_within(structure, atoms, NOT_A_BOND)
-    if len(close):
-        pair = f"{named(structure, close[0, 0])} and {named(structure, close[0, 1])}"
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(structure.positions[atoms]).query_ball_tree(cKDTree(structure.positions), NOT_A_BOND)
+    close = {tuple(sorted((atom, other))) for atom, those in zip(atoms.tolist(), near, strict=True) for other in those}
+    close -= {(atom, atom) for atom in atoms.tolist()}
+    if close:
+        pair = " and ".join(named(structure, atom) for atom in min(close))
         raise OrbitileError(
             f"region: {pair} are at one place ({len(close)} such pairs); choose one of alternate locations, in PyMOL "
             "by `remove not alt ''+A`"
         )
 
 
-def _pairs_within(structure: Structure, atoms: NDArray[np.int64], distance: float) -> NDArray[np.int64]:
-    """Pairs of one of these atoms and any other one, shape (n, 2), nearer than a distance; each once."""
-    from scipy.spatial import cKDTree
-
-    near = cKDTree(structure.positions[atoms]).query_ball_tree(cKDTree(structure.positions), distance)
-    pairs = np.array([(atoms[n], other) for n, others in enumerate(near) for other in others], np.int64).reshape(-1, 2)
-    return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
-
-
 def _near_but_not_bonded(structure: Structure, inside: NDArray[np.bool_]) -> list[str]:
     """Tell what is at the distance of a bond to atoms that are chosen, and has none."""
-    radii = np.array([covalent_radius(z) for z in structure.atomic_numbers])
-    pairs = _pairs_within(structure, np.flatnonzero(inside), 2 * radii.max() + BOND_TOLERANCE)
-    distances = np.linalg.norm(structure.positions[pairs[:, 0]] - structure.positions[pairs[:, 1]], axis=1)
+    near = np.flatnonzero(_is_near(structure, inside))
+    pairs = near[find_bonds(structure.atomic_numbers[near], structure.positions[near])]
     hydrogen = (structure.atomic_numbers[pairs] <= 1).all(axis=1)
-    pairs = pairs[(distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & ~hydrogen]
     known = {tuple(sorted(bond)) for bond in structure.bonds[inside[structure.bonds].any(axis=1)].tolist()}
-    missing = [pair for pair in pairs.tolist() if tuple(pair) not in known]
+    missing = [pair for pair in pairs[inside[pairs].any(axis=1) & ~hydrogen].tolist() if tuple(pair) not in known]
     if not missing:
         return []
     told = listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing], 4, "; ")
     return [f"At the distance of a bond, but without one: {told}."]
+
+
+def _is_near(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of each atom whether it is near to the choice."""
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(structure.positions[inside])
+    return np.isfinite(tree.query(structure.positions, distance_upper_bound=_AROUND)[0])
 
 
 def _cuttable(structure: Structure, inside: NDArray[np.bool_], is_asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -338,10 +339,7 @@ def _in_ring(starts: NDArray[np.int64], neighbours: NDArray[np.int64], one: int,
 
 def _groups(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Number of the group of each atom: those near the choice between which no bond may be cut."""
-    from scipy.spatial import cKDTree
-
-    near = cKDTree(structure.positions[inside]).query(structure.positions)[0] < _AROUND
-    may_be = _cuttable(structure, inside, near[structure.bonds].any(axis=1))
+    may_be = _cuttable(structure, inside, _is_near(structure, inside)[structure.bonds].any(axis=1))
     return connected_parts(len(inside), structure.bonds[~may_be])
 
 
