@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +14,14 @@ from numpy.typing import NDArray
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
 from ..base.watch import tell
+from ..exporters._series import write_series
 from ..model.structure import Structure
 from ..model.units import electronvolt
 from ..model.wavefunction import Wavefunction
+from ..scf.region import Region, calculation_of, quantum_region
+from ..scf.region_file import region_file, save_region, vacuum_file
 from ..workers import Worker
 from .calculation import BackgroundJob
-
-if TYPE_CHECKING:
-    from ..scf.region import Region
 
 SEMIEMPIRICAL, FUNCTIONAL = ("gfn2", ""), ("pbe", "6-31g*")
 """Method and basis set of a region for which none is named, and what takes their place where they cannot be."""
@@ -64,16 +63,7 @@ class RegionOrder:
         OrbitileError
             As `quantum_region` does.
         """
-        from ..scf.region import quantum_region
-
         return quantum_region(self.structure, self.chosen, charge=self.charge, unpaired=self.unpaired, embed=False)
-
-
-def completed(structure: Structure, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The choice with the atoms that it needs to cut only single bonds of carbons; errors as of `complete_choice`."""
-    from ..scf.region import complete_choice
-
-    return complete_choice(structure, chosen)
 
 
 PDB2PQR = "pdb2pqr"
@@ -112,11 +102,8 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     OrbitileError
         When it cannot be done.
     """
-    from ..exporters._series import write_series
     from ..scf.calculation import sound
     from ..scf.engines import AUTO, chosen, engine_of
-    from ..scf.region import calculation_of, quantum_region
-    from ..scf.region_file import region_file, save_region, vacuum_file
 
     structure, atoms = order.structure, order.chosen
     if order.embed and order.charges:
