@@ -300,7 +300,8 @@ def _is_near(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.bool
     from scipy.spatial import cKDTree
 
     tree = cKDTree(structure.positions[inside])
-    return np.isfinite(tree.query(structure.positions, distance_upper_bound=_AROUND)[0])
+    result: NDArray[np.bool_] = np.isfinite(tree.query(structure.positions, distance_upper_bound=_AROUND)[0])
+    return result
 
 
 def _cuttable(structure: Structure, inside: NDArray[np.bool_], is_asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -339,7 +340,7 @@ def _in_ring(starts: NDArray[np.int64], neighbours: NDArray[np.int64], one: int,
 
 def _groups(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Number of the group of each atom: those near the choice between which no bond may be cut."""
-    may_be = _cuttable(structure, inside, _is_near(structure, inside)[structure.bonds].any(axis=1))
+    may_be = _cuttable(structure, inside, np.any(_is_near(structure, inside)[structure.bonds], axis=1))
     return connected_parts(len(inside), structure.bonds[~may_be])
 
 
