@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..files.beside import region_file, vacuum_file
@@ -32,6 +33,11 @@ _SAME = 1e-3
 _CHARGES = Derived[PointCharges]("sums of Gaussians")
 
 
+def at_same_places(one: Reals, other: Reals) -> bool:
+    """Whether as many atoms are in the same places, as far as digits in files go."""
+    return one.shape == other.shape and bool(np.all(np.abs(one - other) < _SAME))
+
+
 def polarisation_density(wavefunction: Wavefunction, vacuum: Wavefunction) -> SumField:
     """Density in the field of surroundings less that in vacuum, a field in e bohr^-3: positive where electrons gather.
 
@@ -40,8 +46,7 @@ def polarisation_density(wavefunction: Wavefunction, vacuum: Wavefunction) -> Su
     FieldError
         When the atoms are not the same, in the same places.
     """
-    one, other = wavefunction.positions, vacuum.positions
-    if one.shape != other.shape or not np.all(np.abs(one - other) < _SAME):
+    if not at_same_places(wavefunction.positions, vacuum.positions):
         raise FieldError(
             "field 'polarisation': expected a wavefunction in vacuum of the same atoms in the same places, got "
             f"{vacuum.n_atoms} atoms, of {wavefunction.n_atoms}, or other places; compute it again"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,20 +26,31 @@ def surroundings_of(wavefunction: Wavefunction) -> ExternalCharges:
         When there is no such file, it is damaged, has no charges, or has others than those of the wavefunction.
     """
     file = region_file(file_of(wavefunction))
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            parts = {part.name: archive[f"external/{part.name}"] for part in fields(ExternalCharges)}
-        external = ExternalCharges(**parts)
-    except FileNotFoundError as error:
-        raise FileError(f"{file}: no such file; `orbitile region` writes it beside the wavefunction") from error
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, OrbitileError) as error:
-        raise FileError(f"{file}: no region with charges, or damaged ({type(error).__name__}: {error})") from error
+    with parts_of_region(file) as parts:
+        external = ExternalCharges(**{part.name: parts[f"external/{part.name}"] for part in fields(ExternalCharges)})
+    check_surroundings(wavefunction, external, file)
+    return external
+
+
+def check_surroundings(wavefunction: Wavefunction, external: ExternalCharges, file: Path) -> None:
+    """Refuse other charges than those in whose field a wavefunction was computed, by a `FileError`."""
     if external.digest not in wavefunction.method:
         raise FileError(
             f"{file.name}: expected the charges in whose field the wavefunction was computed ({wavefunction.method}), "
-            f"got {external}"
+            f"got {external}; of frames along molecular dynamics compute one alone: `orbitile region --frame N`"
         )
-    return external
+
+
+@contextmanager
+def parts_of_region(file: Path) -> Iterator[Any]:
+    """Arrays of the file of a region, by name; what is raised while they are taken is told as a `FileError`."""
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            yield archive
+    except FileNotFoundError as error:
+        raise FileError(f"{file}: no such file; `orbitile region` writes it beside the wavefunction") from error
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, OrbitileError) as error:
+        raise FileError(f"{file}: no region with charges, or damaged ({type(error).__name__}: {error})") from error
 
 
 def file_of(wavefunction: Wavefunction) -> str:
