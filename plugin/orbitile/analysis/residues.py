@@ -30,6 +30,7 @@ from ..fields.density import density_of
 from ..fields.orbital import Orbital, orbital_of
 from ..integrals.external_charges import (
     energy_in_field,
+    fields_along,
     potential_at_charges,
     potential_of_molecule,
     potentials,
@@ -41,7 +42,7 @@ from ..model.report import Closure, Paths, Report, ResidueValues, Table, column,
 from ..model.structure import Residue
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
-from ..readers._surroundings import SAME
+from ..readers._surroundings import at_same_places
 from ..scf.calculation import Calculation, Solution
 from ..scf.engines import AUTO, engine_of
 from ._quadrature import analytic_moments, density_matrix
@@ -125,6 +126,8 @@ def residue_shares(
         When the region has no surroundings, its atoms are others than those of the wavefunction, or there are no such
         atoms.
     """
+    from scipy.spatial import cKDTree
+
     external = _surroundings(wavefunction, region)
     n = wavefunction.n_atoms
     for index in (*(() if atom is None else (atom,)), *(bond or ())):
@@ -145,30 +148,25 @@ def residue_shares(
         potential = potential_of_molecule(external, pairs.list, total, nuclei, positions, target)[:, 0]
         shifts = []
         for name in ("homo", "lumo"):
-            density = _orbital_density(wavefunction, name)
-            electrons = None if density is None else to_hermite(pairs, density, target)
-            shifts.append(
-                np.full(len(present), np.nan)
-                if electrons is None
-                else rows(-external.charges * potential_at_charges(external, pairs.list, electrons, target)[:, 0])
-            )
+            shift = np.full(len(present), np.nan)
+            if (density := _orbital_density(wavefunction, name)) is not None:
+                electrons = to_hermite(pairs, density, target)
+                shift = rows(-external.charges * potential_at_charges(external, pairs.list, electrons, target)[:, 0])
+            shifts.append(shift)
     at_atom = np.zeros(0)
     if atom is not None:
         _, values, _ = next(potentials(external, positions[[atom]]))
         at_atom = rows(external.charges * values)
     field = np.zeros((0, 3))
     if bond is not None:
-        first, second = positions[list(bond)]
-        unit = (second - first) / np.linalg.norm(second - first)
-        places = potentials(external, np.array([first, 0.5 * (first + second), second]))
-        field = np.stack([rows(-external.charges * slopes * (axes @ unit)) for axes, _, slopes in places], axis=1)
+        field = np.stack([rows(each) for each in fields_along(external, *positions[list(bond)])], axis=1)
     row_of_residue = np.full(len(region.structure.residues), -1)
     row_of_residue[present] = np.arange(len(present))
     charged = np.zeros(len(region.structure.residue_of), bool)
     charged[region.owners] = True
     counts = np.bincount(row)
     nearest = np.full(len(present), np.inf)
-    np.minimum.at(nearest, row, _distances(external, positions))
+    np.minimum.at(nearest, row, cKDTree(positions).query(external.positions)[0])
     return ResidueShares(
         residues=tuple(region.structure.residues[index] for index in present),
         rows=np.where(charged, row_of_residue[region.structure.residue_of], -1),
@@ -237,7 +235,7 @@ def _surroundings(wavefunction: Wavefunction, region: Region) -> ExternalCharges
     if region.external is None:
         raise OrbitileError("residues: this region is in vacuum; make it with the charges around it (embed)")
     expected, got = region.geometry.positions, wavefunction.positions
-    if expected.shape != got.shape or not np.all(np.abs(expected - got) < SAME):
+    if not at_same_places(expected, got):
         raise OrbitileError(
             f"residues: expected a wavefunction of the {len(expected)} atoms of the region where they are there, got "
             f"{len(got)} atoms or other positions; compute the region again"
@@ -258,12 +256,6 @@ def _orbital_density(wavefunction: Wavefunction, name: str) -> Reals | None:
         return None
     parts = wavefunction.orbitals(orbital.spin).parts()[:, :, orbital.index]
     return parts.T @ parts
-
-
-def _distances(external: ExternalCharges, positions: Reals) -> Reals:
-    from scipy.spatial import cKDTree
-
-    return cKDTree(positions).query(external.positions)[0]
 
 
 # Report -----------------------------------------------------------------------------------------------------------
@@ -401,7 +393,7 @@ def _whole(
     if along:
         places = zip(("the first atom", "the midpoint", "the second atom"), shares.field.sum(axis=0), strict=True)
         rows += [(f"field along {along} at {where}", one / megavolt_per_centimetre, "MV/cm") for where, one in places]
-    own, without = (_frontier_energies(one) for one in (wavefunction, vacuum))
+    own, without = (frontier_energies(one) for one in (wavefunction, vacuum or wavefunction))
     shifts = {"HOMO": shares.homo.sum(), "LUMO": shares.lumo.sum(), "gap": shares.lumo.sum() - shares.homo.sum()}
     for name, shift in shifts.items():
         rows.append((name, own[name] / electronvolt, "eV"))
@@ -414,13 +406,12 @@ def _whole(
     )
 
 
-def _frontier_energies(wavefunction: Wavefunction | None) -> dict[str, float]:
+def frontier_energies(wavefunction: Wavefunction) -> dict[str, float]:
     """Of HOMO, LUMO and the gap between them in hartree; not numbers where there are none."""
     found = {}
-    for name in ("homo", "lumo"):
-        orbital = None if wavefunction is None else _orbital(wavefunction, name)
-        energies = () if wavefunction is None or orbital is None else wavefunction.orbitals(orbital.spin).energies
-        found[name.upper()] = float(energies[orbital.index]) if orbital is not None and len(energies) else np.nan
+    for name in ("HOMO", "LUMO"):
+        orbital = _orbital(wavefunction, name)
+        found[name] = np.nan if orbital is None else float(wavefunction.orbitals(orbital.spin).energies[orbital.index])
     return {**found, "gap": found["LUMO"] - found["HOMO"]}
 
 

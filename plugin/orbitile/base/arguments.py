@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -93,6 +93,13 @@ def brief(value: object) -> str:
         return "a number of very many digits"
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def listed(texts: Iterable[str], most: int, between: str = ", ") -> str:
+    """The first of some texts, and how many more there are."""
+    several = list(texts)
+    more = f" and {len(several) - most} more" if len(several) > most else ""
+    return between.join(several[:most]) + more
 
 
 def _text(what: str, value: Any) -> str:

@@ -18,7 +18,6 @@ from ._console import progress_bar, stoppable, tell
 if TYPE_CHECKING:
     from ..model.report import Report, Table
     from ..model.structure import Structure
-    from ..model.wavefunction import Wavefunction
     from ..readers.molecular_dynamics import DynamicsPositions
     from ..scf.calculation import Calculation, Solution
     from ..scf.region import Region
@@ -263,27 +262,23 @@ def _one(
 
 def _solved(options: argparse.Namespace, region: Region, calculation: Calculation, path: str | Path) -> Solution:
     """What an engine finds, which is written too."""
-    from ..exporters._series import SeriesWriter, replaced_series
+    from ..exporters._series import write_series
     from ..scf.engines import engine_of
 
     solver = engine_of(options.engine, region.geometry, calculation)
     found = solver.solve(region.geometry, calculation, (), options.device, options.precision)
-    with replaced_series(path) as part:
-        if part.is_file():
-            part.unlink()  # a writer continues what is there, and an empty file is no series
-        with SeriesWriter(part, settings=str(calculation)) as writer:
-            writer.append(found.wavefunction)
+    write_series(path, found.wavefunction, str(calculation))
     return found
 
 
 def _energies(found: Solution, vacuum: Solution | None) -> Table:
     """Total energy and frontier orbitals, in the field and in vacuum."""
+    from ..analysis.residues import frontier_energies
     from ..model.report import Table, column
     from ..model.units import electronvolt
 
     def values(of: Solution) -> list[float]:
-        homo, lumo = _frontier(of.wavefunction)
-        return [of.energy, homo / electronvolt, lumo / electronvolt, (lumo - homo) / electronvolt]
+        return [of.energy, *(energy / electronvolt for energy in frontier_energies(of.wavefunction).values())]
 
     columns = [
         column("quantity", ("energy", "HOMO", "LUMO", "gap")),
@@ -297,20 +292,6 @@ def _energies(found: Solution, vacuum: Solution | None) -> Table:
     return Table("energies", "Energies", tuple(columns))
 
 
-def _frontier(wavefunction: Wavefunction) -> tuple[float, float]:
-    """Energies of HOMO and LUMO in hartree; not a number where there is none."""
-    from ..fields.orbital import orbital_of
-
-    found = []
-    for name in ("homo", "lumo"):
-        try:
-            orbital = orbital_of(wavefunction, name)
-        except OrbitileError:
-            orbital = None
-        found.append(nan if orbital is None else float(wavefunction.orbitals(orbital.spin).energies[orbital.index]))
-    return found[0], found[1]
-
-
 def _frames(
     options: argparse.Namespace,
     region: Region,
@@ -321,6 +302,7 @@ def _frames(
     cancelled: Callable[[], bool],
 ) -> Report:
     """A region at frames of a trajectory: a row each."""
+    from ..analysis.residues import frontier_energies
     from ..base.watch import watched
     from ..exporters._series import SeriesWriter, replaced_series
     from ..model.geometry import formula
@@ -333,11 +315,9 @@ def _frames(
         raise OrbitileError(f"--every: expected 1 or more, got {options.every}")
     numbers = range(0, len(frames), options.every)
     means = Means(calculation, options.engine, options.device, options.precision)
-    rows: list[tuple[int, float, float, float, float, float]] = []
+    rows: list[tuple[float, ...]] = []
     title = ""
     with replaced_series(options.output) as part:
-        if part.is_file():
-            part.unlink()
         with (
             SeriesWriter(part, settings=f"{calculation}, frames of {frames.name}") as writer,
             suppress(Cancelled),  # the frames that are done are kept
@@ -353,9 +333,9 @@ def _frames(
                 title = (
                     f"{formula(wavefunction)}: {replace(calculation, external_charges=None)}, by {wavefunction.program}"
                 )
-                homo, lumo = (energy / electronvolt for energy in _frontier(wavefunction))
+                frontier = (energy / electronvolt for energy in frontier_energies(wavefunction).values())
                 field = nan if bond is None else field_along(frame.region, bond) / megavolt_per_centimetre
-                rows.append((frame.number + 1, frame.solution.energy, homo, lumo, lumo - homo, field))
+                rows.append((frame.number + 1, frame.solution.energy, *frontier, field))
         if not rows and cancelled():
             raise KeyboardInterrupt
         if not rows:

@@ -33,8 +33,6 @@ def run(options: argparse.Namespace) -> None:
     require_series(options.output)
     trajectory = load_trajectory(files[0] if len(files) == 1 else files)
     with replaced_series(options.output) as part:
-        if part.is_file():
-            part.unlink()  # a writer continues what is there, and an empty file is no series
         with SeriesWriter(part) as writer, progress_bar(options, "frames") as progress:
             for index, wavefunction in trajectory.frames(tell):
                 tell_notes(options, wavefunction)

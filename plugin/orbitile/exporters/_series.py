@@ -6,7 +6,8 @@ import os
 import secrets
 import shutil
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -80,9 +81,19 @@ def _target_of(path: str | PathLike[str]) -> Path:
     return checked_target(path, _is_series) if _is_store(path) else checked_target(path)
 
 
-def replaced_series(path: str | PathLike[str]) -> AbstractContextManager[Path]:
+@contextmanager
+def replaced_series(path: str | PathLike[str]) -> Iterator[Path]:
     """Where to write a series that takes the place of the one of that name, if there is one, when it is complete."""
-    return folder_written_atomically(path, _is_series) if _is_store(path) else written_atomically(path)
+    with folder_written_atomically(path, _is_series) if _is_store(path) else written_atomically(path) as part:
+        if part.is_file():
+            part.unlink()  # a writer continues what is there, and an empty file is no series
+        yield part
+
+
+def write_series(path: str | PathLike[str], wavefunction: Wavefunction, settings: str) -> None:
+    """Write a series of one frame, in place of one that is there."""
+    with replaced_series(path) as part, SeriesWriter(part, settings=settings) as writer:
+        writer.append(wavefunction)
 
 
 def _is_store(path: str | PathLike[str]) -> bool:

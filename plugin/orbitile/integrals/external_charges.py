@@ -190,6 +190,18 @@ def gradient_at_charges(
     return external.charges[:, None] * potential[:, 1:]
 
 
+def fields_along(external: ExternalCharges, first: Reals, second: Reals) -> Reals:
+    """Field of each charge at a first point, halfway, and at a second one, positive towards that, in hartree/(e bohr).
+
+    Returns
+    -------
+    ndarray, shape (3, n)
+    """
+    unit = (second - first) / np.linalg.norm(second - first)
+    places = potentials(external, np.array([first, 0.5 * (first + second), second]))
+    return np.array([-external.charges * slopes * (axes @ unit) for axes, _, slopes in places])
+
+
 def potentials(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals, Reals]]:
     """For one position after the other: unit vectors from the charges, potentials of unit charges, their slopes."""
     widths = np.asarray(external.widths, np.float64)

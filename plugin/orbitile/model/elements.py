@@ -9,6 +9,12 @@ Mc Lv Ts Og
 """
 ).split()
 
+NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
+"""Atomic numbers by symbol."""
+
+IONIC = tuple(NUMBERS[symbol] for symbol in ("Li", "Na", "K", "Rb", "Cs", "Mg", "Ca", "Sr", "Ba"))
+"""Metals that are ions among their neighbours: what is near to them is not bonded to them."""
+
 GHOST = SYMBOLS[0]
 """Element, and name in all viewers, of a ghost atom."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +13,8 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from .geometry import Geometry
+
+Place = TypeVar("Place", bound=Hashable)
 
 
 @dataclass(frozen=True, order=True)
@@ -83,3 +88,19 @@ class Structure(Geometry):
             raise OrbitileError(f"structure: expected residues 0 to {m - 1} of its atoms, got others")
         if self.bonds.shape != (len(self.orders), 2) or not np.all((self.bonds >= 0) & (self.bonds < n)):
             raise OrbitileError(f"structure: expected bonds between its {n} atoms with an order each, got others")
+
+
+def most_occupied(atoms: Iterable[tuple[Place, str, float]]) -> dict[Place, str]:
+    """The alternate location that is occupied most at each place, on average; of several the first.
+
+    Parameters
+    ----------
+    atoms
+        Of each atom its place, such as a residue, the label of its location, empty where there is one only, and how
+        much it is occupied.
+    """
+    places: dict[Place, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for place, label, occupancy in atoms:
+        if label:
+            places[place][label].append(occupancy)
+    return {place: min(of, key=lambda label: (-np.mean(of[label]), label)) for place, of in places.items()}

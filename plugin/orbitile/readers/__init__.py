@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..base.arguments import listed
 from ..base.errors import FileError, OrbitileError
 from ..base.temporary import own_folder
 from ..files import hdf5
@@ -553,10 +554,11 @@ class Place:
         """
         if choice.others:
             names, place = sorted((choice.name, *choice.others)), str(self.path.absolute())
-            shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
             example = f"{place.rstrip('/')}{self.separator}{names[0]}"
             kind = "folder" if self._folder else "archive"
-            raise FileError(f"{place}: several equally good files in this {kind}: {shown}. Choose one, as {example}")
+            raise FileError(
+                f"{place}: several equally good files in this {kind}: {listed(names, _NAMED)}. Choose one, as {example}"
+            )
 
     def files(self, entries: tuple[Entry, ...]) -> list[Path]:
         """Files of this place, those of an archive as copies that last as long as this object.

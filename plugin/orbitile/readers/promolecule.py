@@ -13,7 +13,7 @@ import numpy as np
 from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..gaussians.promolecule import promolecule
-from ..model.elements import SYMBOLS
+from ..model.elements import NUMBERS, SYMBOLS
 from ..model.geometry import Geometry
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
@@ -23,8 +23,6 @@ PATTERNS = ("*.promolecule",)
 KIND = "wavefunction"
 
 _HEAD = "orbitile promolecule"
-
-_NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
 
 def recognises(head: str) -> bool:
@@ -64,7 +62,7 @@ def read(path: Path) -> Wavefunction:
             if not words:
                 continue
             try:
-                element, row = _NUMBERS[words[0]], list(map(float, words[1:]))
+                element, row = NUMBERS[words[0]], list(map(float, words[1:]))
                 if len(row) != (len(rows[0]) if rows else min(max(len(row), 3), 4)):
                     raise ValueError("one charge more or less than before")
             except (ValueError, KeyError):

@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arguments import listed
 from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..base.packages import install_command
 from ..base.temporary import own_folder
 from ..files.plain import PlainFile
-from ..model.elements import SYMBOLS
+from ..model.elements import IONIC, SYMBOLS
 from ..model.geometry import find_bonds
-from ..model.structure import Residue, Structure
+from ..model.structure import Residue, Structure, most_occupied
 from ..model.units import angstrom
 from ._formats import by_name, checked_path, known
 from ._isolation import isolated
@@ -48,6 +49,9 @@ _SYBYL = {"1": 1.0, "2": 2.0, "3": 3.0, "ar": 1.5, "am": 1.0}
 
 FORCE_FIELDS = ("AMBER", "CHARMM", "PARSE", "TYL06", "PEOEPB", "SWANSON")
 """Of PDB2PQR."""
+
+_TOLD = 8
+"""Residues that a note names."""
 
 # ---- files
 
@@ -183,9 +187,6 @@ _TWO_LETTERS = ("CL", "BR", "FE", "ZN", "MG", "MN", "SI", "SE")
 _VIRTUAL = ("MW", "EP", "EPW", "LP", "OM", "M")
 """Names of places with a charge and without an atom, as in water with four places; they are ghosts."""
 
-_UNBONDED = (3, 11, 12, 19, 20, 37, 38, 55, 56)
-"""Ions whose neighbours by distance are no partners in a bond."""
-
 _RINGS = {
     "PHE": "CG CD1 CE1 CZ CE2 CD2",
     "HIS": "CG ND1 CE1 NE2 CD2",
@@ -272,24 +273,16 @@ def _by_mass(mass: float) -> int:
 
 def _taken(found: Contents) -> tuple[NDArray[np.int64], list[str]]:
     """Atoms at one location each: of alternate ones in a residue those that are occupied most; what is to be said."""
-    places: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     where = [(found.residues[n].chain, found.residues[n].number) for n in found.residue_of]
-    for place, label, occupancy in zip(where, found.alternates, found.occupancies, strict=True):
-        if label:
-            places[place][label].append(occupancy)
-    best = {place: min(of, key=lambda label: (-np.mean(of[label]), label)) for place, of in places.items()}
-    taken = [
-        n
-        for n, (place, label) in enumerate(zip(where, found.alternates, strict=True))
-        if label in ("", best.get(place))
-    ]
-    several = [place for place, of in places.items() if len(of) > 1]
+    best = most_occupied(zip(where, found.alternates, found.occupancies.tolist(), strict=True))
+    is_taken = np.array(
+        [label in ("", best.get(place)) for place, label in zip(where, found.alternates, strict=True)], bool
+    )
+    taken, several = np.flatnonzero(is_taken), dict.fromkeys(where[n] for n in np.flatnonzero(~is_taken))
     if not several:
-        return np.array(taken, np.int64), []
-    shown = _listed(f"{number}{chain and f' of chain {chain}'}" for chain, number in several)
-    return np.array(taken, np.int64), [
-        f"Of alternate locations those with most occupancy were taken: residues {shown}."
-    ]
+        return taken, []
+    shown = listed((f"{number}{chain and f' of chain {chain}'}" for chain, number in several), _TOLD)
+    return taken, [f"Of alternate locations those with most occupancy were taken: residues {shown}."]
 
 
 def _structure(found: Contents, file: str) -> Structure:
@@ -330,7 +323,7 @@ def with_bonds(structure: Structure, *, by_distance: bool = True) -> Structure:
     pairs = dict(stated)
     if by_distance:
         for pair in find_bonds(numbers, structure.positions).tolist():
-            if not np.isin(numbers[pair], _UNBONDED).any():
+            if not np.isin(numbers[pair], IONIC).any():
                 pairs.setdefault((pair[0], pair[1]), 0.0)
         pairs = _with_single_hydrogens(pairs, structure)
     kinds = [_KINDS.get(residue.name.upper(), "") for residue in structure.residues]
@@ -370,13 +363,6 @@ def _order(kind: str, one: str, other: str) -> float:
         return 1.5
     doubles = f"{_DOUBLE['']} {_DOUBLE.get('U' if kind == 'T' else kind, '')}".split()
     return 2.0 if any(pair == set(double.split("=")) for double in doubles) else 1.0
-
-
-def _listed(texts: Iterable[str], most: int = 8) -> str:
-    """The first of several texts, and how many more there are."""
-    several = list(texts)
-    more = f" and {len(several) - most} more" if len(several) > most else ""
-    return ", ".join(several[:most]) + more
 
 
 # ---- charges
@@ -466,8 +452,8 @@ def _without(structure: Structure, charges: Reals) -> list[str]:
     missing = Counter(structure.residues[n].name for n in set(structure.residue_of[~np.isfinite(charges)].tolist()))
     if not missing:
         return []
-    shown = _listed(f"{name} ({count})" if count > 1 else name for name, count in sorted(missing.items()))
-    return [f"{_LACKING} {shown}."]
+    names = (f"{name} ({count})" if count > 1 else name for name, count in sorted(missing.items()))
+    return [f"{_LACKING} {listed(names, _TOLD)}."]
 
 
 _LACKING = "Not all atoms have charges in residues"
@@ -564,7 +550,7 @@ def _protonated(structure: Structure) -> list[int]:
 
 
 def _of_residues(structure: Structure, which: Iterable[int]) -> str:
-    return _listed(str(structure.residues[residue]) for residue in sorted(which))
+    return listed((str(structure.residues[residue]) for residue in sorted(which)), _TOLD)
 
 
 _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.arguments import listed
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.external_charges import ExternalCharges
-from ..model.geometry import BOND_TOLERANCE, NOT_A_BOND, Geometry, connected_parts, covalent_radius
+from ..model.geometry import NOT_A_BOND, Geometry, connected_parts, find_bonds
 from ..model.structure import Structure
 from ..model.units import angstrom
 from .calculation import Calculation, check_electrons
@@ -39,7 +40,7 @@ _RING = 8
 """Atoms of the largest rings that are not cut; larger ones are loops of proteins, closed by disulphides."""
 
 _AROUND = 15.0 * angstrom
-"""How far around the choice bonds are looked at that could be cut instead."""
+"""How far around the choice bonds are looked at: those that could be cut instead, and those that are missing."""
 
 _HALF_DIPOLE = 0.05
 """Half the distance of the two charges of a dipole, by the length of the bond along which the charge was shifted."""
@@ -159,7 +160,7 @@ def quantum_region(
     if n_hydrogens := np.count_nonzero(inside != asked):
         notes.append(f"{n_hydrogens} hydrogens were taken or left out, to go with the atoms that they are bonded to.")
     if links:
-        told = _listed([f"{structure.names[link.inside]} - {named(structure, link.outside)}" for link in links], 8)
+        told = listed([f"{structure.names[link.inside]} - {named(structure, link.outside)}" for link in links], 8, "; ")
         notes.append(f"Bonds that are cut, with a hydrogen in place of the outer atom: {told}.")
     charge = valences.charge if charge is None else int(charge)
     numbers = np.append(structure.atomic_numbers[atoms], np.ones(len(links), np.int64))
@@ -268,44 +269,39 @@ def _with_their_atoms(structure: Structure, inside: NDArray[np.bool_]) -> NDArra
 
 def _refuse_overlaps(structure: Structure, atoms: NDArray[np.int64]) -> None:
     """Refuse atoms that are chosen and where another one is already."""
-    close = _pairs_within(structure, atoms, NOT_A_BOND)
-    if len(close):
-        pair = f"{named(structure, close[0, 0])} and {named(structure, close[0, 1])}"
+    from scipy.spatial import cKDTree
+
+    near = cKDTree(structure.positions[atoms]).query_ball_tree(cKDTree(structure.positions), NOT_A_BOND)
+    close = {tuple(sorted((atom, other))) for atom, those in zip(atoms.tolist(), near, strict=True) for other in those}
+    close -= {(atom, atom) for atom in atoms.tolist()}
+    if close:
+        pair = " and ".join(named(structure, atom) for atom in min(close))
         raise OrbitileError(
             f"region: {pair} are at one place ({len(close)} such pairs); of alternate locations choose one, in PyMOL "
             "by `remove not alt ''+A`, and leave out copies of it, such as another object that is shown"
         )
 
 
-def _pairs_within(structure: Structure, atoms: NDArray[np.int64], distance: float) -> NDArray[np.int64]:
-    """Pairs of one of these atoms and any other one, shape (n, 2), nearer than a distance; each once."""
-    from scipy.spatial import cKDTree
-
-    near = cKDTree(structure.positions[atoms]).query_ball_tree(cKDTree(structure.positions), distance)
-    pairs = np.array([(atoms[n], other) for n, others in enumerate(near) for other in others], np.int64).reshape(-1, 2)
-    return np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
-
-
 def _near_but_not_bonded(structure: Structure, inside: NDArray[np.bool_]) -> list[str]:
     """Tell what is at the distance of a bond to atoms that are chosen, and has none."""
-    radii = np.array([covalent_radius(z) for z in structure.atomic_numbers])
-    pairs = _pairs_within(structure, np.flatnonzero(inside), 2 * radii.max() + BOND_TOLERANCE)
-    distances = np.linalg.norm(structure.positions[pairs[:, 0]] - structure.positions[pairs[:, 1]], axis=1)
+    near = np.flatnonzero(_is_near(structure, inside))
+    pairs = near[find_bonds(structure.atomic_numbers[near], structure.positions[near])]
     hydrogen = (structure.atomic_numbers[pairs] <= 1).all(axis=1)
-    pairs = pairs[(distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & ~hydrogen]
     known = {tuple(sorted(bond)) for bond in structure.bonds[inside[structure.bonds].any(axis=1)].tolist()}
-    missing = [pair for pair in pairs.tolist() if tuple(pair) not in known]
+    missing = [pair for pair in pairs[inside[pairs].any(axis=1) & ~hydrogen].tolist() if tuple(pair) not in known]
     if not missing:
         return []
-    told = _listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing])
+    told = listed([f"{named(structure, one)} and {named(structure, other)}" for one, other in missing], 4, "; ")
     return [f"At the distance of a bond, but without one: {told}."]
 
 
-def _listed(texts: Iterable[str], most: int = 4) -> str:
-    """The first texts of a list, and how many more there are."""
-    texts = list(texts)
-    more = len(texts) - most
-    return "; ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+def _is_near(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of each atom whether it is near to the choice."""
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(structure.positions[inside])
+    result: NDArray[np.bool_] = np.isfinite(tree.query(structure.positions, distance_upper_bound=_AROUND)[0])
+    return result
 
 
 def _cuttable(structure: Structure, inside: NDArray[np.bool_], is_asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -344,10 +340,7 @@ def _in_ring(starts: NDArray[np.int64], neighbours: NDArray[np.int64], one: int,
 
 def _groups(structure: Structure, inside: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Number of the group of each atom: those near the choice between which no bond may be cut."""
-    from scipy.spatial import cKDTree
-
-    near = cKDTree(structure.positions[inside]).query(structure.positions)[0] < _AROUND
-    may_be = _cuttable(structure, inside, near[structure.bonds].any(axis=1))
+    may_be = _cuttable(structure, inside, np.any(_is_near(structure, inside)[structure.bonds], axis=1))
     return connected_parts(len(inside), structure.bonds[~may_be])
 
 
@@ -381,7 +374,7 @@ def _refuse_cuts(
     the smaller one those that are in it.
     """
     if len(bad):
-        bonds = _listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad.tolist()])
+        bonds = listed([f"{named(structure, one)} - {named(structure, other)}" for one, other in bad.tolist()], 4, "; ")
         what = f"only single bonds between carbons, in no ring, can be cut, not {bonds}"
     else:
         what = f"two hydrogens would stand for {atom_names(structure, twice.tolist())}"
@@ -415,7 +408,7 @@ def _by_residue(structure: Structure, mask: NDArray[np.bool_]) -> str:
         names = [structure.names[atom] for atom in np.flatnonzero(heavy & mask)]
         whole = len(names) == np.count_nonzero(heavy)
         texts.append(("" if whole else f"{', '.join(names)} of ") + str(structure.residues[n]))
-    return _listed(texts, 6)
+    return listed(texts, 6, "; ")
 
 
 def _unpaired(structure: Structure, atoms: NDArray[np.int64], electrons: int, charge: int, unpaired: int | None) -> int:
@@ -517,7 +510,7 @@ def _told_charges(region: Region, inside: NDArray[np.bool_], lacking: NDArray[np
     whole = np.bincount(structure.residue_of, inside | lacking, n) == 0
     odd = np.flatnonzero(whole & (abs(sums - np.rint(sums)) > _NOT_INTEGER))
     if len(odd):
-        told = _listed([f"{structure.residues[i]} ({sums[i]:+.3f})" for i in odd])
+        told = listed([f"{structure.residues[i]} ({sums[i]:+.3f})" for i in odd], 4, "; ")
         yield f"Charges of whole residues around it that sum to no integer: {told}."
     distances, nearest = cKDTree(region.geometry.positions).query(external.positions)
     near = np.flatnonzero(distances < _NEAR)

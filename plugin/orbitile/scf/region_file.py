@@ -6,14 +6,12 @@ a wavefunction was computed in is told by its method, which names them by their 
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from ..base.errors import FileError, OrbitileError
 from ..files.beside import region_file as region_file
 from ..files.beside import vacuum_file as vacuum_file
 from ..files.reading import user_path
@@ -22,7 +20,7 @@ from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.structure import Residue, Structure
 from ..model.wavefunction import Wavefunction
-from ..readers._surroundings import file_of
+from ..readers._surroundings import check_surroundings, file_of, parts_of_region
 from .region import Link, Region
 
 _ARRAYS = ("atomic_numbers", "positions", "residue_of", "bonds", "orders", "formal_charges", "partial_charges")
@@ -63,19 +61,15 @@ def load_region(path: str | PathLike[str]) -> Region:
     FileError
         When there is no such file, or it is damaged.
     """
-    file = user_path(path)
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            parts = {name: archive[name] for name in archive.files}
+    with parts_of_region(user_path(path)) as parts:
         of_atoms: dict[str, Any] = {name: parts[f"structure/{name}"] for name in _ARRAYS}
         of_atoms |= {name: tuple(parts[f"structure/{name}"].tolist()) for name in _TEXTS}
         residues = tuple(Residue(*row) for row in parts["structure/residues"].tolist())
-        structure = Structure(**of_atoms, residues=residues)
         charge, unpaired = parts["electrons"].tolist()
         ends = zip(parts["links"].tolist(), parts["shares"].tolist(), strict=True)
         charges = {name: parts[f"external/{name}"] for name in _CHARGES if f"external/{name}" in parts}
         return Region(
-            structure,
+            Structure(**of_atoms, residues=residues),
             parts["atoms"],
             tuple(Link(inside, outside, share) for (inside, outside), share in ends),
             Geometry(parts["geometry/atomic_numbers"], parts["geometry/positions"]),
@@ -87,10 +81,6 @@ def load_region(path: str | PathLike[str]) -> Region:
             unpaired,
             tuple(parts["notes"].tolist()),
         )
-    except FileNotFoundError as error:
-        raise FileError(f"{file}: no such file; `orbitile region` writes it beside the wavefunction") from error
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, OrbitileError) as error:
-        raise FileError(f"{file}: no region, or damaged ({type(error).__name__}: {error})") from error
 
 
 def region_of(wavefunction: Wavefunction) -> Region:
@@ -103,9 +93,6 @@ def region_of(wavefunction: Wavefunction) -> Region:
     """
     file = region_file(file_of(wavefunction))
     region = load_region(file)
-    if region.external is not None and region.external.digest not in wavefunction.method:
-        raise FileError(
-            f"{file.name}: expected the charges in whose field the wavefunction was computed ({wavefunction.method}), "
-            f"got {region.external}; of frames along molecular dynamics compute one alone: `orbitile region --frame N`"
-        )
+    if region.external is not None:
+        check_surroundings(wavefunction, region.external, file)
     return region

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.errors import FileError
 from ..base.watch import stage, tell
-from ..integrals.external_charges import potentials
+from ..integrals.external_charges import fields_along
 from ..model.geometry import Geometry
 from ..model.structure import Structure
 from ..readers.molecular_dynamics import DynamicsPositions
@@ -150,10 +150,7 @@ def field_along(region: Region, bond: tuple[int, int]) -> float:
     """Field of the surroundings at the midpoint of two atoms of a region, positive along them, in hartree/(e bohr)."""
     if region.external is None:
         return 0.0
-    first, second = region.geometry.positions[list(bond)]
-    axes, _, slopes = next(potentials(region.external, 0.5 * (first + second)[None]))
-    unit = (second - first) / np.linalg.norm(second - first)
-    return float(-(region.external.charges * slopes) @ (axes @ unit))
+    return float(fields_along(region.external, *region.geometry.positions[list(bond)])[1].sum())
 
 
 def at_frame(region: Region, frames: DynamicsPositions, number: int) -> Region:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arguments import listed
 from ..base.errors import OrbitileError
-from ..model.elements import SYMBOLS
+from ..model.elements import IONIC, SYMBOLS
 from ..model.geometry import connected_parts
 from ..model.structure import Structure
 from ..model.units import angstrom
@@ -46,9 +47,6 @@ _IONS |= dict.fromkeys(("Be", "Mg", "Ca", "Sr", "Ba", "Zn", "Cd"), 2)
 """Charges of metals that have one."""
 
 _USUAL_CHARGES = {"Fe": "+2, +3", "Cu": "+1, +2", "Mn": "+2, +3", "Co": "+2, +3", "Ni": "+2", "Hg": "+2"}
-
-_IONIC = ("Li", "Na", "K", "Rb", "Cs", "Mg", "Ca", "Sr", "Ba")
-"""Metals that are ions among their neighbours; bonds to them are distances."""
 
 USUAL_UNPAIRED = {
     "V": "V(IV) 1, V(V) 0",
@@ -90,17 +88,14 @@ def named(structure: Structure, atom: int) -> str:
     return f"{structure.names[atom]} of {structure.residues[structure.residue_of[atom]]}"
 
 
-def atom_names(structure: Structure, atoms: Iterable[int], most: int = 6) -> str:
+def atom_names(structure: Structure, atoms: Iterable[int]) -> str:
     """The first of some atoms in words, and how many more there are."""
-    atoms = list(atoms)
-    more = f" and {len(atoms) - most} more" if len(atoms) > most else ""
-    return ", ".join(named(structure, atom) for atom in atoms[:most]) + more
+    return listed((named(structure, atom) for atom in atoms), 6)
 
 
 def without_ionic_bonds(structure: Structure) -> Structure:
     """The structure without bonds to ions of alkali and alkaline earth metals."""
-    ions = [SYMBOLS.index(symbol) for symbol in _IONIC]
-    kept = ~np.isin(structure.atomic_numbers[structure.bonds], ions).any(axis=1)
+    kept = ~np.isin(structure.atomic_numbers[structure.bonds], IONIC).any(axis=1)
     return structure if kept.all() else replace(structure, bonds=structure.bonds[kept], orders=structure.orders[kept])
 
 
@@ -192,8 +187,7 @@ def _told(structure: Structure, charges: dict[int, int], total: int, charge: int
         structure.residue_of[list(charges)], list(charges.values()), len(structure.residues)
     ).astype(int)
     charged = np.flatnonzero(by_residue).tolist()
-    parts = ", ".join(f"{structure.residues[n]} {by_residue[n]:+d}" for n in charged[:8])
-    parts += f" and {len(charged) - 8} more residues" if len(charged) > 8 else ""
+    parts = listed((f"{structure.residues[n]} {by_residue[n]:+d}" for n in charged), 8)
     if charge is not None and charge != total:
         yield (
             f"The charge is {signed(charge)}, as given; the bonds that atoms have would make {signed(total)} "

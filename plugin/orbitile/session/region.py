@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,14 @@ from numpy.typing import NDArray
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
 from ..base.watch import tell
+from ..exporters._series import write_series
 from ..model.structure import Structure
 from ..model.units import electronvolt
 from ..model.wavefunction import Wavefunction
-from ..pictures.orbitals import frontier_of, levels_of
+from ..scf.region import Region, calculation_of, quantum_region
+from ..scf.region_file import region_file, save_region, vacuum_file
 from ..workers import Worker
 from .calculation import BackgroundJob
-
-if TYPE_CHECKING:
-    from ..scf.region import Region
 
 SEMIEMPIRICAL, FUNCTIONAL = ("gfn2", ""), ("pbe", "6-31g*")
 """Method and basis set of a region for which none is named, and what takes their place where they cannot be."""
@@ -65,16 +63,7 @@ class RegionOrder:
         OrbitileError
             As `quantum_region` does.
         """
-        from ..scf.region import quantum_region
-
         return quantum_region(self.structure, self.chosen, charge=self.charge, unpaired=self.unpaired, embed=False)
-
-
-def completed(structure: Structure, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The choice with the atoms that it needs to cut only single bonds of carbons; errors as of `complete_choice`."""
-    from ..scf.region import complete_choice
-
-    return complete_choice(structure, chosen)
 
 
 PDB2PQR = "pdb2pqr"
@@ -115,8 +104,6 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     """
     from ..scf.calculation import sound
     from ..scf.engines import AUTO, chosen, engine_of
-    from ..scf.region import calculation_of, quantum_region
-    from ..scf.region_file import region_file, save_region, vacuum_file
 
     structure, atoms = order.structure, order.chosen
     if order.embed and order.charges:
@@ -136,7 +123,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
             notes.append(f"{'/'.join(FUNCTIONAL)} in place of gfn2: {error}")
     solver = engine_of(AUTO, sound(region.geometry), calculation)
     found = solver.solve(region.geometry, calculation).wavefunction
-    _write(found, target, str(calculation))
+    write_series(target, found, str(calculation))
     save_region(region, region_file(target))
     notes.append(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
     if calculation.external_charges is None:
@@ -144,7 +131,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     tell(0.6)
     free = replace(calculation, external_charges=None)
     alone = solver.solve(region.geometry, free, [found]).wavefunction
-    _write(alone, vacuum_file(target), str(free))
+    write_series(vacuum_file(target), alone, str(free))
     return (*notes, f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}")
 
 
@@ -165,22 +152,12 @@ def found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> 
     return np.flatnonzero(is_found)
 
 
-def _write(wavefunction: Wavefunction, target: Path, settings: str) -> None:
-    from ..exporters._series import SeriesWriter, replaced_series
-
-    with replaced_series(target) as part:
-        part.unlink()  # a writer continues what is there, and an empty file is no series
-        with SeriesWriter(part, settings=settings) as writer:
-            writer.append(wavefunction)
-
-
 def _frontier(wavefunction: Wavefunction) -> str:
     """HOMO, LUMO and gap in eV, of alpha electrons where spins differ."""
-    levels = frontier_of(levels_of(wavefunction)[0])
-    told = [f"{level.mark} {level.energy / electronvolt:.2f} eV" for level in levels if level is not None]
-    homo, lumo = levels
-    gap = "" if homo is None or lumo is None else f"gap {(lumo.energy - homo.energy) / electronvolt:.2f} eV"
-    return ", ".join(filter(None, [*told, gap]))
+    from ..analysis.residues import frontier_energies
+
+    found = frontier_energies(wavefunction).items()
+    return ", ".join(f"{name} {energy / electronvolt:.2f} eV" for name, energy in found if energy == energy)
 
 
 class RunningRegion(BackgroundJob):

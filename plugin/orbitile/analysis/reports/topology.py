@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.arguments import POSITIVE_NUMBER, Argument, one_of
+from ...base.arguments import POSITIVE_NUMBER, Argument, listed, one_of
 from ...base.arrays import Reals
 from ...model.report import Closure, Column, Paths, Points, Report, Table, atom_names, column, places_of
 from ...model.wavefunction import Wavefunction
@@ -148,17 +148,15 @@ def _named(wavefunction: Wavefunction, atoms: tuple[int, ...]) -> str:
 
 def _listed(wavefunction: Wavefunction, atoms: Iterable[int]) -> str:
     """Atoms as C1, C2, and how many more there are."""
-    names = [_named(wavefunction, (atom,)) for atom in atoms]
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    return listed((_named(wavefunction, (atom,)) for atom in atoms), _LISTED)
 
 
 def _remarks(wavefunction: Wavefunction, found: Topology, kinds: list[str]) -> list[str]:
     remarks = []
     if found.missing_cores:
-        listed = _listed(wavefunction, found.missing_cores)
+        atoms = _listed(wavefunction, found.missing_cores)
         remarks.append(
-            f"The core electrons of {listed} are replaced by a core potential: the density has a hole there, which is "
+            f"The core electrons of {atoms} are replaced by a core potential: the density has a hole there, which is "
             "counted as one maximum at the nucleus; bond points outside it are as reliable as the valence density."
         )
     whole = {atom for kind, atoms in zip(found.kinds, found.atoms, strict=True) if kind == "maximum" for atom in atoms}

@@ -77,6 +77,21 @@ def help_button(window: Any, heading: str = WINDOW) -> Any:
     return button
 
 
+def buttons_with_help(dialog: Any, window: Any, heading: str, go: str) -> Any:
+    """Buttons at the end of a dialog: one that accepts it and says so, Cancel, and Help at a heading of the manual.
+
+    Returns
+    -------
+    tuple of widgets
+        All of them, and the one that accepts.
+    """
+    kinds = QtWidgets.QDialogButtonBox
+    buttons = kinds(kinds.Ok | kinds.Cancel | kinds.Help, accepted=dialog.accept, rejected=dialog.reject)
+    buttons.helpRequested.connect(lambda: open_manual(window, heading))
+    buttons.button(kinds.Ok).setText(go)
+    return buttons, buttons.button(kinds.Ok)
+
+
 def open_manual(window: Any, heading: str = WINDOW) -> Any:
     """Open the manual at a heading, in the window that shows it already if there is one.
 

@@ -7,7 +7,7 @@ from typing import Any
 from pymol.Qt import QtWidgets
 
 from ...integrals.method_names import semiempirical
-from .help import PATHS, explain, open_manual
+from .help import PATHS, buttons_with_help, explain
 from .live_bar import AS_IN_FILE, BASES, METHODS, SOLVENTS
 from .widgets import ask_by, row
 
@@ -42,11 +42,7 @@ class PathDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types he
         # one below what there can be stands for nothing
         self.charge_box = QtWidgets.QSpinBox(minimum=-21, maximum=20, value=-21, specialValueText=AS_IN_FILE)
         self.unpaired_box = QtWidgets.QSpinBox(minimum=-1, maximum=20, value=-1, specialValueText=AS_IN_FILE)
-        kinds = QtWidgets.QDialogButtonBox
-        buttons = kinds(kinds.Ok | kinds.Cancel | kinds.Help, accepted=self.accept, rejected=self.reject)
-        buttons.helpRequested.connect(lambda: open_manual(parent, PATHS))
-        self.ok_button = buttons.button(kinds.Ok)
-        self.ok_button.setText("Find path")
+        buttons, self.ok_button = buttons_with_help(self, parent, PATHS, "Find path")
         form = QtWidgets.QFormLayout(self)
         form.addRow("From", self.first_box)
         form.addRow("To", self.last_box)

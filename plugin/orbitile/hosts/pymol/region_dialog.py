@@ -10,10 +10,11 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...integrals.method_names import semiempirical
 from ...pictures.words import of_error
-from ...session.region import PDB2PQR, RegionOrder, completed, source_of_charges
+from ...scf.region import complete_choice
+from ...session.region import PDB2PQR, RegionOrder, source_of_charges
 from ...session.session import Session
 from ...session.shown import numbered
-from .help import REGIONS, explain, open_manual
+from .help import REGIONS, buttons_with_help, explain
 from .widgets import ask_by, row
 
 _AUTOMATIC = "automatic"
@@ -90,11 +91,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         self.problem = QtWidgets.QLabel(wordWrap=True)
         self.problem.setStyleSheet("color: #b2182b")
         self.hydrogens_button = QtWidgets.QPushButton("Add hydrogens", clicked=lambda: self._add_hydrogens())
-        kinds = QtWidgets.QDialogButtonBox
-        buttons = kinds(kinds.Ok | kinds.Cancel | kinds.Help, accepted=self.accept, rejected=self.reject)
-        buttons.helpRequested.connect(lambda: open_manual(parent, REGIONS))
-        self.ok_button = buttons.button(kinds.Ok)
-        self.ok_button.setText("Compute")
+        buttons, self.ok_button = buttons_with_help(self, parent, REGIONS, "Compute")
         form = QtWidgets.QFormLayout(self)
         form.addRow(self.found)
         form.addRow(self.problem)
@@ -137,7 +134,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
                 self._guessed = {}
                 self._offer_charges(structure, chosen)
             if self.complete_box.isChecked():
-                chosen = completed(structure, chosen)
+                chosen = complete_choice(structure, chosen)
             n_hydrogens = int(np.sum(structure.atomic_numbers[chosen] == 1))
             self.found.setText(f"{len(chosen)} atoms, {n_hydrogens} of them hydrogen")
             region = self._session.computing.aside(RegionOrder(structure, chosen, charge, unpaired).region)

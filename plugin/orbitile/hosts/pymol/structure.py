@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.arguments import listed
 from ...base.errors import OrbitileError
 from ...model.elements import SYMBOLS
-from ...model.structure import Residue, Structure
+from ...model.structure import Residue, Structure, most_occupied
 from ...model.units import angstrom
 
 _AROMATIC = 4
 """PyMOL's order of a bond in an aromatic ring."""
-_PIECE = 2000
-"""Atoms that are gone through at once, in some 10 ms."""
+_PIECE = 10_000
+"""Atoms that are gone through at once, in some 25 ms."""
 _TOLD = 3
 """Residues that a note names."""
-_ATOM = "add((index, elem, name, segi, chain, resi, resn, alt, q, formal_charge, partial_charge))"
+_ATOM = "(index, elem, name, segi, chain, resi, resn, alt, q, formal_charge, partial_charge)"
 
 
 class _Atom(NamedTuple):
@@ -43,6 +44,17 @@ class _Atom(NamedTuple):
         return self.segment, self.chain, self.number
 
 
+def of_atoms(cmd: Any, name: str, what: str, pause: Callable[[], None]) -> list[Any]:
+    """A property of all atoms of an object, in parts, between which a window can be drawn."""
+    found: list[Any] = []
+    for first in range(1, cmd.count_atoms(f"%{name}") + 1, _PIECE):
+        if first > 1:
+            pause()
+        some = f"%{name} and index {first}-{first + _PIECE - 1}"
+        cmd.iterate(some, f"add({what})", space={"add": found.append})
+    return found
+
+
 def structure_of(
     cmd: Any,
     selection: str,
@@ -63,7 +75,7 @@ def structure_of(
     within
         A selection too: other atoms of the objects are left out.
     pause
-        Called every some thousand atoms, so that a window is drawn meanwhile.
+        Called every few thousand atoms, so that a window is drawn meanwhile.
 
     Returns
     -------
@@ -85,13 +97,8 @@ def structure_of(
     left_out: set[str] = set()
     for name in objects:
         state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
-        found: list[tuple[Any, ...]] = []
         pause()
-        n = cmd.count_atoms(f"%{name}")
-        for first in range(1, n + 1, _PIECE):
-            cmd.iterate(f"%{name} and index {first}-{first + _PIECE - 1}", _ATOM, space={"add": found.append})
-            pause()
-        every = [_Atom(*one) for one in found]
+        every = [_Atom(*one) for one in of_atoms(cmd, name, _ATOM, pause)]
         pause()
         places = cmd.get_coords(f"%{name}", state)
         if places is None or len(places) != len(every):
@@ -103,7 +110,7 @@ def structure_of(
         pause()
         wanted = selected | {index for _, index in cmd.index(f"%{name} and ({within})")}
         pause()
-        alternates = _alternates(every)
+        alternates = most_occupied((atom.place, atom.alternate, atom.occupancy) for atom in every)
         notes += _told_alternates(name, every, alternates)
         at: dict[int, int] = {}
         for number, atom in enumerate(every):
@@ -147,26 +154,12 @@ def structure_of(
     return structure, np.array(chosen, np.int64)
 
 
-def _alternates(atoms: Iterable[_Atom]) -> dict[tuple[str, str, str], str]:
-    """By residue the alternate location of the highest occupancy, of several the first."""
-    occupancies: dict[tuple[str, str, str], dict[str, float]] = {}
-    for atom in atoms:
-        if atom.alternate:
-            of = occupancies.setdefault(atom.place, {})
-            of[atom.alternate] = of.get(atom.alternate, 0.0) + atom.occupancy
-    return {place: max(sorted(of), key=of.__getitem__) for place, of in occupancies.items()}
-
-
 def _told_alternates(name: str, atoms: Sequence[_Atom], taken: dict[tuple[str, str, str], str]) -> list[str]:
     if not taken:
         return []
     names = {atom.place: atom.residue for atom in atoms if atom.place in taken}
     told = [f"{names[place]} {place[2]} ({alternate})" for place, alternate in taken.items()]
-    more = f" and {len(told) - _TOLD} more" if len(told) > _TOLD else ""
-    return [
-        f"of the alternate locations in {name} those of the highest occupancy are taken: "
-        f"{', '.join(told[:_TOLD])}{more}"
-    ]
+    return [f"of the alternate locations in {name} those of the highest occupancy are taken: {listed(told, _TOLD)}"]
 
 
 def _orders(bonds: NDArray[np.int64], orders: NDArray[np.float64], residue_of: NDArray[np.int64]) -> Any:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pymol import editing
 
 from ...base.errors import FileError, OrbitileError
-from ...model.elements import SYMBOLS
+from ...model.elements import NUMBERS
 from ...model.geometry import Molecule, covalent_radius, find_bonds
 from ...model.report import Drawing
 from ...model.structure import Residue, Structure
@@ -30,15 +30,10 @@ from .drawings import Drawings
 from .graphics import drawing_of, nothing_at, put_map
 from .molecules import Molecules, delete
 from .seen import scene_of, trace, viewpoint_of
-from .structure import structure_of
+from .structure import of_atoms, structure_of
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
-
-_NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
-
-_AT_ONCE = 20_000
-"""Atoms that are asked for at once: PyMOL's window stands still for 25 ms."""
 
 _MARGIN = 1.0
 """Margin in Angstrom around what is shown in a cell of the grid."""
@@ -422,30 +417,18 @@ class PyMOLViewer(TrajectoryViewer):
     def geometries(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if name not in self.cmd.get_names_of_type("object:molecule"):
             raise OrbitileError(f"no molecule is called {name!r}")
-        symbols: list[str] = self._of_atoms(name, "elem.capitalize()")  # files write ZN
-        unknown = sorted(set(symbols) - _NUMBERS.keys())
+        symbols: list[str] = of_atoms(self.cmd, name, "elem.capitalize()", _draw_window)  # files write ZN
+        unknown = sorted(set(symbols) - NUMBERS.keys())
         if unknown or not symbols:
             raise OrbitileError(f"{name}: expected atoms of known elements, got {', '.join(unknown) or 'no atoms'}")
         states = [self.cmd.get_coords(name, state + 1) for state in range(self.cmd.count_states(name))]
         if any(coordinates is None or len(coordinates) != len(symbols) for coordinates in states):
             raise OrbitileError(f"{name}: expected the same atoms in all states")
-        return np.array([_NUMBERS[symbol] for symbol in symbols]), np.array(states, np.float64) * angstrom
+        return np.array([NUMBERS[symbol] for symbol in symbols]), np.array(states, np.float64) * angstrom
 
     def partial_charges(self, molecule: str) -> NDArray[np.float64] | None:
-        charges = np.array(self._of_atoms(molecule, "partial_charge"))
+        charges = np.array(of_atoms(self.cmd, molecule, "partial_charge", _draw_window))
         return charges if charges.any() else None
-
-    def _of_atoms(self, name: str, what: str) -> list[Any]:
-        """A property of all atoms of an object; of many in parts, between which a window is alive."""
-        found: list[Any] = []
-        n, pause = int(self.cmd.count_atoms(f"%{name}")), Future[None]()
-        pause.set_result(None)
-        for first in range(0, n, _AT_ONCE):
-            if first:
-                self.wait(pause)
-            part = f" and index {first + 1}-{first + _AT_ONCE}" if n > _AT_ONCE else ""
-            self.cmd.iterate(f"%{name}{part}", f"found.append({what})", space={"found": found})
-        return found
 
     def formal_charge(self, molecule: str) -> int:
         charges: list[int] = []

@@ -8,9 +8,10 @@ from pathlib import Path
 from ...base.arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument
 from ...base.errors import OrbitileError
 from ...exporters._series import require_series, series_target
+from ...scf.region import complete_choice
 from ...scf.region_file import region_file, vacuum_file
 from ..declaration import Answer, command
-from ..region import FUNCTIONAL, RegionOrder, RunningRegion, completed, source_of_charges
+from ..region import FUNCTIONAL, RegionOrder, RunningRegion, source_of_charges
 from ..session import Session
 from ..source import Source
 from .loading import place, usual_view
@@ -66,7 +67,7 @@ def orb_region(
         raise OrbitileError(f"{session.calculation.molecule} is being computed; orb_cancel stops that")
     structure, chosen = session.host.structure(selection, surroundings)
     if complete:
-        chosen = completed(structure, chosen)
+        chosen = complete_choice(structure, chosen)
     charges = charges or (source_of_charges(structure, chosen) if embed else "")
     order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
     session.computing.aside(order.region)  # what cannot be is told before anything takes long
