@@ -127,6 +127,17 @@ def test_files_beside_a_wavefunction_give_polarisation_and_the_whole_potential(m
     linear = whole["energy of polarisation, of a linear answer"] * kilocalorie_per_mole
     assert exact < 0
     assert linear == pytest.approx(exact, rel=0.05)
+    with ob.SeriesWriter(tmp_path / "left.h5") as writer:  # of that name, by another calculation
+        writer.append(replace(vacuum.wavefunction, method="pbe/sto-3g, charge 0, unpaired electrons 0"))
+    (tmp_path / "left.h5").replace(tmp_path / "m-vacuum.h5")
+    wavefunction = ob.load_trajectory(tmp_path / "m.h5")[0]
+    with pytest.raises(
+        OrbitileError, match=r"expected a wavefunction in vacuum of hf/.*, got pbe/.*; compute it again"
+    ):
+        at("polarisation", wavefunction)
+    report = ob.residues(wavefunction)
+    assert "shifts from vacuum are left out" in report.remarks[0]
+    assert not any("vacuum" in quantity for quantity in report.table("whole")["quantity"])
     other = replace(region, external=replace(region.external, charges=2 * region.external.charges))
     save_region(other, region_file(tmp_path / "m.h5"))
     with pytest.raises(OrbitileError, match="expected the charges in whose field"):

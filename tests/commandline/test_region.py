@@ -94,3 +94,6 @@ def test_what_is_missing_is_told(box, capsys):
     ):
         assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS, *arguments]) == 2
         assert told in capsys.readouterr().err
+    (box / "no-vacuum.h5").write_text("somebody's")
+    assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS, "--vacuum"]) == 2
+    assert "no-vacuum.h5: exists already and is no series file" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from orbitile.model.units import angstrom
 from orbitile.session import commands
 from orbitile.session.analysing import order_of
 from orbitile.session.presets import preset_named, surfaces_of
+from orbitile.session.region import found_again
 
 pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
 
@@ -89,6 +90,20 @@ def test_what_is_missing_is_said_with_the_remedy(cmd, monkeypatch, tmp_path):
         commands.orb_region.run(session, ["x", "resn HOH"], {"embed": 0})
     assert session.calculation is None
     assert [path.name for path in tmp_path.iterdir()] == ["x.h5"]
+
+
+def test_atoms_that_were_missing_go_with_what_they_are_bonded_to(cmd):
+    cmd.fragment("ile")
+    now = state_of(cmd).host.structure("ile")[0]
+    side = {"CB", "CG1", "CG2", "CD1"}
+    hydrogens = [n for n, z in enumerate(now.atomic_numbers) if z == 1]
+    bonded = {one for pair in now.bonds.tolist() if {now.names[n] for n in pair} & side for one in pair}
+    expected = {n for n, name in enumerate(now.names) if name in side} | (bonded & set(hydrogens))
+    cmd.alter("name CD1", "name = 'CD'")  # as CHARMM calls it
+    for _ in range(2):
+        before, chosen = state_of(cmd).host.structure("name CB+CG1+CG2+CD")
+        assert set(found_again(before, chosen, now).tolist()) == expected
+        cmd.remove("name CD or hydro")
 
 
 def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):

@@ -62,6 +62,8 @@ def test_files(tmp_path):
     assert with_charges(replace(other, residues=(Residue("", "9", "UNL"),)), path).partial_charges[0] == 0.5  # by names
     with pytest.raises(ob.OrbitileError, match="not one of its 6 atoms"):
         with_charges(found, path)
+    with pytest.raises(ob.OrbitileError, match=r"formamide.pdb: has no partial charges; PQR and mol2"):
+        with_charges(other, renamed)
 
 
 def test_selections_choose_what_they_do_in_pymol():

@@ -28,7 +28,6 @@ from ..base.errors import FieldError, OrbitileError
 from ..evaluation.devices import device_session
 from ..fields.density import density_of
 from ..fields.orbital import Orbital, orbital_of
-from ..fields.surroundings import at_same_places
 from ..integrals.external_charges import (
     energy_in_field,
     fields_along,
@@ -43,6 +42,7 @@ from ..model.report import Closure, Paths, Report, ResidueValues, Table, column,
 from ..model.structure import Residue
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
+from ..readers._surroundings import at_same_places
 from ..scf.calculation import Calculation, Solution
 from ..scf.engines import AUTO, engine_of
 from ._quadrature import analytic_moments, density_matrix

@@ -107,12 +107,14 @@ def run(options: argparse.Namespace) -> None:
     """Compute the region, and print its energies and what residues do to it."""
     from ..analysis.presentation import as_json, as_text, check_tables, write_tables
     from ..exporters._series import require_series
-    from ..scf.region_file import region_file, save_region
+    from ..scf.region_file import region_file, save_region, vacuum_file
     from ..scf.region_frames import at_frame
 
     if options.tables:
         check_tables(options.tables)
     require_series(options.output)
+    if options.vacuum:
+        require_series(vacuum_file(options.output))
     region = _region(options)
     atom = None if options.atom is None else _atom("--atom", region, options.atom)
     bond = _bond(region, options.bond)

@@ -5,14 +5,11 @@ The charges, and the wavefunction in vacuum, are in files beside that of the wav
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
-from ..readers._surroundings import file_of, region_file, surroundings_of, vacuum_file
+from ..readers._surroundings import check_vacuum, file_of, region_file, surroundings_of, vacuum_file
 from . import Field, References
 from ._sums import SumField
 from .density import difference_of
@@ -26,15 +23,7 @@ NAMES = (
     ("esp-surroundings", "The electrostatic potential of the charges around the molecule alone"),
 )
 
-_SAME = 1e-3
-"""Distance in bohr up to which atoms are at one place: files print fewer digits."""
-
 _CHARGES = Derived[PointCharges]("sums of Gaussians")
-
-
-def at_same_places(one: Reals, other: Reals) -> bool:
-    """Whether as many atoms are in the same places, as far as digits in files go."""
-    return one.shape == other.shape and bool(np.all(np.abs(one - other) < _SAME))
 
 
 def polarisation_density(wavefunction: Wavefunction, vacuum: Wavefunction) -> SumField:
@@ -42,14 +31,10 @@ def polarisation_density(wavefunction: Wavefunction, vacuum: Wavefunction) -> Su
 
     Raises
     ------
-    FieldError
-        When the atoms are not the same, in the same places.
+    FileError
+        When they are not of the same calculation, atoms and places.
     """
-    if not at_same_places(wavefunction.positions, vacuum.positions):
-        raise FieldError(
-            "field 'polarisation': expected a wavefunction in vacuum of the same atoms in the same places, got "
-            f"{vacuum.n_atoms} atoms, of {wavefunction.n_atoms}, or other places; compute it again"
-        )
+    check_vacuum(wavefunction, vacuum)
     return difference_of(wavefunction, [vacuum], "density in the field of the surroundings less that in vacuum")
 
 

@@ -1,4 +1,4 @@
-"""Files beside that of a wavefunction which was computed in surroundings, and the charges that one of them has."""
+"""Files beside that of a wavefunction of a region: the charges around it, and the wavefunction in vacuum."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
 from ..files.reading import user_path
 from ..model.external_charges import ExternalCharges
@@ -58,12 +59,34 @@ def check_surroundings(wavefunction: Wavefunction, external: ExternalCharges, fi
 def parts_of_region(file: Path) -> Iterator[Any]:
     """Arrays of the file of a region, by name; what is raised while they are taken is told as a `FileError`."""
     try:
+        zipfile.ZipFile(file).close()  # of another file NumPy would say that it may be unsafe
         with np.load(file, allow_pickle=False) as archive:
             yield archive
     except FileNotFoundError as error:
         raise FileError(f"{file}: no such file; `orbitile region` writes it beside the wavefunction") from error
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, OrbitileError) as error:
         raise FileError(f"{file}: no region with charges, or damaged ({type(error).__name__}: {error})") from error
+
+
+def check_vacuum(wavefunction: Wavefunction, vacuum: Wavefunction) -> None:
+    """Refuse a wavefunction in vacuum that is not by the same calculation, of the same atoms in the same places.
+
+    Raises
+    ------
+    FileError
+        With what it is of: the file may be left from another calculation of that name.
+    """
+    expected, got = wavefunction.method.partition(", in the field of ")[0], vacuum.method
+    if not at_same_places(wavefunction.positions, vacuum.positions):
+        expected, got = "the same atoms in the same places", "others"
+    if expected != got:
+        name = Path(file_of(vacuum)).name
+        raise FileError(f"{name}: expected a wavefunction in vacuum of {expected}, got {got}; compute it again")
+
+
+def at_same_places(one: Reals, other: Reals) -> bool:
+    """Whether as many atoms are in the same places, in bohr, as far as digits in files go."""
+    return one.shape == other.shape and bool(np.all(np.abs(one - other) < 1e-3))
 
 
 def file_of(wavefunction: Wavefunction) -> str:

@@ -428,6 +428,8 @@ def _of_file(structure: Structure, other: Structure, file: str) -> Structure:
 
     found = np.array([charge(atom) for atom in range(len(structure.names))])
     has = np.isfinite(found)
+    if not np.isfinite(other.partial_charges).any():
+        raise OrbitileError(f"{file}: has no partial charges; PQR and mol2 files have them")
     if not has.any():
         raise OrbitileError(
             f"{file}: not one of its {len(other.names)} atoms is of this structure, by chain, number of residue and "
@@ -610,7 +612,10 @@ def parametrised_by_pdb2pqr(path: str, forcefield: str, ph: float) -> _Parametri
     try:
         _, _, molecule = run_pdb2pqr([*options, path, f"{path}.pqr"])
     except RuntimeError as error:
-        raise OrbitileError(f"PDB2PQR gives no charges: {error.__cause__ or error}") from error
+        why = " ".join(str(error.__cause__ or error).split())
+        raise OrbitileError(
+            f"PDB2PQR gives no charges: {why} A PQR or mol2 file may have some; otherwise compute in vacuum"
+        ) from error
     found: _Parametrised = {}
     for residue in molecule.residues:
         atoms = [

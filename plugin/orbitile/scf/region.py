@@ -277,8 +277,8 @@ def _refuse_overlaps(structure: Structure, atoms: NDArray[np.int64]) -> None:
     if close:
         pair = " and ".join(named(structure, atom) for atom in min(close))
         raise OrbitileError(
-            f"region: {pair} are at one place ({len(close)} such pairs); hide or remove one, alternate locations in "
-            "PyMOL by `remove not alt ''+A`"
+            f"region: {pair} are at one place ({len(close)} such pairs); of alternate locations choose one, in PyMOL "
+            "by `remove not alt ''+A`, and leave out copies of it, such as another object that is shown"
         )
 
 

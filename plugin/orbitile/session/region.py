@@ -110,7 +110,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
         from ..readers.structures import with_charges
 
         structure = with_charges(structure, order.charges)
-        atoms = _found_again(order.structure, atoms, structure)
+        atoms = found_again(order.structure, atoms, structure)
     region = quantum_region(structure, atoms, charge=order.charge, unpaired=order.unpaired, embed=order.embed)
     tell(0.05)
     notes = list(region.notes)
@@ -125,7 +125,7 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     found = solver.solve(region.geometry, calculation).wavefunction
     write_series(target, found, str(calculation))
     save_region(region, region_file(target))
-    notes.append(str(calculation))
+    notes.append(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
     if calculation.external_charges is None:
         return (*notes, _frontier(found))
     tell(0.6)
@@ -135,14 +135,20 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     return (*notes, f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}")
 
 
-def _found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> NDArray[np.int64]:
-    """Atoms by their names where residues may have other hydrogens: all but these, and those that they have now."""
-    heavy = {(before.residue_of[n], before.names[n]) for n in atoms if before.atomic_numbers[n] > 1}
-    keys = zip(now.residue_of, now.names, strict=True)
-    is_found = np.array([z > 1 and key in heavy for z, key in zip(now.atomic_numbers, keys, strict=True)])
+def found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> NDArray[np.int64]:
+    """Atoms by their names in a structure of the same residues with other hydrogens, and with atoms that were missing.
+
+    What is new, or has another name now, is there where what it is bonded to is.
+    """
+    chosen = {(before.residue_of[n], before.names[n]) for n in atoms if before.atomic_numbers[n] > 1}
+    known = set(zip(before.residue_of, before.names, strict=True))
+    keys = list(zip(now.residue_of, now.names, strict=True))
+    is_found = np.array([z > 1 and key in chosen for z, key in zip(now.atomic_numbers, keys, strict=True)])
+    is_new = np.array([z == 1 or key not in known for z, key in zip(now.atomic_numbers, keys, strict=True)])
     ends = np.concatenate([now.bonds, now.bonds[:, ::-1]])
-    ends = ends[is_found[ends[:, 0]] & (now.atomic_numbers[ends[:, 1]] == 1)]
-    is_found[ends[:, 1]] = True
+    ends = ends[is_new[ends[:, 1]]]
+    while not is_found[reached := ends[is_found[ends[:, 0]], 1]].all():
+        is_found[reached] = True
     return np.flatnonzero(is_found)
 
 

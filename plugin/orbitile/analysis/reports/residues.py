@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ...base.arguments import ATOMS, Argument
-from ...base.errors import OrbitileError
+from ...base.errors import FileError, OrbitileError
 from ...model.report import Report
 from ...model.wavefunction import Wavefunction
-from ...readers._surroundings import file_of, region_file, vacuum_file
+from ...readers._surroundings import check_vacuum, file_of, region_file, vacuum_file
 
 TITLE = "Residues around it"
 HELP = "residues by their energy with a region, their potential at an atom or their field along a bond"
@@ -45,12 +46,19 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     atoms = parameters["atoms"]
     if len(atoms) > 2:
         raise OrbitileError(f"atoms: expected one, or two for a bond, got {len(atoms)}")
-    vacuum = vacuum_file(file_of(wavefunction))
-    return residue_report(
+    file, remark = vacuum_file(file_of(wavefunction)), ""
+    vacuum = load_trajectory(file)[0] if file.exists() else None
+    if vacuum is not None:
+        try:
+            check_vacuum(wavefunction, vacuum)
+        except FileError as error:
+            vacuum, remark = None, f"shifts from vacuum are left out: {error}"
+    found = residue_report(
         wavefunction,
         region_of(wavefunction),
         atom=atoms[0] if len(atoms) == 1 else None,
         bond=tuple(atoms) if len(atoms) == 2 else None,
-        vacuum=load_trajectory(vacuum)[0] if vacuum.exists() else None,
+        vacuum=vacuum,
         device=device,
     )
+    return replace(found, remarks=(*filter(None, [remark]), *found.remarks))

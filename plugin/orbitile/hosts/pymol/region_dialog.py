@@ -72,10 +72,12 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         super().__init__(parent, windowTitle=f"Electrons of {title}")
         explain(self, REGIONS)
         self._session, self._selection, self._why_vacuum = session, selection, ""
+        self._guessed: dict[Any, int] = {}
         taken = {name.lower() for name in session.host.names()}
         self.name_edit = QtWidgets.QLineEdit(next(name for name in numbered("region") if name not in taken))
         self.charge_box = QtWidgets.QSpinBox(minimum=-20, maximum=20)
         self.unpaired_box = QtWidgets.QSpinBox(maximum=20)
+        self._electrons = self.charge_box, self.unpaired_box
         self.method_box, self.basis_box = (QtWidgets.QComboBox(editable=True) for _ in range(2))
         self.method_box.addItems(_METHODS)
         self.basis_box.addItems(_BASES)
@@ -102,19 +104,18 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         form.addRow(buttons)
         self._enable_basis(_AUTOMATIC)
         self._look(None, None)
-        for box in (self.charge_box, self.unpaired_box):
+        for box in self._electrons:
             box.valueChanged.connect(lambda value: self._look(self.charge_box.value(), self.unpaired_box.value()))
 
     def arguments(self) -> list[Any]:
-        """Of the command that computes it."""
+        """Of the command that computes it: what was not changed follows from the hydrogens that PDB2PQR will place."""
         method, basis = self.method_box.currentText().strip(), self.basis_box.currentText().strip()
         charges = self.charges_box.currentData()
         is_automatic = method == _AUTOMATIC
         return [
             self.name_edit.text().strip(),
             self._selection,
-            self.charge_box.value(),
-            self.unpaired_box.value(),
+            *("" if box.value() == self._guessed.get(box) else box.value() for box in self._electrons),
             "" if is_automatic else method,
             "" if is_automatic or semiempirical(method) else basis,
             0 if charges is None else 1,
@@ -130,6 +131,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         try:
             structure, chosen = self._session.host.structure(self._selection)
             if charge is None:
+                self._guessed = {}
                 self._offer_charges(structure, chosen)
             if self.complete_box.isChecked():
                 chosen = complete_choice(structure, chosen)
@@ -138,7 +140,8 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             region = self._session.computing.aside(RegionOrder(structure, chosen, charge, unpaired).region)
             notes = region.notes
             if charge is None:
-                for box, value in ((self.charge_box, region.charge), (self.unpaired_box, region.unpaired)):
+                self._guessed = dict(zip(self._electrons, (region.charge, region.unpaired), strict=True))
+                for box, value in self._guessed.items():
                     with QtCore.QSignalBlocker(box):
                         box.setValue(value)
         except Exception as error:

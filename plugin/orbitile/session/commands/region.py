@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ...base.arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument
 from ...base.errors import OrbitileError
-from ...exporters._series import series_target
+from ...exporters._series import require_series, series_target
 from ...scf.region import complete_choice
-from ...scf.region_file import region_file
+from ...scf.region_file import region_file, vacuum_file
 from ..declaration import Answer, command
 from ..region import FUNCTIONAL, RegionOrder, RunningRegion, source_of_charges
 from ..session import Session
@@ -70,26 +70,26 @@ def orb_region(
         chosen = complete_choice(structure, chosen)
     charges = charges or (source_of_charges(structure, chosen) if embed else "")
     order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
-    region = session.computing.aside(order.region)
+    session.computing.aside(order.region)  # what cannot be is told before anything takes long
     folder = Path.cwd() if os.access(Path.cwd(), os.W_OK) else Path.home()
     target = series_target(folder / (filename or f"{name}.h5"))
     if target.exists() and not region_file(target).exists():
         raise OrbitileError(f"{target}: is there already, and no region; give another filename")
+    for file in (target, vacuum_file(target)) if embed else (target,):
+        require_series(file)
     session.name_for(name, (str(target),), given=True)
 
     def take(notes: tuple[str, ...]) -> str:
         source = Source((str(target),)).noted()
         session.computing.aside(lambda: session.computing.read(source))
-        molecule = session.name_for(name, source.files, given=True)
+        try:
+            molecule = session.name_for(name, source.files, given=True)
+        except OrbitileError as error:  # an object that was made meanwhile
+            raise OrbitileError(f"{error}. What was computed is in {target}: orb_load loads it") from error
         place(session, molecule, source)
         session.host.look_at([molecule], usual_view(session))
         session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *notes]))
         return molecule
 
     session.calculate(RunningRegion(name, order, target, take))
-    atoms = f"{len(region.geometry.atomic_numbers)} atoms"
-    links = f", {len(region.links)} of them link hydrogens" if region.links else ""
-    return Answer(
-        name,
-        f"{name}: {atoms}{links}, charge {region.charge}, {region.unpaired} unpaired electrons; computed to {target}",
-    )
+    return Answer(name, f"{name}: computed to {target}")
