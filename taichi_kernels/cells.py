@@ -23,6 +23,33 @@ def places_in_order(keys: np.ndarray) -> np.ndarray:
     return order
 
 
+def grid_of_cells(
+    points: np.ndarray, low: np.ndarray, edge: float
+) -> tuple[np.ndarray, tuple[int, int, int], np.ndarray, np.ndarray]:
+    """Points in all cells of a grid, empty ones too, so that a cell is found by its place.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_points, 3)
+        One or more, in bohr.
+    low : ndarray, shape (3,)
+        Corner of the first cell, in bohr.
+    edge
+        Of the cells, in bohr.
+
+    Returns
+    -------
+    tuple
+        The cell of each point along x, y and z; how many cells there are along these; the points in the order of the
+        cells, by z, then y, then x; where those of each cell begin, int32.
+    """
+    place = np.floor((points - low) / edge).astype(np.int64)
+    x, y, z = (int(n) for n in place.max(axis=0) + 1)
+    key = (place[:, 0] * y + place[:, 1]) * z + place[:, 2]
+    order = places_in_order(key)
+    return place, (x, y, z), order, np.searchsorted(key[order], np.arange(x * y * z + 1)).astype(np.int32)
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Points by cells.

@@ -22,6 +22,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from ._taichi import number, ti
+from .cells import grid_of_cells
 from .hilbert import hilbert_order
 from .launching import Checkpoint, launch, pace_of
 
@@ -62,7 +63,9 @@ class ChargeMesh:
         Of the nodes in bohr.
     low : ndarray, shape (3,)
         First node, and first corner of the cells, in bohr.
-    first : ndarray of int32, shape (cells along x, y and z, and one)
+    cells : tuple of int
+        Along x, y and z.
+    first : ndarray of int32, shape (n_cells + 1,)
         Where the charges of each cell begin, ordered by z, then y, then x.
     charge : ndarray of float32, shape (n, 4)
         Places relative to the corners of their cells in bohr, and charges in e.
@@ -139,13 +142,9 @@ def mesh_of(
             transformed[half, other] *= x if other.start == 0 else x[:, -2:0:-1]
     values = fft.irfftn(transformed, twice, overwrite_x=True)[: nodes[0], : nodes[1], : nodes[2]].astype(np.float32)
     edge = spacing * _SPACINGS_A_RADIUS / _CELLS_A_RADIUS
-    place = np.floor((position - low) / edge).astype(np.int64)
-    x, y, z = (int(n) for n in place.max(axis=0) + 1)
-    key = (place[:, 0] * y + place[:, 1]) * z + place[:, 2]
-    order = np.argsort(key, kind="stable")
-    first = np.searchsorted(key[order], np.arange(x * y * z + 1)).astype(np.int32)
+    place, cells, order, first = grid_of_cells(position, low, edge)
     rows = np.column_stack([position - low - place * edge, charge]).astype(np.float32)[order]
-    return ChargeMesh(spacing, low, (x, y, z), first, rows, radius, values)
+    return ChargeMesh(spacing, low, cells, first, rows, radius, values)
 
 
 def potential_by_mesh(points: np.ndarray, mesh: ChargeMesh, checkpoint: Checkpoint | None = None) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._taichi import number, ti
+from .cells import grid_of_cells
 from .launching import Checkpoint, idle, launch, pace_of, turns_of
 from .target import Target
 
@@ -79,14 +80,10 @@ def sorted_atoms(
     low = position.min(axis=0)
     extent = position.max(axis=0) - low
     edge = max(_CELL, float(np.prod(extent + _CELL) / _MOST_CELLS) ** (1 / 3))
-    place = np.floor((position - low) / edge).astype(np.int64)
-    x, y, z = (int(n) for n in place.max(axis=0) + 1)
-    key = (place[:, 0] * y + place[:, 1]) * z + place[:, 2]
-    order = np.argsort(key, kind="stable")
-    first = np.searchsorted(key[order], np.arange(x * y * z + 1)).astype(np.int32)
+    _, cells, order, first = grid_of_cells(position, low, edge)
     sorted_kind = kind[order].astype(np.int32)
     return SphericalAtoms(
-        low, edge, (x, y, z), first, position[order], sorted_kind, cut.astype(np.float32), table.astype(np.float32)
+        low, edge, cells, first, position[order], sorted_kind, cut.astype(np.float32), table.astype(np.float32)
     )
 
 

@@ -86,7 +86,7 @@ def test_frames_of_a_box_are_rows(box, capsys):
 
 def test_what_is_missing_is_told(box, capsys):
     for arguments, told in (
-        (("--select", "resn LIG"), "no atom is so"),
+        (("--select", "resn LIG"), "expected one atom or more"),
         (("--frame", "2"), "expected a trajectory too"),
         (("--bond", "O"), "expected two atoms"),
         (("--bond", "O,N7"), "expected an atom of the region by its name"),

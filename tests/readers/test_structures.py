@@ -76,10 +76,10 @@ def test_selections_choose_what_they_do_in_pymol():
             theirs = {(atom.chain, atom.resi, atom.name) for atom in pymol.cmd.get_model(text).atom}
             residues = [(atom, structure.residues[structure.residue_of[atom]]) for atom in select(structure, text)]
             assert theirs == {(of.chain, of.number, structure.names[atom]) for atom, of in residues}, text
-    for text, what in (("resn 478 abd chain A", "expected and, .* got 'abd'"), ("within 3 of", "got its end")):
+    for text, what in (("resn 478 abd chain A", "expected and, .* got 'abd'"), ("within 3 of", "got the end")):
         with pytest.raises(ob.OrbitileError, match=what):
             select(structure, text)
-    with pytest.raises(ob.OrbitileError, match=r"no atom is so; residues .* 478, ALA"):
+    with pytest.raises(ob.OrbitileError, match=r"got none; residues .* 478, ALA"):
         select(structure, "resn LIG")
 
 

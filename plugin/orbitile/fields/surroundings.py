@@ -1,16 +1,15 @@
 """A region of a protein and the charges around it: `polarisation`, `esp-whole`, `esp-surroundings`.
 
-The charges, and the wavefunction in vacuum, are in files beside that of the wavefunction (`files/beside.py`).
+The charges, and the wavefunction in vacuum, are in files beside that of the wavefunction (`readers/_surroundings.py`).
 """
 
 from __future__ import annotations
 
 from ..base.caches import Derived
 from ..base.errors import FieldError
-from ..files.beside import region_file, vacuum_file
 from ..model.volume import PointCharges
 from ..model.wavefunction import Wavefunction
-from ..readers._surroundings import check_vacuum, file_of, surroundings_of
+from ..readers._surroundings import check_vacuum, file_of, region_file, surroundings_of, vacuum_file
 from . import Field, References
 from ._sums import SumField
 from .density import difference_of

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arguments import listed
 from ..base.errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.structure import Structure
@@ -17,12 +18,12 @@ from ..model.units import angstrom
 Mask = NDArray[np.bool_]
 
 PROPERTIES = {
-    "resn": "name of a residue",
-    "resi": "number of a residue, with its insertion code if any, or a range: 10-20",
-    "chain": "name of a chain",
-    "name": "name of an atom",
-    "elem": "element",
-    "index": "number of an atom, counted from 1, or a range",
+    "resn": "the name of a residue",
+    "resi": "the number of a residue, with its insertion code if any, or a range: 10-20",
+    "chain": "the name of a chain",
+    "name": "the name of an atom",
+    "elem": "an element",
+    "index": "the number of an atom, counted from 1, or a range",
 }
 """Words that take a value or several: `resn ASP+GLU`, `name C*`."""
 
@@ -58,9 +59,8 @@ def select(structure: Structure, text: str) -> NDArray[np.int64]:
     except RecursionError as error:
         raise OrbitileError(f"selection {text[:40]!r}...: its parts are nested too deeply") from error
     if not len(chosen):
-        names = sorted({residue.name for residue in structure.residues})
-        shown = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
-        raise OrbitileError(f"selection {text!r}: no atom is so; residues (resn) are {shown}")
+        names = listed(sorted({residue.name for residue in structure.residues}), 40)
+        raise OrbitileError(f"selection {text!r}: expected one atom or more, got none; residues (resn) are {names}")
     return chosen
 
 
@@ -176,7 +176,7 @@ class _Selection:
         return taken
 
     def _error(self, expected: str) -> OrbitileError:
-        got = repr(self._words[self._at]) if self._at < len(self._words) else "its end"
+        got = repr(self._words[self._at]) if self._at < len(self._words) else "the end"
         return OrbitileError(f"selection {self._text!r}: expected {expected}, got {got}")
 
 

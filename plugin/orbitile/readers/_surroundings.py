@@ -1,4 +1,4 @@
-"""What belongs to a wavefunction of a region: the charges around it, from a file, and the one in vacuum."""
+"""Files beside that of a wavefunction of a region: the charges around it, and the wavefunction in vacuum."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,21 @@ import numpy as np
 
 from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
-from ..files.beside import region_file
+from ..files.reading import user_path
 from ..model.external_charges import ExternalCharges
 from ..model.wavefunction import Wavefunction
+
+
+def region_file(path: str | PathLike[str]) -> Path:
+    """Where the region is of which a file or store has the wavefunction."""
+    file = user_path(path)
+    return file.parent / f"{file.stem}.region"
+
+
+def vacuum_file(path: str | PathLike[str]) -> Path:
+    """Where the wavefunction without surroundings is of which a file or store has that in their field."""
+    file = user_path(path)
+    return file.parent / f"{file.stem}-vacuum{file.suffix}"
 
 
 def surroundings_of(wavefunction: Wavefunction) -> ExternalCharges:

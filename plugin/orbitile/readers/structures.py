@@ -25,6 +25,7 @@ from ..base.errors import FileError, OrbitileError
 from ..base.packages import install_command
 from ..base.temporary import own_folder
 from ..files.plain import PlainFile
+from ..files.reading import user_path
 from ..model.elements import IONIC, SYMBOLS
 from ..model.geometry import find_bonds
 from ..model.structure import Residue, Structure, most_occupied
@@ -394,11 +395,13 @@ def with_charges(
     Raises
     ------
     OrbitileError
-        When PDB2PQR fails, or not one atom of the file is of the structure.
+        When PDB2PQR fails, there is no such file, or not one of its atoms is of the structure.
     """
     if str(source).lower() == "pdb2pqr":
         return _by_pdb2pqr(structure, forcefield, ph)
-    return _of_file(structure, load_structure(source), Path(source).name)
+    if not (file := user_path(source)).exists():
+        raise OrbitileError(f"charges: expected pdb2pqr or a PQR or mol2 file, got {str(source)!r}, which is no file")
+    return _of_file(structure, load_structure(file), file.name)
 
 
 def _of_file(structure: Structure, other: Structure, file: str) -> Structure:

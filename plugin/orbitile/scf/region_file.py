@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..files.beside import region_file as region_file
-from ..files.beside import vacuum_file as vacuum_file
 from ..files.reading import user_path
 from ..files.writing import written_atomically
 from ..model.external_charges import ExternalCharges
@@ -21,6 +19,8 @@ from ..model.geometry import Geometry
 from ..model.structure import Residue, Structure
 from ..model.wavefunction import Wavefunction
 from ..readers._surroundings import check_surroundings, file_of, parts_of_region
+from ..readers._surroundings import region_file as region_file
+from ..readers._surroundings import vacuum_file as vacuum_file
 from .region import Link, Region
 
 _ARRAYS = ("atomic_numbers", "positions", "residue_of", "bonds", "orders", "formal_charges", "partial_charges")

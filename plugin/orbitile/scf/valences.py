@@ -175,7 +175,7 @@ def check_valences(
 
 
 def _refuse_lacking(structure: Structure, inside: NDArray[np.bool_], lacking: list[int]) -> None:
-    none = "it has no hydrogens" if not (structure.atomic_numbers[inside] == 1).any() else "hydrogens are missing"
+    none = "hydrogens are missing" if (structure.atomic_numbers[inside] == 1).any() else "all hydrogens are missing"
     names = sorted({structure.residues[i].name for i in structure.residue_of[lacking].tolist()})
     how = HYDROGENS.replace("h_add", f"h_add resn {'+'.join(names)}") if len(names) < 4 and all(names) else HYDROGENS
     raise OrbitileError(f"region: {none}, at {atom_names(structure, lacking)}; add them {how}")

@@ -7,10 +7,9 @@ from typing import Any
 
 from ...base.arguments import ATOMS, Argument
 from ...base.errors import FileError, OrbitileError
-from ...files.beside import region_file, vacuum_file
 from ...model.report import Report
 from ...model.wavefunction import Wavefunction
-from ...readers._surroundings import check_vacuum, file_of
+from ...readers._surroundings import check_vacuum, file_of, region_file, vacuum_file
 
 TITLE = "Residues around it"
 HELP = "residues by their energy with a region, their potential at an atom or their field along a bond"
