@@ -77,17 +77,17 @@ def test_what_is_missing_is_said_with_the_remedy(cmd, monkeypatch, tmp_path):
     for arguments, reason in (
         (["x", "resn ALA"], "h_add"),
         (["x", "resn HOH", 1], "electrons"),
-        (["complex", "resn HOH", "", "", "", "", "none"], "complex is taken"),
+        (["complex", "resn HOH", "", "", "", "", 0], "complex is taken"),
     ):
         with pytest.raises(OrbitileError, match=reason):
             commands.orb_region.run(session, arguments)
     monkeypatch.setattr("orbitile.session.region.find_spec", lambda name: None)
     monkeypatch.delenv("ORBITILE_PYTHON", raising=False)
-    with pytest.raises(OrbitileError, match=r"nothing around the region has partial charges.*charges=none"):
+    with pytest.raises(OrbitileError, match=r"nothing around the region has partial charges.*embed=0"):
         commands.orb_region.run(session, ["x", "resn HOH"])
     (tmp_path / "x.h5").write_text("something else")
     with pytest.raises(OrbitileError, match=r"x.h5: is there already"):
-        commands.orb_region.run(session, ["x", "resn HOH"], {"charges": "none"})
+        commands.orb_region.run(session, ["x", "resn HOH"], {"embed": 0})
     assert session.calculation is None
     assert [path.name for path in tmp_path.iterdir()] == ["x.h5"]
 

@@ -40,9 +40,10 @@ class RegionOrder:
         None for what follows from the atoms.
     method, basis : str
         Empty for GFN2-xTB, where an engine has it in the field of charges, otherwise PBE/6-31G*.
+    embed : bool
+        Whether the charges of the surroundings act on the region.
     charges : str
-        Where those of the surroundings are from, as of `with_charges`; empty for those that the structure has, `VACUUM`
-        for none.
+        Where they are from, as of `with_charges`; empty for those that the structure has.
     """
 
     structure: Structure
@@ -51,6 +52,7 @@ class RegionOrder:
     unpaired: int | None = None
     method: str = ""
     basis: str = ""
+    embed: bool = True
     charges: str = ""
 
     def region(self) -> Region:
@@ -63,9 +65,6 @@ class RegionOrder:
         """
         return quantum_region(self.structure, self.chosen, charge=self.charge, unpaired=self.unpaired, embed=False)
 
-
-VACUUM = "none"
-"""Says that no charges act on a region."""
 
 PDB2PQR = "pdb2pqr"
 """Where charges of a protein are from by default, where its atoms have none."""
@@ -85,7 +84,7 @@ def source_of_charges(structure: Structure, chosen: NDArray[np.int64]) -> str:
     if find_spec(PDB2PQR) is None and not os.environ.get("ORBITILE_PYTHON"):
         raise OrbitileError(
             "nothing around the region has partial charges. The package PDB2PQR finds those of a protein "
-            f"({install_command(PDB2PQR)}); charges=FILE.pqr takes those of a file, charges=none computes in vacuum"
+            f"({install_command(PDB2PQR)}); charges=FILE.pqr takes those of a file, embed=0 computes in vacuum"
         )
     return PDB2PQR
 
@@ -107,13 +106,12 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     from ..scf.engines import AUTO, chosen, engine_of
 
     structure, atoms = order.structure, order.chosen
-    embed = order.charges != VACUUM
-    if embed and order.charges:
+    if order.embed and order.charges:
         from ..readers.structures import with_charges
 
         structure = with_charges(structure, order.charges)
         atoms = found_again(order.structure, atoms, structure)
-    region = quantum_region(structure, atoms, charge=order.charge, unpaired=order.unpaired, embed=embed)
+    region = quantum_region(structure, atoms, charge=order.charge, unpaired=order.unpaired, embed=order.embed)
     tell(0.05)
     notes = list(region.notes)
     calculation = calculation_of(region, *((order.method, order.basis) if order.method else SEMIEMPIRICAL))

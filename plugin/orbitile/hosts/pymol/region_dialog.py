@@ -11,7 +11,7 @@ from pymol.Qt import QtCore, QtWidgets
 from ...integrals.method_names import semiempirical
 from ...pictures.words import of_error
 from ...scf.region import complete_choice
-from ...session.region import PDB2PQR, VACUUM, RegionOrder, source_of_charges
+from ...session.region import PDB2PQR, RegionOrder, source_of_charges
 from ...session.session import Session
 from ...session.shown import numbered
 from .help import REGIONS, buttons_with_help, explain
@@ -20,7 +20,7 @@ from .widgets import ask_by, row
 _AUTOMATIC = "automatic"
 _METHODS = (_AUTOMATIC, "gfn2", "pbe", "pbe-d3bj", "b3lyp", "b3lyp-d3bj", "hf")
 _BASES = ("6-31g*", "def2-svp", "sto-3g", "def2-tzvp")
-_OF_OBJECTS, _IN_VACUUM, _FILE = "partial charges of the objects", "none: vacuum", "a PQR or mol2 file…"
+_OF_OBJECTS, _VACUUM, _FILE = "partial charges of the objects", "none: vacuum", "a PQR or mol2 file…"
 _BY_PDB2PQR = "PDB2PQR (AMBER)"
 
 
@@ -110,6 +110,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
     def arguments(self) -> list[Any]:
         """Of the command that computes it: what was not changed follows from the hydrogens that PDB2PQR will place."""
         method, basis = self.method_box.currentText().strip(), self.basis_box.currentText().strip()
+        charges = self.charges_box.currentData()
         is_automatic = method == _AUTOMATIC
         return [
             self.name_edit.text().strip(),
@@ -117,7 +118,8 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             *("" if box.value() == self._guessed.get(box) else box.value() for box in self._electrons),
             "" if is_automatic else method,
             "" if is_automatic or semiempirical(method) else basis,
-            self.charges_box.currentData(),
+            0 if charges is None else 1,
+            charges or "",
             "",
             "",
             int(self.complete_box.isChecked()),
@@ -165,7 +167,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
         if usual is not None:
             box.addItem(_BY_PDB2PQR, PDB2PQR)
         box.addItem(_FILE, _FILE)
-        box.addItem(_IN_VACUUM, VACUUM)
+        box.addItem(_VACUUM, None)
         box.setCurrentIndex(0 if usual is not None else box.count() - 1)
 
     def _ask_file(self) -> None:

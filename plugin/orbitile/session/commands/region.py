@@ -11,7 +11,7 @@ from ...exporters._series import require_series, series_target
 from ...scf.region import complete_choice
 from ...scf.region_file import region_file, vacuum_file
 from ..declaration import Answer, command
-from ..region import FUNCTIONAL, VACUUM, RegionOrder, RunningRegion, source_of_charges
+from ..region import FUNCTIONAL, RegionOrder, RunningRegion, source_of_charges
 from ..session import Session
 from ..source import Source
 from .loading import place, usual_view
@@ -35,11 +35,11 @@ TOPIC, PRIORITY = "calculations and live molecules", 29
         f"gfn2 where it can be had in the field of charges, else {'/'.join(FUNCTIONAL)}",
     ),
     Argument("basis", TEXT, "name of the basis set", "", "def2-svp where a method is named"),
+    Argument("embed", FLAG, "whether the charges around it act on the region; 0 for vacuum", True, "1"),
     Argument(
         "charges",
         TEXT,
-        "where the charges around it are from: pdb2pqr, or a file of PQR or mol2 with the same residues and atoms; "
-        "none for vacuum",
+        "where the charges around it are from: pdb2pqr, or a file of PQR or mol2 with the same residues and atoms",
         "",
         "partial charges of the objects, where these have none pdb2pqr",
     ),
@@ -57,6 +57,7 @@ def orb_region(
     unpaired: int | None,
     method: str,
     basis: str,
+    embed: bool,
     charges: str,
     surroundings: str,
     filename: Path | None,
@@ -67,14 +68,14 @@ def orb_region(
     structure, chosen = session.host.structure(selection, surroundings)
     if complete:
         chosen = complete_choice(structure, chosen)
-    charges = VACUUM if charges.lower() == VACUUM else charges or source_of_charges(structure, chosen)
-    order = RegionOrder(structure, chosen, charge, unpaired, method, basis, charges)
+    charges = charges or (source_of_charges(structure, chosen) if embed else "")
+    order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
     session.computing.aside(order.region)  # what cannot be is told before anything takes long
     folder = Path.cwd() if os.access(Path.cwd(), os.W_OK) else Path.home()
     target = series_target(folder / (filename or f"{name}.h5"))
     if target.exists() and not region_file(target).exists():
         raise OrbitileError(f"{target}: is there already, and no region; give another filename")
-    for file in (target,) if charges == VACUUM else (target, vacuum_file(target)):
+    for file in (target, vacuum_file(target)) if embed else (target,):
         require_series(file)
     session.name_for(name, (str(target),), given=True)
 

@@ -273,7 +273,7 @@ class Pulling:
             raise OrbitileError(
                 "forces would take atoms into the charges around them, which repel nothing: that needs the "
                 "Lennard-Jones terms of a force field, which are not there yet. Move atoms by hand, or make live a "
-                "region that was computed with charges=none"
+                "region that was computed with embed=0"
             )
         if not 0 <= hardness <= 1:
             raise OrbitileError(f"hardness: expected 0 to 1, got {hardness:g}")
