@@ -89,11 +89,13 @@ def test_charges_by_pdb2pqr(tmp_path):
     part = [line for line in lines if (line[:4] == "ATOM" and 24 <= int(line[22:26]) <= 30) or line[17:20] == "478"]
     (tmp_path / "site.pdb").write_text("\n".join(part))
     structure = load_structure(tmp_path / "site.pdb")
-    for ph, charge in ((7, -1), (1, 0)):
-        charged = with_charges(structure, "pdb2pqr", ph=ph)
-        of = {str(residue): n for n, residue in enumerate(charged.residues)}
+    of = {str(residue): n for n, residue in enumerate(structure.residues)}
+    nameless = replace(structure, residues=tuple(replace(residue, chain="") for residue in structure.residues))
+    for ph, charge, given in ((7, -1, nameless), (1, 0, structure)):
+        charged = with_charges(given, "pdb2pqr", ph=ph)
         sums = np.bincount(charged.residue_of, charged.partial_charges, len(charged.residues))
         assert sums[of["ASP 29 of chain A"]] == pytest.approx(charge)
+        assert sums[[of["LEU 24 of chain A"], of["LEU 24 of chain B"]]] == pytest.approx(1)  # where chains begin
     assert np.flatnonzero(np.isnan(sums)).tolist() == [of["478 200"]]  # the ligand
     ligand = select(charged, "resn 478")
     before = select(structure, "resn 478")

@@ -560,12 +560,25 @@ _CHAINS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def _places(structure: Structure) -> list[tuple[str, int]]:
-    """A chain of one letter and a number for each residue, as the columns of a PDB file have room for."""
-    chains = {chain: n for n, chain in enumerate(dict.fromkeys(residue.chain for residue in structure.residues))}
+    """A chain of one letter and a number for each residue, as the columns of a PDB file have room for.
+
+    PDB2PQR charges both ends of a chain. A chain without a name, or of several objects of a viewer, may be several: a
+    residue that is not bonded to the one before begins another, unless numbers in between tell that some are missing.
+    """
+    joined = {(min(pair), max(pair)) for pair in structure.residue_of[structure.bonds].tolist()}
+    chains: dict[tuple[str, int], int] = {}
+    parts: Counter[str] = Counter()
+    last: dict[str, tuple[int, int]] = {}
     counts: Counter[str] = Counter()
     found = []
-    for residue in structure.residues:
-        letter = _CHAINS[chains[residue.chain] % len(_CHAINS)]
+    for n, residue in enumerate(structure.residues):
+        if _KINDS.get(residue.name.upper(), "HOH") != "HOH":
+            number = int("".join(letter for letter in residue.number if letter in "-0123456789") or 0)
+            before, its = last.get(residue.chain, (n, number))
+            parts[residue.chain] += before < n and (before, n) not in joined and number - its <= 1
+            last[residue.chain] = n, number
+        chain = chains.setdefault((residue.chain, parts[residue.chain]), len(chains))
+        letter = _CHAINS[chain % len(_CHAINS)]
         counts[letter] += 1
         if counts[letter] > 9999:
             raise OrbitileError(
