@@ -104,3 +104,10 @@ def most_occupied(atoms: Iterable[tuple[Place, str, float]]) -> dict[Place, str]
         if label:
             places[place][label].append(occupancy)
     return {place: min(of, key=lambda label: (-np.mean(of[label]), label)) for place, of in places.items()}
+
+
+def known_charges(charges: Reals, residue_of: NDArray[np.int64]) -> Reals:
+    """Partial charges, not numbers in residues where all are zero: programs write zero for what they do not know."""
+    has_any = np.bincount(residue_of, np.nan_to_num(charges) != 0) > 0
+    result: Reals = np.where(has_any[residue_of], charges, np.nan)
+    return result

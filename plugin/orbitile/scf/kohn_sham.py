@@ -556,8 +556,8 @@ class Hamiltonian:
         attraction = self._coulomb_values(*nuclei, self._exact)
         self._repulsion = nuclear_repulsion(charges, basis.positions)
         if external is not None:
-            surroundings = self._pairs.list, basis.positions, external, self._exact, self._pairs.bound
-            values, at_nuclei = field_of_charges(*surroundings)
+            pairs, exact = self._pairs, self._exact
+            values, at_nuclei = field_of_charges(pairs.list, basis.positions, external, exact, pairs.bound)
             attraction, self._repulsion = attraction + values, self._repulsion + float(charges @ at_nuclei[:, 0])
         self._core = dense(kinetic_matrix(basis)) + to_matrix(self._pairs, attraction, target)
         if core_potential is not None:

@@ -25,7 +25,7 @@ from ..base.errors import OrbitileError
 from ..model.elements import SYMBOLS
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import NOT_A_BOND, Geometry, connected_parts, find_bonds
-from ..model.structure import Structure
+from ..model.structure import Structure, known_charges
 from ..model.units import angstrom
 from .calculation import Calculation, check_electrons
 from .valences import HYDROGENS, USUAL_UNPAIRED, atom_names, check_valences, named, signed, without_ionic_bonds
@@ -445,9 +445,9 @@ def _places(positions: Reals, region: Region) -> Reals:
 
 def _embedded(region: Region, inside: NDArray[np.bool_], width: float) -> Region:
     """The region in the field of the partial charges of all other atoms."""
-    structure, charges = region.structure, region.structure.partial_charges
-    any_in_residue = np.bincount(structure.residue_of, np.nan_to_num(charges) != 0, len(structure.residues)) > 0
-    lacking = np.isnan(charges) | ~any_in_residue[structure.residue_of]
+    structure = region.structure
+    charges = known_charges(structure.partial_charges, structure.residue_of)
+    lacking = np.isnan(charges)
     if lacking[~inside].all():
         raise OrbitileError(
             f"region: none of the {np.count_nonzero(~inside)} atoms around it has a partial charge; add charges by "

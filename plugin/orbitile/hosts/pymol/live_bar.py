@@ -259,9 +259,9 @@ class LiveBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
             return
         self._show("", "")
         words = (box.currentText().strip() if box.isEnabled() else "" for box in self._word_boxes)
-        basis, method, *surroundings = ("" if word == AS_IN_FILE else word for word in words)
+        basis, method, solvent, smearing = ("" if word == AS_IN_FILE else word for word in words)
         electrons = (self.charge_box.value(), self.unpaired_box.value()) if self._has_set_electrons else (None, None)
-        self.begun.emit(name, basis, method, *electrons, *surroundings)
+        self.begun.emit(name, basis, method, *electrons, solvent, smearing)
 
     def _relax(self) -> None:
         hardness = self.hardness_slider.value() / _HARDNESS

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...base.arguments import listed
 from ...base.errors import OrbitileError
 from ...model.elements import SYMBOLS
-from ...model.structure import Residue, Structure, most_occupied
+from ...model.structure import Residue, Structure, known_charges, most_occupied
 from ...model.units import angstrom
 
 _AROMATIC = 4
@@ -148,7 +148,7 @@ def structure_of(
         pairs,
         _orders(pairs, np.array([bond[2] for bond in bonds], np.float64), of),
         np.array([atom.formal_charge for atom in atoms], np.int64),
-        _charges(np.array([atom.partial_charge for atom in atoms], np.float64), of),
+        known_charges(np.array([atom.partial_charge for atom in atoms], np.float64), of),
         tuple(notes),
     )
     return structure, np.array(chosen, np.int64)
@@ -169,9 +169,3 @@ def _orders(bonds: NDArray[np.int64], orders: NDArray[np.float64], residue_of: N
     is_known = np.zeros(residue_of.max(initial=-1) + 1, bool)
     is_known[first[(first == second) & (orders > 1)]] = True
     return np.where((first == second) & ~is_known[first], 0.0, orders)
-
-
-def _charges(charges: NDArray[np.float64], residue_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Partial charges, not numbers in residues where all are zero: PyMOL has zero for what it does not know."""
-    has_any = np.bincount(residue_of, charges != 0) > 0
-    return np.where(has_any[residue_of], charges, np.nan)
