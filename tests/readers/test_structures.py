@@ -35,7 +35,7 @@ def protease():
     return str(files("pymol") / "pymol_path/data/tut/1hpv.pdb")
 
 
-def test_files(tmp_path):
+def test_files(tmp_path, monkeypatch):
     path = tmp_path / "two.pdb"
     path.write_text(GLYCINE)
     found = load_structure(path)
@@ -57,7 +57,8 @@ def test_files(tmp_path):
     atoms = zip(other.names, other.positions / angstrom, strict=True)
     lines = [f"HETATM{n:5d}  {a:3s} FOR C   7    {x:8.3f}{y:8.3f}{z:8.3f}" for n, (a, (x, y, z)) in enumerate(atoms, 1)]
     renamed.write_text("\n".join(lines))
-    charged = with_charges(load_structure(renamed), path)  # by the name of its one residue
+    monkeypatch.chdir(tmp_path)  # where the process that reads it is not
+    charged = with_charges(load_structure(renamed.name), path)  # by the name of its one residue
     assert np.array_equal(charged.partial_charges, other.partial_charges)
     assert with_charges(replace(other, residues=(Residue("", "9", "UNL"),)), path).partial_charges[0] == 0.5  # by names
     with pytest.raises(ob.OrbitileError, match="not one of its 6 atoms"):

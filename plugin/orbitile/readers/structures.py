@@ -87,7 +87,8 @@ def read(path: Path, topology: Path | None = None) -> Structure:
     """Read a structure; see `load_structure`."""
     with PlainFile(path) as file, PlainFile(topology or path) as named:
         size = sum(part.path.stat().st_size for part in (file, named))
-        found = isolated(contents_of, str(file.path), str(named.path), name=path.name, library="MDAnalysis", size=size)
+        paths = [str(part.path.absolute()) for part in (file, named)]  # its process may be in another folder
+        found = isolated(contents_of, *paths, name=path.name, library="MDAnalysis", size=size)
     try:
         return _structure(found, path.name)
     except FileError:
