@@ -21,9 +21,10 @@ TOPIC, PRIORITY = "orbitals and other fields", 60
 
 
 def _with_density(session: Session, name: str) -> str:
-    """The molecule of this name; an object without a wavefunction becomes its free atoms, where they are now."""
-    source = session.host.molecules().get(name, "")
-    if name in session.host.structures() and (not source or is_promolecule(source)):
+    """The molecule of this name; an object without a wavefunction becomes its free atoms, unless it is live."""
+    source, live = session.host.molecules().get(name, ""), session.live.now
+    is_live = live is not None and live.molecule == name
+    if not is_live and name in session.host.structures() and (not source or is_promolecule(source)):
         session.adopt_free_atoms(name)
     return session.molecule(name)
 
