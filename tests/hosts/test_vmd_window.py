@@ -235,7 +235,7 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
         }
         puts $labels
         puts [$menu entrycget 0 -accelerator]
-        puts [list [$menu entrycget 7 -state] [$menu entrycget 7 -accelerator]]
+        puts [list [$menu entrycget 8 -state] [$menu entrycget 8 -accelerator]]
         proc tk_getOpenFile args { return [expr {[dict get $args -multiple] ? [list $::cation] : $::cation}] }
         $menu.group3 invoke 2
         settle

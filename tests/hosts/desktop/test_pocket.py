@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 
-def test_amprenavir_in_hiv_protease(tmp_path):
+def test_ligand(tmp_path):
     with Screen() as screen:
         window = Window(screen, tmp_path, Path(os.environ["XDG_CACHE_HOME"]))
         window.install("--no-kernels")
