@@ -21,10 +21,10 @@ QtTest = pytest.importorskip("PyQt5.QtTest", reason="PyQt5 (extra pymol) is not 
 
 from pymol.Qt import QtCore, QtGui, QtWidgets  # noqa: E402  only where it is installed
 
-from orbitile.hosts.pymol.commands import state_of  # noqa: E402
+from orbitile.hosts.pymol.commands import state_of  # noqa: E402  only where PyMOL is installed
 from orbitile.hosts.pymol.live_bar import EnergyPlot, LiveBar  # noqa: E402
 from orbitile.hosts.pymol.orbitals import LevelDiagram, OrbitalTable  # noqa: E402
-from orbitile.hosts.pymol.path_dialog import states_of  # noqa: E402
+from orbitile.hosts.pymol.path_dialog import states_of  # noqa: E402  only where PyMOL is installed
 from orbitile.hosts.pymol.viewer import PyMOLViewer  # noqa: E402
 
 Qt = QtCore.Qt

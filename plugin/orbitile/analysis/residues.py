@@ -123,8 +123,8 @@ def residue_shares(
     Raises
     ------
     OrbitileError
-        When the region has no surroundings, its atoms are others than those of the wavefunction, or there are no such
-        atoms.
+        When the region has no surroundings, the wavefunction is of other atoms, or `atom` or `bond` names an atom that
+        is not there.
     """
     from scipy.spatial import cKDTree
 
@@ -193,9 +193,9 @@ def without_residues(region: Region, residues: Sequence[Residue]) -> Region:
     if region.external is None:
         raise OrbitileError("residues: this region is in vacuum, without charges of residues")
     of_charges = region.structure.residue_of[region.owners]
-    chosen = np.array([one in residues for one in region.structure.residues])[of_charges]
+    chosen = np.array([residue in residues for residue in region.structure.residues])[of_charges]
     there = {region.structure.residues[index] for index in of_charges[chosen]}
-    if missing := [str(one) for one in residues if one not in there]:
+    if missing := [str(residue) for residue in residues if residue not in there]:
         raise OrbitileError(f"residues: {', '.join(missing)} has no charges around this region")
     return replace(region, external=replace(region.external, charges=np.where(chosen, 0.0, region.external.charges)))
 
@@ -369,7 +369,7 @@ def _polarisation(
         pairs, nuclei, positions = pairs_of(vacuum), vacuum.core_charges, vacuum.positions
         total = to_hermite(pairs, density_matrix(vacuum), target)
         before = energy_in_field(external, pairs, total, nuclei, positions, target)
-    dipoles = [analytic_moments(one, density_of(one)).dipole for one in (wavefunction, vacuum)]
+    dipoles = [analytic_moments(state, density_of(state)).dipole for state in (wavefunction, vacuum)]
     return [
         ("interaction energy of the density in vacuum", before / kilocalorie_per_mole, "kcal/mol"),
         ("energy of polarisation, of a linear answer", 0.5 * (energy - before) / kilocalorie_per_mole, "kcal/mol"),
@@ -393,7 +393,7 @@ def _whole(
     if along:
         places = zip(("the first atom", "the midpoint", "the second atom"), shares.field.sum(axis=0), strict=True)
         rows += [(f"field along {along} at {where}", one / megavolt_per_centimetre, "MV/cm") for where, one in places]
-    own, without = (frontier_energies(one) for one in (wavefunction, vacuum or wavefunction))
+    own, without = (frontier_energies(state) for state in (wavefunction, vacuum or wavefunction))
     shifts = {"HOMO": shares.homo.sum(), "LUMO": shares.lumo.sum(), "gap": shares.lumo.sum() - shares.homo.sum()}
     for name, shift in shifts.items():
         rows.append((name, own[name] / electronvolt, "eV"))

@@ -523,7 +523,7 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
         f"Charges of {has.sum()} atoms are those of {forcefield.upper()}, by PDB2PQR at pH {ph:g}; they sum to "
         f"{found.partial_charges[has].sum():+.3f} e."
     ]
-    hydrogens, before = ((one.atomic_numbers == 1).sum() for one in (found, structure))
+    hydrogens, before = ((atoms.atomic_numbers == 1).sum() for atoms in (found, structure))
     heavy = len(found.names) - len(structure.names) - hydrogens + before
     more = f" and added {heavy} other atoms that were missing" if heavy > 0 else ""
     told.append(f"PDB2PQR placed the hydrogens of what it knows, {hydrogens} in place of {before} in all{more}.")

@@ -92,7 +92,7 @@ def compute_frames(
             read = [_frame(region, frames, number) for number in stretches.popleft()]
             with stage(n_done / len(numbers), (n_done + 1) / len(numbers)):
                 found = solve_frames([_task(frame, means) for frame in read], means, before)
-            before = [*before, *(one for one in found if isinstance(one, Solution))][-HISTORY:]
+            before = [*before, *(solution for solution in found if isinstance(solution, Solution))][-HISTORY:]
         for frame, solution in zip(read, found, strict=True):
             yield replace(frame, why=solution) if isinstance(solution, str) else replace(frame, solution=solution)
         n_done += len(read)

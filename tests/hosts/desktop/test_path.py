@@ -11,6 +11,7 @@ from .window import Window
 
 pytest.importorskip("ase", reason="ASE (extra optimisation) is not installed")
 pytest.importorskip("tblite.interface", reason="tblite (extra xtb) is not installed")
+# without a screen in memory or a mouse there is nothing to click on
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 _PYRAMID = "4\n\nN 0 0 {n}\nH 0.94 0 {h}\nH -0.47 0.81 {h}\nH -0.47 -0.81 {h}\n"

@@ -15,7 +15,7 @@ _PACKAGES = [name for name in ("pdb2pqr", "tblite", "h5py") if find_spec(name) i
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(bool(missing()), reason=missing()),
+    pytest.mark.skipif(bool(missing()), reason=missing()),  # a screen in memory, a mouse
     pytest.mark.skipif(bool(_PACKAGES), reason=f"{', '.join(_PACKAGES)} is not installed"),
 ]
 

@@ -98,7 +98,7 @@ def structure_of(
     for name in objects:
         state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
         pause()
-        every = [_Atom(*one) for one in of_atoms(cmd, name, _ATOM, pause)]
+        every = [_Atom(*values) for values in of_atoms(cmd, name, _ATOM, pause)]
         pause()
         places = cmd.get_coords(f"%{name}", state)
         if places is None or len(places) != len(every):
