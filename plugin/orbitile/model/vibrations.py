@@ -1,0 +1,101 @@
+"""Vibrations of a molecule: normal modes, and how strongly each is seen in spectra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from .geometry import Displayed, check_atoms
+from .wavefunction import frozen, nothing
+
+STRENGTHS = ("infrared", "raman", "rotatory")
+"""Attributes of `Vibrations` that say how strongly a mode is seen; empty where a file has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Vibrations(Displayed):
+    """Normal modes of a molecule at a stationary point, translations and rotations left out.
+
+    Attributes
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    positions : ndarray, shape (n_atoms, 3)
+        Of the stationary point, in bohr.
+    masses : ndarray, shape (n_atoms,)
+        In unified atomic mass units.
+    wavenumbers : ndarray, shape (n_modes,)
+        In cm^-1, ascending; those of imaginary modes negative.
+    displacements : ndarray, shape (n_modes, n_atoms, 3)
+        Cartesian displacements d along each mode, of which all squares of a mode add up to 1. Multiplied by the square
+        roots of the masses, those of different modes are orthogonal.
+    infrared : ndarray, shape (n_modes,)
+        Integrated molar absorption coefficients in km/mol; NaN where unknown, empty where all are.
+    raman : ndarray, shape (n_modes,)
+        Raman activities in Angstrom^4/u, in the same way.
+    rotatory : ndarray, shape (n_modes,)
+        Rotatory strengths of vibrational circular dichroism in 1e-44 esu^2 cm^2, in the same way.
+    symmetries : tuple of str
+        Irreducible representations, one a mode; empty where unknown.
+    source : str
+        The file.
+    title : str
+    method : str
+        Of the calculation, such as B3LYP/6-31G*; empty where unknown.
+    remarks : tuple of str
+        What the reader should know before believing them, a sentence each.
+    """
+
+    atomic_numbers: NDArray[np.int64]
+    positions: Reals
+    masses: Reals
+    wavenumbers: Reals
+    displacements: Reals
+    infrared: Reals = field(default_factory=nothing)
+    raman: Reals = field(default_factory=nothing)
+    rotatory: Reals = field(default_factory=nothing)
+    symmetries: tuple[str, ...] = ()
+    source: str = ""
+    title: str = ""
+    method: str = ""
+    remarks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = np.asarray(self.atomic_numbers)
+        n_atoms, n_modes = len(numbers), len(self.wavenumbers)
+        shapes: dict[str, tuple[type, tuple[int, ...]]] = {
+            "atomic_numbers": (np.int64, (n_atoms,)),
+            "positions": (np.float64, (n_atoms, 3)),
+            "masses": (np.float64, (n_atoms,)),
+            "wavenumbers": (np.float64, (n_modes,)),
+            "displacements": (np.float64, (n_modes, n_atoms, 3)),
+        }
+        for name, (dtype, shape) in shapes.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype, shape, f"{name} of vibrations"))
+        for name in STRENGTHS:
+            values = getattr(self, name)
+            n = n_modes if len(values) else 0
+            object.__setattr__(self, name, frozen(values, np.float64, (n,), f"{name} of vibrations", unknown=True))
+        check_atoms(self.atomic_numbers, self.positions)
+        if self.symmetries and len(self.symmetries) != n_modes:
+            raise OrbitileError(f"symmetries of vibrations: expected {n_modes}, got {len(self.symmetries)}")
+        if not np.all(self.masses > 0):
+            raise OrbitileError(f"masses: expected more than 0 u, got {float(self.masses.min()):g}")
+
+    @property
+    def n_modes(self) -> int:
+        """Number of modes."""
+        return len(self.wavenumbers)
+
+    @property
+    def n_imaginary(self) -> int:
+        """Number of imaginary modes: 0 at a minimum, 1 at a transition state."""
+        return int((self.wavenumbers < 0).sum())
+
+    @property
+    def reduced_masses(self) -> Reals:
+        """Of the modes in u: the sum of the masses times the squares of the displacements, whose squares add up to 1."""
+        return np.einsum("a,kax->k", self.masses, self.displacements**2)
