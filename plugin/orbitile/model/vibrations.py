@@ -97,5 +97,5 @@ class Vibrations(Displayed):
 
     @property
     def reduced_masses(self) -> Reals:
-        """Of the modes in u: the sum of the masses times the squares of the displacements, whose squares add up to 1."""
+        """Of the modes in u: sums of masses times squares of displacements, where these squares add up to 1."""
         return np.einsum("a,kax->k", self.masses, self.displacements**2)
