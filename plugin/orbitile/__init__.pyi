@@ -235,3 +235,15 @@ def topology(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def vibrations(
+    subject: Vibrations,
+    /,
+    *,
+    fwhm: float = ...,
+    shape: str = ...,
+    scale: float = ...,
+    infrared: str = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
