@@ -1,8 +1,8 @@
 """Spectra: lines broadened to curves, in the units and on the axes on which chemists draw them.
 
-Areas of bands follow from the strengths of lines: infrared, A. Barth, Biochim. Biophys. Acta 2007, 1767, 1073 (integrated
-absorption coefficients by the natural logarithm, so that ln 10 stands between both); ultraviolet, R. S. Mulliken, J. Chem.
-Phys. 1939, 7, 14; circular dichroism, J. A. Schellman, Chem. Rev. 1975, 75, 323.
+Areas of bands follow from the strengths of lines: infrared ones from integrated absorption coefficients, which are of the
+natural logarithm, so that ln 10 stands between both (IUPAC, Pure Appl. Chem. 1996, 68, 2223); ultraviolet ones by R. S.
+Mulliken, J. Chem. Phys. 1939, 7, 14; those of circular dichroism by J. A. Schellman, Chem. Rev. 1975, 75, 323.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ROTATORY = 1 / 2.296e-39
 _PER_ELECTRONVOLT = electronvolt / wavenumber
 """One eV in cm^-1."""
 _LORENTZIAN, _BOTH = 0.5346, 0.2166
-"""Width of a Voigt profile from those of its parts (J. J. Olivero, R. L. Longbothum, J. Quant. Spectrosc. Radiat. Transfer
-1977, 17, 233): 0.5346 L + sqrt(0.2166 L^2 + G^2)."""
+"""Width of a Voigt profile from those of its parts (J. J. Olivero, R. L. Longbothum, J. Quant. Spectrosc. Radiat.
+Transfer 1977, 17, 233): 0.5346 L + sqrt(0.2166 L^2 + G^2)."""
 
 
 @dataclass(frozen=True)
@@ -167,5 +167,5 @@ def broadened(positions: Reals, areas: Reals, at: Reals, fwhm: float, shape: str
 
 
 def transmittance(absorption: Reals, highest: float) -> Reals:
-    """Transmittance in percent of a sample so thick that a tenth of the light passes where it absorbs as the highest."""
+    """Transmittance in percent of a sample of which a tenth of the light comes out where it absorbs as the highest."""
     return 100 * 10.0 ** -(absorption / highest)

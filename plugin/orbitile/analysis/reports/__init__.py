@@ -45,8 +45,9 @@ class Analysis(Protocol):
     """What a module offers that is an analysis.
 
     `PARAMETERS` have the same names as the keywords of `report`, which gets all of them, read, and `device` beside
-    them. `PLOTS` says whether its reports have plots, `INSTANT` that a window does it anew with each change. `unavailable` tells in a sentence why a molecule does not have
-    it, found quickly; `warning` that it will take long, and how long about, before it begins.
+    them. `PLOTS` says whether its reports have plots, `INSTANT` that a window does it anew with each change.
+    `unavailable` tells in a sentence why a molecule does not have it, found quickly; `warning` that it will take long,
+    and how long about, before it begins.
     """
 
     TITLE: str

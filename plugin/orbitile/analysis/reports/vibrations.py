@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...base.arguments import POSITIVE_NUMBER, Argument, one_of
+from ...base.arguments import PATHS, POSITIVE_NUMBER, Argument, one_of
 from ...base.arrays import Reals
+from ...base.errors import OrbitileError
 from ...model.report import Curve, Plot, Report, Table, atom_names, column
 from ...model.vibrations import Vibrations
-from ..spectra import KINDS, SHAPES, broadened, transmittance
+from ..measured import JCAMP, Measured, read_measured
+from ..spectra import KINDS, SHAPES, band, broadened, transmittance
+
+Labels = NDArray[np.intp]
 
 TITLE = "Vibrations and spectra"
 HELP = "normal modes and their infrared, Raman and VCD spectra"
@@ -25,8 +31,19 @@ PARAMETERS = (
     Argument("shape", one_of(*SHAPES), "shape of a band", SHAPES[0], SHAPES[0]),
     Argument("scale", POSITIVE_NUMBER, "factor for all wavenumbers, as 0.96 for B3LYP", 1.0, "1", slider=(0.85, 1.1)),
     Argument("infrared", one_of("absorption", "transmittance"), "what the infrared spectrum shows", "absorption"),
+    Argument(
+        "files",
+        PATHS,
+        "more files of vibrations, or measured spectra (JCAMP-DX, or two columns), whose spectra are drawn too",
+        (),
+        "none",
+    ),
 )
-EXAMPLES = ("orb_vibrations", "orb_vibrations scale=0.96, fwhm=15, infrared=transmittance")
+EXAMPLES = (
+    "orb_vibrations",
+    "orb_vibrations scale=0.96, fwhm=15, infrared=transmittance",
+    "orb_vibrations files=measured.jdx",
+)
 
 _ATTRIBUTES = {"infrared": "infrared", "raman": "raman", "vcd": "rotatory"}
 """Attributes of `Vibrations` by kind of spectrum."""
@@ -49,15 +66,32 @@ def report(vibrations: Vibrations, *, device: str | None = None, **parameters: A
     """Modes and spectra; parameters as stated, see `orbitile.analysis.spectra`."""
     n, n_imaginary = vibrations.n_modes, vibrations.n_imaginary
     imaginary = f", {n_imaginary} imaginary" if n_imaginary else ""
-    plots = tuple(_plot(vibrations, kind, **parameters) for kind in _kinds(vibrations))
+    others = [_other(file) for file in parameters["files"]]
+    plots = tuple(_plot(vibrations, kind, others, **parameters) for kind in _kinds(vibrations))
+    read = [one.remark for _, one in others if isinstance(one, Measured) and one.remark]
     return Report(
         "vibrations",
         f"{n} vibration{'s' * (n > 1)}{imaginary}",
         (_modes(vibrations, parameters["scale"]),),
         plots,
-        remarks=_remarks(vibrations, parameters["scale"]),
+        remarks=(*_remarks(vibrations, parameters["scale"]), *read),
         together=True,
     )
+
+
+def _other(file: Path) -> tuple[str, Vibrations | Measured]:
+    """Another file of vibrations, or a measured spectrum, with its name for the legend."""
+    from ...readers import load_vibrations
+
+    if file.suffix.lower() in JCAMP:
+        return file.stem, read_measured(file)
+    try:
+        return file.stem, load_vibrations(file)
+    except OrbitileError as error:
+        try:
+            return file.stem, read_measured(file)
+        except OrbitileError:
+            raise error from None
 
 
 def _kinds(vibrations: Vibrations) -> Sequence[str]:
@@ -98,32 +132,60 @@ def _moving(vibrations: Vibrations) -> list[str]:
     return listed
 
 
-def _plot(vibrations: Vibrations, kind: str, *, fwhm: float, shape: str, scale: float, infrared: str) -> Plot:
-    """A spectrum of real modes: curve, and a stick a mode, as high as its own band."""
-    look = KINDS[kind]
+def _lines(vibrations: Vibrations, kind: str, scale: float) -> tuple[Labels, Reals, Reals]:
+    """Real modes of a spectrum, their wavenumbers, and the areas of their bands."""
     strengths: Reals = getattr(vibrations, _ATTRIBUTES[kind])
-    is_known = bool(len(strengths))
     shown = np.flatnonzero(vibrations.wavenumbers > 0)
     positions = vibrations.wavenumbers[shown] * scale
-    areas = look.area(positions, np.nan_to_num(strengths[shown])) if is_known else np.ones(len(shown))
+    is_known = np.isfinite(strengths).any()
+    return (
+        shown,
+        positions,
+        KINDS[kind].area(positions, np.nan_to_num(strengths[shown] if is_known else 1.0 + 0 * shown)),
+    )
+
+
+def _plot(
+    vibrations: Vibrations,
+    kind: str,
+    others: Sequence[tuple[str, Vibrations | Measured]],
+    *,
+    fwhm: float,
+    shape: str,
+    scale: float,
+    infrared: str,
+    files: Sequence[Path],
+) -> Plot:
+    """A spectrum of real modes: curve, and a stick a mode, as high as its own band; those of others are curves."""
+    look, is_known = KINDS[kind], bool(np.isfinite(getattr(vibrations, _ATTRIBUTES[kind])).any())
+    shown, positions, areas = _lines(vibrations, kind, scale)
     highest = max(_LEAST * (positions < _LEAST).all(), float(np.ceil(positions.max(initial=0.0) / 500 + 0.5) * 500))
     at = np.linspace(0.0, highest, int(min(_MOST, highest / fwhm * _POINTS_IN_A_WIDTH)) + 2)
     curve = broadened(positions, areas, at, fwhm, shape)
-    sticks = areas * float(broadened(np.zeros(1), np.ones(1), np.zeros(1), fwhm, shape)[0])
-    y_label, top = look.y_label, max(float(curve.max(initial=0.0)), 1e-300)
-    name, y_range, foot = look.title, None, 0.0
-    if kind == "infrared" and infrared == "transmittance" and is_known:
-        y_label, y_range = "transmittance / %", (0.0, 105.0)
-        curve, sticks, foot = transmittance(curve, top), transmittance(sticks, top), 100.0
-    elif not is_known:
-        name, y_label = "Wavenumbers", "modes, without intensities"
+    sticks = areas * float(band(np.zeros(1), fwhm, shape)[0])
+    top = max(float(curve.max(initial=0.0)), 1e-300)
+    drawn = [(Path(vibrations.source).stem or "computed" if others else "", at, curve)]
+    for name, other in others:
+        if isinstance(other, Vibrations):
+            drawn.append((name, at, broadened(*_lines(other, kind, scale)[1:], at, fwhm, shape)))
+        elif kind == "infrared" and not other.is_electronic:
+            inside = (other.positions > 0) & (other.positions < highest)
+            peak = max(float(other.absorption[inside].max(initial=0.0)), 1e-300)
+            drawn.append((f"{name}, measured", other.positions[inside], other.absorption[inside] / peak * top))
+    title, y_label, y_range, foot = look.title, look.y_label, None, 0.0
+    if not is_known:
+        title, y_label = "Wavenumbers", "modes, without intensities"
+    elif kind == "infrared" and infrared == "transmittance":
+        y_label, y_range, foot = "transmittance / %", (0.0, 105.0), 100.0
+        drawn = [(name, x, transmittance(y, top)) for name, x, y in drawn]
+        sticks = transmittance(sticks, top)
     fields = tuple(f"mode:{n + 1}" for n in shown)
     return Plot(
         kind,
-        f"{name}, {shape} bands {fwhm:g} cm^-1 wide{f', wavenumbers times {scale:g}' * (scale != 1)}",
+        f"{title}, {shape} bands {fwhm:g} cm^-1 wide{f', wavenumbers times {scale:g}' * (scale != 1)}",
         look.x_label,
         y_label,
-        (Curve("modes", positions, sticks, "sticks", fields=fields, foot=foot), Curve("all modes", at, curve)),
+        (Curve("", positions, sticks, "sticks", fields=fields, foot=foot), *(Curve(*one) for one in drawn)),
         x_range=(highest, 0.0) if look.descending else (0.0, highest),
         y_range=y_range,
     )

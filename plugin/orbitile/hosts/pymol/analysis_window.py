@@ -11,7 +11,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...analysis.presentation import FORMATS, draw_plot
 from ...analysis.reports import Analysis, analysis_named
-from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
+from ...base.arguments import ATOMS, FLAG, FRAGMENTS, PATHS, Argument, atom_list
 from ...base.errors import OrbitileError
 from ...fields import field_names
 from ...model.report import AtomValues, Paths, Report, ResidueValues
@@ -457,12 +457,21 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         if parameter.completes == "fields":
             names = [name for name, _ in field_names()]
             edit.setCompleter(QtWidgets.QCompleter(names, edit, caseSensitivity=Qt.CaseInsensitive))
+        if kind is PATHS:
+            button = QtWidgets.QPushButton("Add…", toolTip="Choose files")
+            button.clicked.connect(lambda: self._add_files(edit))
+            return edit, row_widget(edit, button)
         if kind not in (ATOMS, FRAGMENTS):
             return edit, edit
         text = "From selection" if kind is ATOMS else "Add selection"
         button = QtWidgets.QPushButton(text, toolTip="Take the atoms that are selected in PyMOL")
         button.clicked.connect(lambda: self._take_selection(edit, several=kind is FRAGMENTS))
         return edit, row_widget(edit, button)
+
+    def _add_files(self, edit: Any) -> None:
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(self, "Add files")
+        edit.setText(" ".join([*filter(None, [edit.text().strip()]), *(f'"{path}"' for path in paths)]))
+        take_keys(self)
 
     def _take_selection(self, edit: Any, several: bool) -> None:
         atoms = atom_list(self._selected_atoms())

@@ -128,8 +128,8 @@ class ReportView(QtWidgets.QTabWidget):  # type: ignore[misc]  # Qt has no types
 
     def mark(self, field: str) -> None:
         """Mark the rows and the points of a field."""
-        for widget in (*self._plots, *self._tables, *self._below):
-            widget.mark(field)
+        for mark in [widget.mark for widget in self._plots] + [widget.mark for widget in (*self._tables, *self._below)]:
+            mark(field)
 
     def copy(self, clipboard: Any) -> None:
         """Copy what the tab shows: text, or a picture."""
@@ -610,7 +610,8 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
 
     def _sticks(self) -> list[tuple[float, str]]:
         """Where sticks are across, in pixels, with their fields, from left to right."""
-        axes, found = self._axes(), []
+        axes = self._axes()
+        found: list[tuple[float, str]] = []
         for curve in self.plot.curves:
             if curve.style == "sticks" and curve.fields:
                 found += zip(axes.pixels(curve.x, curve.y)[:, 0].tolist(), curve.fields, strict=True)

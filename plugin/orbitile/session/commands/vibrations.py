@@ -16,7 +16,7 @@ TOPIC, PRIORITY = "vibrations", 35
 
 
 @command(
-    "Have a molecule move along one of its normal modes, or show it by arrows; 0 stops, with the atoms where they were.",
+    "Have a molecule move along a normal mode, or show it by arrows; 0 stops, and the atoms are where they were.",
     Argument("mode", COUNT, "number of the mode, as orb_vibrations lists them", 0, "0: stop"),
     replace(OBJECT, help="an object loaded by orb_load from a file with vibrations"),
     Argument("amplitude", POSITIVE_NUMBER, "largest displacement of an atom in Angstrom", AMPLITUDE, f"{AMPLITUDE:g}"),

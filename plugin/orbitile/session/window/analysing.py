@@ -83,7 +83,7 @@ class Analysing(Activity):
         """Why a molecule does not have an analysis; subjects are kept from one to the next."""
         if not molecule:
             return "there is no molecule" if module.KIND == "atoms" else "no molecule with orbitals is open"
-        source, host = source_of(self.session.host, molecule), self.session.host
+        source = source_of(self.session.host, molecule)
         if module.KIND == "vibrations":
             return "" if self._has_vibrations(molecule) else f"the file of {molecule} has no vibrations"
         if not source and module.KIND != "atoms":

@@ -67,9 +67,7 @@ class Vibrating:
         (molecule, mode), look = self._chosen, self.look
         molecule = self._session.shelf.molecule_now(molecule)
         self._showing.attempt(
-            lambda: vibrate(
-                self._session, molecule, mode, look.amplitude, moves=look.moves, arrows=look.arrows
-            )
+            lambda: vibrate(self._session, molecule, mode, look.amplitude, moves=look.moves, arrows=look.arrows)
         )
 
     def stop(self) -> None:
