@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from os import PathLike
 
 from .analysis.correlation import draw_correlation as draw_correlation
 from .analysis.energies import energies as energies
@@ -40,6 +41,7 @@ from .model.structure import Residue as Residue
 from .model.structure import Structure as Structure
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
+from .model.vibrations import Vibrations as Vibrations
 from .model.volume import StoredVolume as StoredVolume
 from .model.volume import Volume as Volume
 from .model.volume import charges_of_density as charges_of_density
@@ -54,6 +56,7 @@ from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_charges as load_charges
 from .readers import load_trajectory as load_trajectory
+from .readers import load_vibrations as load_vibrations
 from .readers import load_volumes as load_volumes
 from .readers import open_volume as open_volume
 from .readers._volume_series import open_volumes as open_volumes
@@ -231,6 +234,19 @@ def topology(
     *,
     labels: str = ...,
     cutoff: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def vibrations(
+    subject: Vibrations,
+    /,
+    *,
+    fwhm: float = ...,
+    shape: str = ...,
+    scale: float = ...,
+    infrared: str = ...,
+    files: Sequence[str | PathLike[str]] = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -171,7 +171,7 @@ def _draw(axes: Any, curve: Curve, look: int, label: str | None) -> None:
     colour, dashes = _COLOURS[look % len(_COLOURS)], _DASHES[(look + look // len(_COLOURS)) % len(_DASHES)]
     in_pixels = len(curve.x) > _MANY
     if curve.style == "sticks":
-        axes.vlines(curve.x, 0.0, curve.y, linewidth=0.9, label=label, color=_STICKS, zorder=3)
+        axes.vlines(curve.x, curve.foot, curve.y, linewidth=0.9, label=label, color=_STICKS, zorder=3)
     elif curve.style == "points" and len(curve.values):
         most = float(np.nanpercentile(np.abs(curve.values), _PERCENTILE)) or 1.0
         shown = {"cmap": "coolwarm", "vmin": -most, "vmax": most, "rasterized": in_pixels}
@@ -209,7 +209,7 @@ def _stands(curve: Curve, high: float) -> bool:
 
 def _mark(axes: Any, plot: Plot) -> int:
     """Mark places on the x axis, with labels above that do not meet; returns how many rows these take."""
-    low, high = axes.get_xlim()
+    low, high = sorted(axes.get_xlim())
     ends: list[float] = []
     for place, what in sorted(plot.lines):
         if not low <= place <= high:

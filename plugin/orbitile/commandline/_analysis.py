@@ -123,8 +123,15 @@ def _trajectory(options: argparse.Namespace) -> Any:
     return load_trajectory(options.trajectory)
 
 
+def _vibrations(options: argparse.Namespace) -> Any:
+    from ..readers import load_vibrations
+
+    return load_vibrations(options.file)
+
+
 _READERS: Mapping[str, Callable[[argparse.Namespace], Any]] = {
     "wavefunction": _wavefunction,
     "atoms": _atoms,
     "trajectory": _trajectory,
+    "vibrations": _vibrations,
 }

@@ -32,8 +32,9 @@ MASSES = tuple(
 286.182 289.19 289.194 293.204 293.208 294.214
 """.split()
 )
-"""Masses in u by atomic number, the mean of the isotopes as they occur: conventional atomic weights of the IUPAC (J. Meija
-and others, Pure Appl. Chem. 2016, 88, 265); of elements without stable isotopes, that of the one that lives longest."""
+"""Masses in u by atomic number, the mean of the isotopes as they occur: conventional atomic weights of the IUPAC (J.
+Meija and others, Pure Appl. Chem. 2016, 88, 265); of elements without stable isotopes, of the one that lives longest.
+"""
 
 ATOMIC_RADII = tuple(
     float(radius)

@@ -124,3 +124,44 @@ class Vibrations(Displayed):
     def reduced_masses(self) -> Reals:
         """Of the modes in u: sums of masses times squares of displacements, where these squares add up to 1."""
         return np.einsum("a,kax->k", self.masses, self.displacements**2)
+
+
+def positions_along(vibrations: Vibrations, mode: int, amplitude: float, n_frames: int) -> Reals:
+    """Positions of the atoms through one period of a mode, in which all move along straight lines.
+
+    Parameters
+    ----------
+    vibrations
+    mode
+        Number of the mode, from 1.
+    amplitude
+        Largest displacement of any atom in bohr.
+    n_frames
+        Frames of the period, the first at rest: frame k has the phase 2 pi k / n_frames.
+
+    Returns
+    -------
+    ndarray, shape (n_frames, n_atoms, 3)
+        In bohr.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no mode of this number.
+    """
+    phases = np.sin(2 * np.pi * np.arange(n_frames) / n_frames)
+    return vibrations.positions + amplitude * phases[:, None, None] * motion_of(vibrations, mode)
+
+
+def motion_of(vibrations: Vibrations, mode: int) -> Reals:
+    """Displacements along a mode, counted from 1, of which the largest has the length 1; shape (n_atoms, 3).
+
+    Raises
+    ------
+    OrbitileError
+        When there is no mode of this number.
+    """
+    if not 1 <= mode <= vibrations.n_modes:
+        raise OrbitileError(f"mode: expected a number from 1 to {vibrations.n_modes}, got {mode}")
+    displacements = vibrations.displacements[mode - 1]
+    return displacements / np.linalg.norm(displacements, axis=1).max()

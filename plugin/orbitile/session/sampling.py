@@ -27,11 +27,12 @@ from ..fields.orbital import orbital_of
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.trajectory import Trajectory
+from ..model.vibrations import Vibrations
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..pictures.request import Request, Sample, surface_within
 from ..pictures.surface import isovalue_of, sampling
-from ..readers import load
+from ..readers import load, load_vibrations
 from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
 from ..surfaces.isosurface import isosurface
@@ -44,6 +45,7 @@ from .source import (
     Source,
     UnchangedFrames,
     chosen,
+    files_of,
     is_trajectory,
     is_volume_file,
     require_unchanged,
@@ -262,6 +264,8 @@ class WavefunctionCache:
     def __init__(self) -> None:
         self._held = Cache[Wavefunction]("wavefunctions")
         self._volumes = Cache[tuple[Volume, ...]]("volumes of files")
+        self._vibrations = Cache[Vibrations]("analyses")
+        self._has_vibrations = Cache[bool]("numbers")
         self._opened = Cache[ShownTrajectory]("wavefunctions", most=_OPEN, size=lambda _: 0)
         self.references = FileReferences()
 
@@ -302,6 +306,25 @@ class WavefunctionCache:
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
         return self._read(source, volumes_of, self._volumes)
+
+    def vibrations(self, source: str) -> Vibrations:
+        """The vibrations in the file of a source; errors as for `get`, and where there are none."""
+        paths = files_of(source)
+        if len(paths) > 1:
+            raise OrbitileError(f"{paths[0]} and {len(paths) - 1} more: vibrations are those of one file")
+        source = paths[0] if is_trajectory(source) else source
+        return self._read(source, load_vibrations, self._vibrations)
+
+    def has_vibrations(self, source: str) -> bool:
+        """Whether there are any; what is not known is found out once."""
+        found = self._has_vibrations.get(source)
+        if found is None:
+            try:
+                found = self.vibrations(source).n_modes > 0
+            except OrbitileError:
+                found = False
+            self._has_vibrations.put(source, found)
+        return found
 
     def require(self, source: str, names: Iterable[str]) -> None:
         """Refuse fields that a source does not have; errors as for `get` and `field`."""

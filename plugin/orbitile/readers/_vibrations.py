@@ -1,0 +1,55 @@
+"""Vibrations of a file, whatever its format."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..base.errors import FileError
+from ..files.reading import user_path
+from ..model.elements import MASSES
+from ..model.units import angstrom
+from ..model.vibrations import Vibrations
+
+
+def load_vibrations(path: str | PathLike[str]) -> Vibrations:
+    """Read the vibrations in a file.
+
+    Raises
+    ------
+    FileError
+        When it cannot be read, or holds none.
+    """
+    file = user_path(path)
+    data = _log(file)
+    if not (hasattr(data, "vibfreqs") and hasattr(data, "vibdisps")):
+        raise FileError(
+            f"{file.name}: holds no vibrations; orbitile vibrations {file.name} --method gfn2 computes them"
+        )
+    displacements = np.asarray(data.vibdisps, np.float64)
+    norms = np.sqrt((displacements**2).sum(axis=(1, 2)))
+    numbers = np.asarray(data.atomnos)
+    order = np.argsort(data.vibfreqs, kind="stable")
+    return Vibrations(
+        atomic_numbers=numbers,
+        positions=np.asarray(data.atomcoords[-1]) * angstrom,
+        masses=np.array(MASSES)[numbers],
+        wavenumbers=np.asarray(data.vibfreqs)[order],
+        displacements=(displacements / norms[:, None, None])[order],
+        infrared=np.asarray(data.vibirs)[order] if hasattr(data, "vibirs") else np.zeros(0),
+        raman=np.asarray(data.vibramans)[order] if hasattr(data, "vibramans") else np.zeros(0),
+        symmetries=tuple(data.vibsyms[n] for n in order) if hasattr(data, "vibsyms") else (),
+        source=str(file),
+    )
+
+
+def _log(file: Path) -> Any:
+    from cclib.io.ccio import ccread
+
+    try:
+        return ccread(str(file))
+    except Exception as error:
+        raise FileError(f"{file.name}: holds no vibrations that cclib could read ({error})") from error
