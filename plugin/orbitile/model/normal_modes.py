@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from .elements import MASSES, NUMBERS, SYMBOLS
+from .elements import MASSES
 from .units import angstrom, dalton, wavenumber
 from .vibrations import Vibrations
 
@@ -23,9 +23,9 @@ _LINE = 0.02
 """Distance in bohr from a line within which all atoms of a linear molecule are."""
 
 _KILOMETRES_PER_MOLE = 1777097.73
-r"""Of the square of one e/sqrt(m_e), the derivative of a dipole moment with a normal coordinate: N_A e^2/(12 epsilon_0 c^2
-m_e), of the integrated absorption coefficient :math:`N_A |d\mu/dQ|^2 / (12 \epsilon_0 c^2)` by Wilson, Decius and
-Cross (equation 7-9-8), with the constants of CODATA 2018. That of one e^2/u is 974.88 km/mol."""
+r"""Of the square of one e/sqrt(m_e), the derivative of a dipole moment with a normal coordinate: the integrated
+absorption coefficient is :math:`N_A |d\mu/dQ|^2 / (12 \epsilon_0 c^2)` (Wilson, Decius and Cross, chapter 7), so this is N_A e^2 /
+(12 epsilon_0 c^2 m_e), with the constants of CODATA 2018. That of one e^2/u is 974.88 km/mol."""
 
 
 def standard_masses(atomic_numbers: NDArray[np.integer]) -> Reals:
@@ -52,7 +52,7 @@ def infrared_intensities(dipole_derivatives: Reals) -> Reals:
 def raman_activities(polarisability_derivatives: Reals) -> Reals:
     r"""Raman activities of modes, :math:`45 \bar\alpha'^2 + 7 \gamma'^2`.
 
-    The mean polarisability and its anisotropy are those of Wilson, Decius and Cross (equations 3-7-3 to 3-7-6).
+    The mean polarisability and its anisotropy are those of Wilson, Decius and Cross (chapter 3).
 
     Parameters
     ----------
@@ -96,18 +96,20 @@ def modes_of(vibrations: Vibrations, masses: Reals | None = None, *, is_free: bo
     along = (inner @ axes).T * weights  # rows are L of each mode
     largest = np.take_along_axis(along, np.abs(along).argmax(axis=1)[:, None], axis=1)
     along *= np.sign(largest)
-    strengths: dict[str, Reals] = {}
+    infrared = raman = np.empty(0)
     if np.size(vibrations.dipole_derivatives):
-        strengths["infrared"] = infrared_intensities(along @ vibrations.dipole_derivatives)
+        infrared = infrared_intensities(along @ vibrations.dipole_derivatives)
     if np.size(vibrations.polarisability_derivatives):
-        strengths["raman"] = raman_activities(np.einsum("kx,xij->kij", along, vibrations.polarisability_derivatives))
+        raman = raman_activities(np.einsum("kx,xij->kij", along, vibrations.polarisability_derivatives))
     lengths = np.linalg.norm(along, axis=1, keepdims=True)
     return replace(
         vibrations,
         masses=masses,
         wavenumbers=np.sign(squares) * np.sqrt(np.abs(squares)) / wavenumber,
         displacements=(along / lengths).reshape(len(along), -1, 3),
-        **{name: strengths.get(name, np.empty(0)) for name in ("infrared", "raman", "rotatory")},
+        infrared=infrared,
+        raman=raman,
+        rotatory=np.empty(0),
         symmetries=(),
     )
 

@@ -155,7 +155,9 @@ def solve(
     if isinstance(response, _Result) and (response.calculation, response.atomic_numbers) == (calculation, numbers):
         start = response.result
     checkpoint()
-    result, slopes = patiently(lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else _TIGHT if tight else 1.0))
+    result, slopes = patiently(
+        lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else _TIGHT if tight else 1.0)
+    )
     _gradients.put(_key(geometry.atomic_numbers, geometry.positions, calculation), slopes)
     rows = _rows(shells)
     orbitals = Orbitals(
