@@ -15,12 +15,10 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.report import Paths
 from ..model.units import angstrom
-from ..model.vibrations import Vibrations, motion_of
+from ..model.vibrations import AMPLITUDE, ARROW_COLOUR, ARROW_RADIUS, Vibrations, arrows_of, mode_name, motion_of
 from .host import TrajectoryViewer, Viewer
 from .shelf import Shelf
 
-AMPLITUDE = 0.4
-"""Usual largest displacement of an atom in Angstrom."""
 _PERIOD = 1.0
 """Seconds of a period, whatever the mode."""
 _TICK = 33
@@ -28,9 +26,6 @@ _TICK = 33
 _FAR = 0.3
 """Distance in bohr, root mean square, from which on atoms are not those whose vibrations these are."""
 _ARROWS = "mode"
-_LEAST = 0.15
-"""Length of an arrow, in that of the longest, below which it is left out."""
-_BLUE = (0.2, 0.45, 0.85)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +54,7 @@ class Moving:
     @property
     def text(self) -> str:
         """For people."""
-        value = self.vibrations.wavenumbers[self.mode - 1]
-        symmetry = f", {self.vibrations.symmetries[self.mode - 1]}" if self.vibrations.symmetries else ""
-        number = f"{-value:.1f}i" if value < 0 else f"{value:.1f}"
-        return f"mode {self.mode}, {number} cm^-1{symmetry}"
+        return mode_name(self.vibrations, self.mode)
 
 
 class Motion:
@@ -163,11 +155,8 @@ class Motion:
         self._hidden = []
 
     def _arrows(self) -> Paths:
-        lengths = np.linalg.norm(self._along, axis=1)
-        moving = np.flatnonzero(lengths > _LEAST * lengths.max())
-        stretch = max(1.0, 2.0 / float(lengths.max()))  # so long that they come out of the balls
-        lines = [np.stack([self._rest[a], self._rest[a] + stretch * self._along[a]]) for a in moving]
-        return Paths(_ARROWS, tuple(lines), _BLUE, 0.12, heads=True)
+        lines = tuple(arrows_of(self._along, self._rest))
+        return Paths(_ARROWS, lines, ARROW_COLOUR, ARROW_RADIUS, heads=True)
 
     def stop(self) -> None:
         """Have the atoms where they were, without arrows."""
