@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -168,6 +169,19 @@ class Motion:
             self._viewer.put_drawings(self.now.molecule, _ARROWS, ())
         self.now = None
 
+    def resting(self) -> list[Any]:
+        """The molecule that moves and where its atoms rest, in plain types, for a saved session; empty for none."""
+        now = self.now
+        return [now.molecule, self._rest.tolist(), self._hidden] if now is not None and now.moves else []
+
+    def restore(self, saved: Any) -> None:
+        """Have the atoms of a saved session where they rest, with their surfaces; `saved` is as from `resting`."""
+        self.now, self._hidden = None, []
+        if isinstance(saved, list) and len(saved) == 3 and saved[0] in self._viewer.objects():
+            self._viewer.move(saved[0], np.array(saved[1], np.float64).reshape(-1, 3))
+            for name in filter(set(self._shelf.present()).__contains__, saved[2]):
+                self._shelf.set_visible(name, True)
+
     def tick(self) -> None:
         """Move on; stop when the molecule is gone, hidden, or at another frame."""
         now = self.now
@@ -182,8 +196,17 @@ class Motion:
         ):
             self.stop()
             return
-        phase = 2 * math.pi * (time.monotonic() - self._begun) / _PERIOD
-        self._viewer.move(molecule, self._rest + math.sin(phase) * self._along)
+        self.hold(math.sin(2 * math.pi * (time.monotonic() - self._begun) / _PERIOD))
+
+    @property
+    def moves(self) -> bool:
+        """Whether atoms move."""
+        return self.now is not None and self.now.moves
+
+    def hold(self, share: float) -> None:
+        """Have the atoms at a share of the amplitude, 0 for where they rest, until the next tick."""
+        if self.now is not None:
+            self._viewer.move(self.now.molecule, self._rest + share * self._along)
 
     # ---- what the shelf tells
 
