@@ -13,7 +13,7 @@ from ..base.arguments import FLAG
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_file, add_option, add_trajectory
 from ._console import progress_bar, tell
-from ._files import chosen_frame, load_frame, tell_notes
+from ._files import chosen_frame, is_page, load_frame, tell_notes, write_page
 
 _ROWS = 200
 """Rows of a table that are printed for people."""
@@ -35,7 +35,11 @@ class AnalysisCommand:
             add_option(parser, argument, as_text=True)
         parser.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
         parser.add_argument(
-            "-o", "--output", metavar="OUT", help="write the tables: .json, or .csv (one a table, and one a plot)"
+            "-o",
+            "--output",
+            metavar="OUT",
+            help="write the tables: .json, or .csv (one a table, and one a plot)"
+            + ("; or a page with the modes moving: .html" if self.module.KIND == "vibrations" else ""),
         )
         plots = "write the plots: .svg, .png, .pdf (needs matplotlib)" if self.module.PLOTS else argparse.SUPPRESS
         parser.add_argument("--plot", metavar="OUT", help=plots)
@@ -54,7 +58,8 @@ class AnalysisCommand:
             )
         if options.plot:
             checked_target(check_picture(options.plot))
-        if options.output:
+        as_page = bool(options.output) and self.module.KIND == "vibrations" and is_page(options.output)
+        if options.output and not as_page:
             check_tables(options.output)
         values = values_of(self.name, {one.name: getattr(options, one.name) for one in self.module.PARAMETERS})
         subject = _READERS[self.module.KIND](options)
@@ -62,9 +67,13 @@ class AnalysisCommand:
             tell(warning)
         with progress_bar(options, self.module.TITLE.lower()) as progress:
             report = analyse(subject, self.name, device=options.device, progress=progress, **values)
-        written = [*(write_tables(report, options.output) if options.output else ())]
+        written = [*(write_tables(report, options.output) if options.output and not as_page else ())]
         written += draw_plots(report, options.plot) if options.plot else ()
-        if options.json:
+        if as_page:
+            from ..pictures.vibrations import document_of_modes
+
+            write_page(document_of_modes(subject, report), options.output, subject.source)
+        elif options.json:
             print(as_json(report))
         elif options.output:
             for remark in report.remarks:
