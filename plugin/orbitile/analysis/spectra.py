@@ -1,8 +1,8 @@
 """Spectra: lines broadened to curves, in the units and on the axes on which chemists draw them.
 
-Areas of bands follow from the strengths of lines: infrared ones from integrated absorption coefficients, which are of the
-natural logarithm, so that ln 10 stands between both (IUPAC, Pure Appl. Chem. 1996, 68, 2223); ultraviolet ones by R. S.
-Mulliken, J. Chem. Phys. 1939, 7, 14; those of circular dichroism by J. A. Schellman, Chem. Rev. 1975, 75, 323.
+Areas of bands follow from the strengths of lines: infrared ones from integrated absorption coefficients, which are of
+the natural logarithm, so that ln 10 stands between both (IUPAC, Pure Appl. Chem. 1996, 68, 2223); ultraviolet ones by
+R. S. Mulliken, J. Chem. Phys. 1939, 7, 14; those of circular dichroism by J. A. Schellman, Chem. Rev. 1975, 75, 323.
 """
 
 from __future__ import annotations

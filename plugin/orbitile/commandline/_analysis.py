@@ -13,7 +13,7 @@ from ..base.arguments import FLAG
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_file, add_option, add_trajectory
 from ._console import progress_bar, tell
-from ._files import chosen_frame, load_frame, tell_notes
+from ._files import chosen_frame, is_page, load_frame, tell_notes, write_page
 
 _ROWS = 200
 """Rows of a table that are printed for people."""
@@ -66,21 +66,29 @@ class AnalysisCommand:
             )
         if options.plot:
             checked_target(check_picture(options.plot))
-        if options.output:
+        if options.output and not self._writes_page(options):
             check_tables(options.output)
+
+    def _writes_page(self, options: argparse.Namespace) -> bool:
+        return bool(options.output) and self.module.KIND == "vibrations" and is_page(options.output)
 
     def present(self, subject: Any, options: argparse.Namespace, more: Mapping[str, Any] | None = None) -> None:
         """Print the report of what was read, or write it; in JSON `more` stands beside the tables."""
         from ..analysis.presentation import as_json, as_text, draw_plots, write_tables
 
+        as_page = self._writes_page(options)
         values = values_of(self.name, {one.name: getattr(options, one.name) for one in self.module.PARAMETERS})
         if warning := self.module.warning(subject, **values):
             tell(warning)
         with progress_bar(options, self.module.TITLE.lower()) as progress:
             report = analyse(subject, self.name, device=options.device, progress=progress, **values)
-        written = [*(write_tables(report, options.output) if options.output else ())]
+        written = [*(write_tables(report, options.output) if options.output and not as_page else ())]
         written += draw_plots(report, options.plot) if options.plot else ()
-        if options.json:
+        if as_page:
+            from ..pictures.vibrations import document_of_modes
+
+            write_page(document_of_modes(subject, report), options.output, subject.source)
+        elif options.json:
             print(as_json(report, more))
         elif options.output:
             for remark in report.remarks:

@@ -48,7 +48,9 @@ def add_arguments(parser: CommandParser) -> None:
         "geometry (.xyz, any file with a wavefunction), for which they are computed",
     )
     add_frame(parser)
-    _COMMAND.add_parameters(parser, "; or .h5, .zarr: the vibrations that are computed, with the orbitals")
+    _COMMAND.add_parameters(
+        parser, "; a page with the modes moving: .html; what is computed, with the orbitals: .h5, .zarr"
+    )
     parser.add_argument(
         "--isotopes",
         metavar="ATOM=MASS[,...]",

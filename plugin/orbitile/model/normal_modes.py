@@ -23,9 +23,9 @@ _LINE = 0.02
 """Distance in bohr from a line within which all atoms of a linear molecule are."""
 
 _KILOMETRES_PER_MOLE = 1777097.73
-r"""Of the square of one e/sqrt(m_e), the derivative of a dipole moment with a normal coordinate: the integrated
-absorption coefficient is :math:`N_A |d\mu/dQ|^2 / (12 \epsilon_0 c^2)` (Wilson, Decius and Cross, chapter 7), so this is N_A e^2 /
-(12 epsilon_0 c^2 m_e), with the constants of CODATA 2018. That of one e^2/u is 974.88 km/mol."""
+r"""Of the square of one e/sqrt(m_e), the derivative of a dipole moment with a normal coordinate: as the integrated
+absorption coefficient is :math:`N_A |d\mu/dQ|^2 / (12 \epsilon_0 c^2)` (Wilson, Decius and Cross, chapter 7), this is
+N_A e^2 / (12 epsilon_0 c^2 m_e), with the constants of CODATA 2018. That of one e^2/u is 974.88 km/mol."""
 
 
 def standard_masses(atomic_numbers: NDArray[np.integer]) -> Reals:

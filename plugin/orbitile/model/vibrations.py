@@ -19,6 +19,15 @@ STRENGTHS = ("infrared", "raman", "rotatory")
 DERIVATIVES = ("hessian", "dipole_derivatives", "polarisability_derivatives")
 """Attributes of `Vibrations` from which modes and strengths follow, also for other isotopes."""
 
+AMPLITUDE = 0.4
+"""Largest displacement of an atom in Angstrom in pictures, unless another one is asked for."""
+ARROW_COLOUR, ARROW_RADIUS = (0.2, 0.45, 0.85), 0.12
+"""Of arrows along a mode; the radius in bohr."""
+_LONGEST = 2.0
+"""Length in bohr of the longest arrow, at least: it comes out of its ball."""
+_LEAST = 0.15
+"""Length, in that of the longest, below which an arrow is left out."""
+
 
 @dataclass(frozen=True, eq=False)
 class Vibrations(Displayed):
@@ -165,3 +174,18 @@ def motion_of(vibrations: Vibrations, mode: int) -> Reals:
         raise OrbitileError(f"mode: expected a number from 1 to {vibrations.n_modes}, got {mode}")
     displacements = vibrations.displacements[mode - 1]
     return displacements / np.linalg.norm(displacements, axis=1).max()
+
+
+def arrows_of(displacements: Reals, positions: Reals) -> list[Reals]:
+    """Arrows from atoms along their displacements, shape (2, 3) in bohr each; those that hardly move have none."""
+    lengths = np.linalg.norm(displacements, axis=1)
+    stretch = max(1.0, _LONGEST / float(lengths.max()))
+    moving = np.flatnonzero(lengths > _LEAST * lengths.max())
+    return [np.stack([positions[a], positions[a] + stretch * displacements[a]]) for a in moving]
+
+
+def mode_name(vibrations: Vibrations, mode: int) -> str:
+    """A mode for people: mode 7, 1712.3 cm^-1, A1."""
+    value = vibrations.wavenumbers[mode - 1]
+    symmetry = f", {vibrations.symmetries[mode - 1]}" if vibrations.symmetries else ""
+    return f"mode {mode}, {f'{-value:.1f}i' if value < 0 else f'{value:.1f}'} cm^-1{symmetry}"

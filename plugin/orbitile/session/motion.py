@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,10 @@ from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.report import Paths
 from ..model.units import angstrom
-from ..model.vibrations import Vibrations, motion_of
+from ..model.vibrations import AMPLITUDE, ARROW_COLOUR, ARROW_RADIUS, Vibrations, arrows_of, mode_name, motion_of
 from .host import TrajectoryViewer, Viewer
 from .shelf import Shelf
 
-AMPLITUDE = 0.4
-"""Usual largest displacement of an atom in Angstrom."""
 _PERIOD = 1.0
 """Seconds of a period, whatever the mode."""
 _TICK = 33
@@ -28,9 +27,6 @@ _TICK = 33
 _FAR = 0.3
 """Distance in bohr, root mean square, from which on atoms are not those whose vibrations these are."""
 _ARROWS = "mode"
-_LEAST = 0.15
-"""Length of an arrow, in that of the longest, below which it is left out."""
-_BLUE = (0.2, 0.45, 0.85)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +55,7 @@ class Moving:
     @property
     def text(self) -> str:
         """For people."""
-        value = self.vibrations.wavenumbers[self.mode - 1]
-        symmetry = f", {self.vibrations.symmetries[self.mode - 1]}" if self.vibrations.symmetries else ""
-        number = f"{-value:.1f}i" if value < 0 else f"{value:.1f}"
-        return f"mode {self.mode}, {number} cm^-1{symmetry}"
+        return mode_name(self.vibrations, self.mode)
 
 
 class Motion:
@@ -163,11 +156,8 @@ class Motion:
         self._hidden = []
 
     def _arrows(self) -> Paths:
-        lengths = np.linalg.norm(self._along, axis=1)
-        moving = np.flatnonzero(lengths > _LEAST * lengths.max())
-        stretch = max(1.0, 2.0 / float(lengths.max()))  # so long that they come out of the balls
-        lines = [np.stack([self._rest[a], self._rest[a] + stretch * self._along[a]]) for a in moving]
-        return Paths(_ARROWS, tuple(lines), _BLUE, 0.12, heads=True)
+        lines = tuple(arrows_of(self._along, self._rest))
+        return Paths(_ARROWS, lines, ARROW_COLOUR, ARROW_RADIUS, heads=True)
 
     def stop(self) -> None:
         """Have the atoms where they were, without arrows."""
@@ -178,6 +168,19 @@ class Motion:
         if self.now.molecule in self._viewer.objects():
             self._viewer.put_drawings(self.now.molecule, _ARROWS, ())
         self.now = None
+
+    def resting(self) -> list[Any]:
+        """The molecule that moves and where its atoms rest, in plain types, for a saved session; empty for none."""
+        now = self.now
+        return [now.molecule, self._rest.tolist(), self._hidden] if now is not None and now.moves else []
+
+    def restore(self, saved: Any) -> None:
+        """Have the atoms of a saved session where they rest, with their surfaces; `saved` is as from `resting`."""
+        self.now, self._hidden = None, []
+        if isinstance(saved, list) and len(saved) == 3 and saved[0] in self._viewer.objects():
+            self._viewer.move(saved[0], np.array(saved[1], np.float64).reshape(-1, 3))
+            for name in filter(set(self._shelf.present()).__contains__, saved[2]):
+                self._shelf.set_visible(name, True)
 
     def tick(self) -> None:
         """Move on; stop when the molecule is gone, hidden, or at another frame."""
@@ -193,8 +196,17 @@ class Motion:
         ):
             self.stop()
             return
-        phase = 2 * math.pi * (time.monotonic() - self._begun) / _PERIOD
-        self._viewer.move(molecule, self._rest + math.sin(phase) * self._along)
+        self.hold(math.sin(2 * math.pi * (time.monotonic() - self._begun) / _PERIOD))
+
+    @property
+    def moves(self) -> bool:
+        """Whether atoms move."""
+        return self.now is not None and self.now.moves
+
+    def hold(self, share: float) -> None:
+        """Have the atoms at a share of the amplitude, 0 for where they rest, until the next tick."""
+        if self.now is not None:
+            self._viewer.move(self.now.molecule, self._rest + share * self._along)
 
     # ---- what the shelf tells
 

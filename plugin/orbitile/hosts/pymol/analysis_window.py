@@ -22,7 +22,7 @@ from .help import ANALYSES, add_help, explain, help_button
 from .motion_bar import MotionBar
 from .placing import Place, ToolWindow, frame_of, kept_place, move, places_with, screen_of
 from .report_view import ReportView
-from .saving import ask_target
+from .saving import SaveFilm, ask_target
 from .widgets import narrow_box, row, row_widget, stage_colour, take_keys
 
 Qt = QtCore.Qt
@@ -58,7 +58,7 @@ class AnalysisWindow(ToolWindow):
         self.setObjectName("orbitile_analysis")
         explain(self, ANALYSES)
         self.analysing, self.panel, self._list_of = analysing, panel, list_of
-        self.name = ""
+        self.name = self._mode = ""
         self.form: Any = None
         self._given: dict[str, dict[str, str]] = {}
         self._build()
@@ -118,7 +118,7 @@ class AnalysisWindow(ToolWindow):
         outer.addLayout(row(self.run_button, self.cancel_button, self.follow_box, self.progress, stretch=3))
         outer.addWidget(self.status)
         outer.addWidget(self.view, 1)
-        self.motion_bar = MotionBar(self.analysing.vibrating, self)
+        self.motion_bar = MotionBar(self.analysing.vibrating, lambda: self.panel.ask_and_save(SaveFilm), self)
         outer.addWidget(self.motion_bar)
         buttons = (self.copy_button, self.tables_button, self.plot_button, self.drawings_button, self.surfaces_button)
         outer.addLayout(row(*buttons, None))
@@ -276,6 +276,11 @@ class AnalysisWindow(ToolWindow):
         running = self.analysing.finding is not None and self.analysing.finding.is_running
         self.progress.setVisible(running)
         self.motion_bar.follow()
+        now = self.analysing.session.motion.now
+        mode = "" if now is None else f"mode:{now.mode}"
+        if mode != self._mode:  # at the prompt, too
+            self._mode = mode
+            self.view.mark(mode)
         self.progress.setValue(round(100 * self.analysing.share))
         self.cancel_button.setEnabled(running)
         self.run_button.setEnabled(self.molecule_box.count() > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pymol.Qt import QtCore, QtWidgets
@@ -22,9 +23,11 @@ class MotionBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types her
     ----------
     vibrating : Vibrating
         Does what the user wants.
+    save_film
+        Asks where a film goes.
     """
 
-    def __init__(self, vibrating: Vibrating, parent: Any = None) -> None:
+    def __init__(self, vibrating: Vibrating, save_film: Callable[[], None], parent: Any = None) -> None:
         super().__init__(parent)
         self._vibrating = vibrating
         look = vibrating.look
@@ -51,8 +54,9 @@ class MotionBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types her
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.text)
         label = QtWidgets.QLabel("Amplitude")
-        buttons = (self.motion_box, self.arrows_box, label, self.slider, self.amplitude, self.stop_button)
-        outer.addLayout(row(*buttons, stretch=3))
+        self.film_button = QtWidgets.QPushButton("Film…", clicked=save_film, toolTip="Save a film of the motion")
+        buttons = (self.motion_box, self.arrows_box, label, self.slider, self.amplitude)
+        outer.addLayout(row(*buttons, self.film_button, self.stop_button, stretch=3))
         self.follow()
 
     def _slide(self, at: int) -> None:
@@ -67,3 +71,4 @@ class MotionBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types her
         self.arrows_box.setChecked(look.arrows)
         self.amplitude.setText(f"{look.amplitude:.2f} Å")
         self.stop_button.setEnabled(bool(text))
+        self.film_button.setEnabled(bool(text) and look.moves)

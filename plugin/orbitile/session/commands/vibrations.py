@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from ...base.arguments import COUNT, POSITIVE_NUMBER, Argument, one_of
 from ...base.errors import OrbitileError
+from ...model.vibrations import AMPLITUDE
 from ..analysing import vibrations_source
 from ..declaration import Answer, command
-from ..motion import AMPLITUDE, Moving
+from ..motion import Moving
 from ..session import Session
 from ._arguments import OBJECT
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...model.vibrations import AMPLITUDE
 from ..commands.vibrations import vibrate
-from ..motion import AMPLITUDE
 from .showing import Showing
 
 
