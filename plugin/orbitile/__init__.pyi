@@ -38,6 +38,7 @@ from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
 from .model.normal_modes import with_isotopes as with_isotopes
 from .model.report import Report as Report
+from .model.spectrum import Spectrum as Spectrum
 from .model.structure import Residue as Residue
 from .model.structure import Structure as Structure
 from .model.surface import Surface as Surface
@@ -56,6 +57,7 @@ from .pictures.films import over_isovalues as over_isovalues
 from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_charges as load_charges
+from .readers import load_spectra as load_spectra
 from .readers import load_trajectory as load_trajectory
 from .readers import load_vibrations as load_vibrations
 from .readers import load_volumes as load_volumes
@@ -213,6 +215,18 @@ def residues(
     /,
     *,
     atoms: str | Sequence[int] = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def spectra(
+    subject: Sequence[Spectrum],
+    /,
+    *,
+    fwhm: float | None = ...,
+    shape: str = ...,
+    axis: str = ...,
+    reference: float | None = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -16,13 +16,11 @@ from ..base.errors import FileError
 from ..base.packages import required
 from ..files.encodings import text_of
 from ..files.reading import read_bytes, user_path
-from ..model.units import electronvolt, wavenumber
+from .spectra import NANOMETRE
 
 JCAMP = (".jdx", ".dx", ".jcm", ".jcamp")
 """Endings of files in JCAMP-DX."""
 
-_NANOMETRE = 1e7 * wavenumber / electronvolt
-"""One nm in eV, as its reciprocal."""
 _PERCENT = 2.0
 """Transmittance above which it is in percent, as that of nothing is 1."""
 _LEAST = 1e-4
@@ -77,7 +75,7 @@ def read_measured(path: str | PathLike[str]) -> Measured:
         x = 1e4 / x
     is_electronic = "nano" in x_unit or x_unit in ("nm", "ev")
     if is_electronic and x_unit != "ev":
-        x = _NANOMETRE / x
+        x = NANOMETRE / x
     if "transmit" in (y_unit or _guess(y)):
         y = -np.log10(np.maximum(y / (100 if y.max() > _PERCENT else 1), _LEAST))
     order = np.argsort(x, kind="stable")

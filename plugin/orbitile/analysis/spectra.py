@@ -28,6 +28,8 @@ _ROTATORY = 1 / 2.296e-39
 """The same of a rotatory strength of 1 esu^2 cm^2, for each cm^-1 at which the band is."""
 _PER_ELECTRONVOLT = electronvolt / wavenumber
 """One eV in cm^-1."""
+NANOMETRE = 1e7 * wavenumber / electronvolt
+"""Energy in eV of light of 1 nm: divided by an energy in eV it is a wavelength in nm."""
 _LORENTZIAN, _BOTH = 0.5346, 0.2166
 """Width of a Voigt profile from those of its parts (J. J. Olivero, R. L. Longbothum, J. Quant. Spectrosc. Radiat.
 Transfer 1977, 17, 233): 0.5346 L + sqrt(0.2166 L^2 + G^2)."""

@@ -153,9 +153,16 @@ def _vibrations(options: argparse.Namespace) -> Any:
     return load_vibrations(options.file)
 
 
+def _spectra(options: argparse.Namespace) -> Any:
+    from ..readers import load_spectra
+
+    return load_spectra(options.file)
+
+
 _READERS: Mapping[str, Callable[[argparse.Namespace], Any]] = {
     "wavefunction": _wavefunction,
     "atoms": _atoms,
     "trajectory": _trajectory,
     "vibrations": _vibrations,
+    "spectra": _spectra,
 }

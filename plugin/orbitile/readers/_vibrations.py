@@ -1,4 +1,4 @@
-"""Vibrations of a file, whatever its format."""
+"""Vibrations and spectra of a file, whatever its format."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ..base.errors import FileError
 from ..files.hdf5 import MAGIC
 from ..files.plain import beginning
 from ..files.reading import user_path
-from ..model.elements import MASSES
-from ..model.units import angstrom
+from ..model.elements import MASSES, SYMBOLS
+from ..model.spectrum import Spectrum
+from ..model.units import angstrom, electronvolt, wavenumber
 from ..model.vibrations import Vibrations
 from .series import SeriesFrames
 
@@ -51,6 +52,36 @@ def load_vibrations(path: str | PathLike[str]) -> Vibrations:
         symmetries=tuple(data.vibsyms[n] for n in order) if hasattr(data, "vibsyms") else (),
         source=str(file),
     )
+
+
+def load_spectra(path: str | PathLike[str]) -> tuple[Spectrum, ...]:
+    """Read the spectra of excited states and nuclei in a file.
+
+    Raises
+    ------
+    FileError
+        When it cannot be read, or holds none.
+    """
+    file = user_path(path)
+    data, found = _log(file), []
+    energies = np.asarray(getattr(data, "etenergies", ())) * wavenumber / electronvolt
+    labels = tuple(getattr(data, "etsyms", ()))
+    for kind, name in (("uv", "etoscs"), ("ecd", "etrotats")):
+        strengths = getattr(data, name, ())
+        if len(energies) and len(strengths) == len(energies):
+            found.append(Spectrum(kind, energies, np.asarray(strengths), labels, str(file)))
+    shieldings = {
+        atom: float(np.trace(tensor["total"]) / 3) for atom, tensor in getattr(data, "nmrtensors", {}).items()
+    }
+    for number in np.unique([data.atomnos[atom] for atom in shieldings]).tolist():
+        atoms = [atom for atom in shieldings if data.atomnos[atom] == number]
+        symbol = SYMBOLS[number]
+        names = tuple(f"{symbol}{atom + 1}" for atom in atoms)
+        positions = np.array([shieldings[atom] for atom in atoms])
+        found.append(Spectrum(f"nmr:{symbol}", positions, np.ones(len(atoms)), names, str(file)))
+    if not found:
+        raise FileError(f"{file.name}: holds no spectra of excited states or nuclei")
+    return tuple(found)
 
 
 def _log(file: Path) -> Any:

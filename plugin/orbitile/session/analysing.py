@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.reports import analyse, analysis_named, values_of
+from ..analysis.reports import FILE_KINDS, analyse, analysis_named, values_of
 from ..base.arguments import ATOMS, FRAGMENTS, PATHS, Argument, atom_list, is_atom_list
 from ..base.errors import OrbitileError
 from ..base.watch import Cancel, Progress
@@ -73,18 +73,18 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
         if str(value).strip()
     }
     values_of(name, texts)
-    is_vibrations = module.KIND == "vibrations"
-    source, frame = (vibrations_source if is_vibrations else source_of)(viewer, molecule), None
+    is_of_file = module.KIND in FILE_KINDS
+    source, frame = (file_source if is_of_file else source_of)(viewer, molecule), None
     atoms: Atoms = ()
-    if is_vibrations and not source:
-        raise OrbitileError(f"{name}: {molecule} came from no file with vibrations: orb_load loads one")
+    if is_of_file and not source:
+        raise OrbitileError(f"{name}: {molecule} came from no file with {module.KIND}: orb_load loads one")
     if not source and module.KIND != "atoms":
         raise OrbitileError(f"{name}: {molecule} has no wavefunction: orb_load loads one")
     if not source:
         geometry = geometry_of(viewer, molecule)
         places = tuple(tuple(map(float, place)) for place in geometry.positions)
         atoms = tuple(map(int, geometry.atomic_numbers)), places
-    elif is_vibrations:
+    elif is_of_file:
         pass
     elif is_trajectory(source):
         if module.KIND != "trajectory":
@@ -100,8 +100,8 @@ def source_of(viewer: Viewer, molecule: str) -> str:
     return "" if is_volume_file(source) or is_promolecule(source) or has_only_vibrations(source) else source
 
 
-def vibrations_source(viewer: Viewer, molecule: str) -> str:
-    """Where the vibrations of a molecule may be; empty where it came from no file that can have some."""
+def file_source(viewer: Viewer, molecule: str) -> str:
+    """Where vibrations and spectra of a molecule may be; empty where it came from no file that can have some."""
     source = viewer.molecules().get(molecule, "")
     return "" if is_volume_file(source) or is_promolecule(source) else source
 
@@ -178,8 +178,8 @@ def analysed(
         subject = Geometry(np.array(order.atoms[0]), np.array(order.atoms[1]))
     elif analysis_named(order.name).KIND == "trajectory":
         subject = cache.trajectory(order.source).path
-    elif analysis_named(order.name).KIND == "vibrations":
-        subject = cache.vibrations(order.source)
+    elif (kind := analysis_named(order.name).KIND) in FILE_KINDS:
+        subject = cache.of_file(kind, order.source)
     else:
         subject = cache.get(order.source, order.frame)
     try:

@@ -337,7 +337,7 @@ class Computing:
     def only_vibrations(self, source: Source) -> OneFile | None:
         """The file of a source that holds vibrations, to be shown without its orbitals; None where it holds none."""
         file = OneFile(source.files[0], source.contents[0], only_vibrations=True)
-        has_some = len(source.files) == 1 and self.wavefunctions.has_vibrations(str(file))
+        has_some = len(source.files) == 1 and self.wavefunctions.has("vibrations", str(file))
         return file if has_some else None
 
     def of_file(self, source: str) -> Request:

@@ -32,7 +32,7 @@ from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..pictures.request import Request, Sample, surface_within
 from ..pictures.surface import isovalue_of, sampling
-from ..readers import load, load_vibrations
+from ..readers import load, load_spectra, load_vibrations
 from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
 from ..surfaces.isosurface import isosurface
@@ -264,8 +264,11 @@ class WavefunctionCache:
     def __init__(self) -> None:
         self._held = Cache[Wavefunction]("wavefunctions")
         self._volumes = Cache[tuple[Volume, ...]]("volumes of files")
-        self._vibrations = Cache[Vibrations]("analyses")
-        self._has_vibrations = Cache[bool]("numbers")
+        self._of_files: dict[str, tuple[Callable[..., Any], Cache[Any]]] = {
+            "vibrations": (load_vibrations, Cache("analyses")),
+            "spectra": (load_spectra, Cache("analyses")),
+        }
+        self._has = Cache[bool]("numbers")
         self._opened = Cache[ShownTrajectory]("wavefunctions", most=_OPEN, size=lambda _: 0)
         self.references = FileReferences()
 
@@ -309,21 +312,27 @@ class WavefunctionCache:
 
     def vibrations(self, source: str) -> Vibrations:
         """The vibrations in the file of a source; errors as for `get`, and where there are none."""
+        found: Vibrations = self.of_file("vibrations", source)
+        return found
+
+    def of_file(self, kind: str, source: str) -> Any:
+        """What the file of a source has for an analysis of one of `FILE_KINDS`; errors as for `vibrations`."""
         paths = files_of(source)
         if len(paths) > 1:
             raise OrbitileError(f"{paths[0]} and {len(paths) - 1} more: vibrations are those of one file")
         source = paths[0] if is_trajectory(source) else source
-        return self._read(source, load_vibrations, self._vibrations)
+        return self._read(source, *self._of_files[kind])
 
-    def has_vibrations(self, source: str) -> bool:
-        """Whether there are any; what is not known is found out once."""
-        found = self._has_vibrations.get(source)
+    def has(self, kind: str, source: str) -> bool:
+        """Whether the file of a source has any of that; what is not known is found out once."""
+        found = self._has.get((kind, source))
         if found is None:
             try:
-                found = self.vibrations(source).n_modes > 0
+                subject = self.of_file(kind, source)
+                found = bool(subject.n_modes if isinstance(subject, Vibrations) else subject)
             except OrbitileError:
                 found = False
-            self._has_vibrations.put(source, found)
+            self._has.put((kind, source), found)
         return found
 
     def require(self, source: str, names: Iterable[str]) -> None:

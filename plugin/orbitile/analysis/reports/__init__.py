@@ -27,8 +27,14 @@ SUBJECTS: Mapping[str, tuple[type, ...]] = {
     "atoms": (Wavefunction, Geometry),
     "trajectory": (Trajectory,),
     "vibrations": (Vibrations,),
+    "spectra": (tuple,),
 }
-"""What the `KIND` of an analysis may be, and what it is given then: with atoms, a wavefunction where there is one."""
+"""What the `KIND` of an analysis may be, and what it is given then: with atoms, a wavefunction where there is one.
+
+Vibrations and spectra (a tuple of `Spectrum`) are read of a file that need not have orbitals: `FILE_KINDS`.
+"""
+
+FILE_KINDS = ("vibrations", "spectra")
 
 
 def _nothing(subject: Any) -> str:

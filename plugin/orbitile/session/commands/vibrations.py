@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...base.arguments import COUNT, POSITIVE_NUMBER, Argument, one_of
 from ...base.errors import OrbitileError
 from ...model.vibrations import AMPLITUDE
-from ..analysing import vibrations_source
+from ..analysing import file_source
 from ..declaration import Answer, command
 from ..motion import Moving
 from ..session import Session
@@ -43,7 +43,7 @@ def vibrate(session: Session, molecule: str, mode: int, amplitude: float, *, mov
     OrbitileError
         When its file has no vibrations, there is no such mode, or the atoms cannot be moved.
     """
-    source, live = vibrations_source(session.host, molecule), session.live.now
+    source, live = file_source(session.host, molecule), session.live.now
     if not source:
         raise OrbitileError(f"{molecule} came from no file with vibrations: orb_load loads one")
     if live is not None and live.molecule == molecule:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ...analysis.presentation import FORMATS, draw_plots, write_tables
-from ...analysis.reports import Analysis, analysis_groups, analysis_named, values_of
+from ...analysis.reports import FILE_KINDS, Analysis, analysis_groups, analysis_named, values_of
 from ...base.errors import Cancelled, OrbitileError
 from ...model.report import Drawing, Report, Table
 from ...pictures.words import of_error
-from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of, vibrations_source
+from ..analysing import AnalysisOrder, file_source, geometry_of, is_as_ordered, order_of, source_of
 from ..computing import Advance, Asked, in_thread
 from ..source import is_trajectory
 from .activity import Activity
@@ -84,8 +84,8 @@ class Analysing(Activity):
         if not molecule:
             return "there is no molecule" if module.KIND == "atoms" else "no molecule with orbitals is open"
         source = source_of(self.session.host, molecule)
-        if module.KIND == "vibrations":
-            return "" if self._has_vibrations(molecule) else f"the file of {molecule} has no vibrations"
+        if module.KIND in FILE_KINDS:
+            return "" if self._file_has(module.KIND, molecule) else f"the file of {molecule} has no {module.KIND}"
         if not source and module.KIND != "atoms":
             return f"{molecule} has no wavefunction"
         if module.KIND == "trajectory" and not is_trajectory(source):
@@ -101,8 +101,8 @@ class Analysing(Activity):
         wavefunctions = self.session.computing.wavefunctions
         if kind == "trajectory":
             return wavefunctions.trajectory(source).path
-        if kind == "vibrations":
-            return wavefunctions.vibrations(source)
+        if kind in FILE_KINDS:
+            return wavefunctions.of_file(kind, source)
         return wavefunctions.get(source, frame) if source else geometry_of(self.session.host, molecule)
 
     def subjects(self, name: str) -> list[str]:
@@ -110,23 +110,23 @@ class Analysing(Activity):
         host, kind = self.session.host, analysis_named(name).KIND
         if kind == "atoms":
             return host.structures()
-        if kind == "vibrations":
-            return [molecule for molecule in host.molecules() if self._has_vibrations(molecule)]
+        if kind in FILE_KINDS:
+            return [molecule for molecule in host.molecules() if self._file_has(kind, molecule)]
         known = [molecule for molecule in host.molecules() if source_of(host, molecule)]
         return [molecule for molecule in known if kind != "trajectory" or is_trajectory(host.molecules()[molecule])]
 
     def notices_vibrations(self, molecule: str) -> bool:
         """Whether the file of a molecule is known to have vibrations by now; it is looked through in a thread."""
-        source = vibrations_source(self.session.host, molecule) if molecule else ""
+        source = file_source(self.session.host, molecule) if molecule else ""
         if source != self._noticed[0]:
-            look = partial(self.session.computing.wavefunctions.has_vibrations, source)
+            look = partial(self.session.computing.wavefunctions.has, "vibrations", source)
             self._noticed = source, in_thread(look) if source else None
         looked = self._noticed[1]
         return looked is not None and looked.done() and looked.result()
 
-    def _has_vibrations(self, molecule: str) -> bool:
-        source = vibrations_source(self.session.host, molecule)
-        return bool(source) and self.session.computing.wavefunctions.has_vibrations(source)
+    def _file_has(self, kind: str, molecule: str) -> bool:
+        source = file_source(self.session.host, molecule)
+        return bool(source) and self.session.computing.wavefunctions.has(kind, source)
 
     @property
     def share(self) -> float:
@@ -280,7 +280,10 @@ class Analysing(Activity):
             self.vibrating.choose(self.finding.molecule, int(mode[1]))
             return
         if self.finding is not None and self.choose_subject(self.finding.molecule):
-            self.showing.ask_for_named(field)
+            if " " in field:
+                self.showing.ask_for_several([Asked(one) for one in field.split()])
+            else:
+                self.showing.ask_for_named(field)
 
     def choose_subject(self, molecule: str) -> bool:
         """Act on the molecule that was analysed; says whether it is there. Mere atoms are a promolecule."""
