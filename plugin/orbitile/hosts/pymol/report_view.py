@@ -147,8 +147,7 @@ def _both(plot: ReportPlot, table: ReportTable) -> Any:
     splitter = QtWidgets.QSplitter(Qt.Vertical, childrenCollapsible=False)
     splitter.addWidget(plot)
     splitter.addWidget(table)
-    splitter.setStretchFactor(0, 2)
-    splitter.setStretchFactor(1, 1)
+    splitter.setSizes([300, 200])
     table.chosen.connect(lambda shown, row: plot.mark(shown.fields[row]))
     plot.picked.connect(table.mark)
     return splitter
