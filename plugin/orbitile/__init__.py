@@ -55,6 +55,7 @@ _HOME = {
     "compute_series": "scf.series",
     "compute_surface": "evaluation.surfaces",
     "compute_to_file": "evaluation.streaming",
+    "compute_vibrations": "scf.vibrations",
     "compute_volumes": "trajectories.volumes",
     "default_isovalue": "evaluation.default_isovalue",
     "draw_correlation": "analysis.correlation",
@@ -106,6 +107,7 @@ _HOME = {
     "track": "trajectories.tracking",
     "view": "hosts.notebook.showing",
     "with_charges": "readers.structures",
+    "with_isotopes": "model.normal_modes",
     "with_positions": "scf.region",
 }
 

@@ -36,6 +36,7 @@ from .jobs.running import run_batch as run_batch
 from .model.external_charges import ExternalCharges as ExternalCharges
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
+from .model.normal_modes import with_isotopes as with_isotopes
 from .model.report import Report as Report
 from .model.spectrum import Spectrum as Spectrum
 from .model.structure import Residue as Residue
@@ -83,6 +84,7 @@ from .scf.region import with_positions as with_positions
 from .scf.region_file import region_of as region_of
 from .scf.region_file import save_region as save_region
 from .scf.series import compute_series as compute_series
+from .scf.vibrations import compute_vibrations as compute_vibrations
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
 from .trajectories.paths import align as align

@@ -13,7 +13,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -324,9 +324,9 @@ def _csv(names: Sequence[str], *columns: Sequence[object]) -> str:
     return text.getvalue()
 
 
-def as_json(report: Report) -> str:
-    """A report as one JSON object; plots are in files of their own, see `write_tables`."""
-    return json.dumps(report.as_dictionary(), indent=1, allow_nan=False)
+def as_json(report: Report, more: Mapping[str, Any] | None = None) -> str:
+    """A report as one JSON object, with more in it; plots are in files of their own, see `write_tables`."""
+    return json.dumps({**report.as_dictionary(), **(more or {})}, indent=1, allow_nan=False)
 
 
 def check_tables(path: str | Path) -> Path:

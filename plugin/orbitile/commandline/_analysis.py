@@ -31,6 +31,11 @@ class AnalysisCommand:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = _epilog(self.name, self.module)
         add_trajectory(parser) if self.module.KIND == "trajectory" else add_file(parser)
+        self.add_parameters(parser)
+        add_option(parser, "device")
+
+    def add_parameters(self, parser: CommandParser, more_output: str = "") -> None:
+        """State the parameters of the analysis, and what is written; `more_output` says what else."""
         for argument in self.module.PARAMETERS:
             add_option(parser, argument, as_text=True)
         parser.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
@@ -38,16 +43,19 @@ class AnalysisCommand:
             "-o",
             "--output",
             metavar="OUT",
-            help="write the tables: .json, or .csv (one a table, and one a plot)"
-            + ("; or a page with the modes moving: .html" if self.module.KIND == "vibrations" else ""),
+            help=f"write the tables: .json, or .csv (one a table, and one a plot){more_output}",
         )
         plots = "write the plots: .svg, .png, .pdf (needs matplotlib)" if self.module.PLOTS else argparse.SUPPRESS
         parser.add_argument("--plot", metavar="OUT", help=plots)
-        add_option(parser, "device")
 
     def run(self, options: argparse.Namespace) -> None:
         """Print the report, or write it."""
-        from ..analysis.presentation import as_json, as_text, check_picture, check_tables, draw_plots, write_tables
+        self.check(options)
+        self.present(_READERS[self.module.KIND](options), options)
+
+    def check(self, options: argparse.Namespace) -> None:
+        """Refuse what cannot be written, before anything is read."""
+        from ..analysis.presentation import check_picture, check_tables
         from ..files.writing import checked_target
 
         if options.plot and not self.module.PLOTS:
@@ -58,11 +66,18 @@ class AnalysisCommand:
             )
         if options.plot:
             checked_target(check_picture(options.plot))
-        as_page = bool(options.output) and self.module.KIND == "vibrations" and is_page(options.output)
-        if options.output and not as_page:
+        if options.output and not self._writes_page(options):
             check_tables(options.output)
+
+    def _writes_page(self, options: argparse.Namespace) -> bool:
+        return bool(options.output) and self.module.KIND == "vibrations" and is_page(options.output)
+
+    def present(self, subject: Any, options: argparse.Namespace, more: Mapping[str, Any] | None = None) -> None:
+        """Print the report of what was read, or write it; in JSON `more` stands beside the tables."""
+        from ..analysis.presentation import as_json, as_text, draw_plots, write_tables
+
+        as_page = self._writes_page(options)
         values = values_of(self.name, {one.name: getattr(options, one.name) for one in self.module.PARAMETERS})
-        subject = _READERS[self.module.KIND](options)
         if warning := self.module.warning(subject, **values):
             tell(warning)
         with progress_bar(options, self.module.TITLE.lower()) as progress:
@@ -74,7 +89,7 @@ class AnalysisCommand:
 
             write_page(document_of_modes(subject, report), options.output, subject.source)
         elif options.json:
-            print(as_json(report))
+            print(as_json(report, more))
         elif options.output:
             for remark in report.remarks:
                 tell(f"note: {remark}")

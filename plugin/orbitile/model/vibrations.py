@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,9 @@ from .wavefunction import frozen, nothing
 
 STRENGTHS = ("infrared", "raman", "rotatory")
 """Attributes of `Vibrations` that say how strongly a mode is seen; empty where a file has none."""
+
+DERIVATIVES = ("hessian", "dipole_derivatives", "polarisability_derivatives")
+"""Attributes of `Vibrations` from which modes and strengths follow, also for other isotopes."""
 
 AMPLITUDE = 0.4
 """Largest displacement of an atom in Angstrom in pictures, unless another one is asked for."""
@@ -49,6 +53,17 @@ class Vibrations(Displayed):
         Rotatory strengths of vibrational circular dichroism in 1e-44 esu^2 cm^2, in the same way.
     symmetries : tuple of str
         Irreducible representations, one a mode; empty where unknown.
+    energy : float
+        Electronic energy at the stationary point in hartree; NaN where unknown.
+    multiplicity : int
+        Of the electrons, 1 for closed shells; 0 where unknown.
+    hessian : ndarray, shape (3 n_atoms, 3 n_atoms)
+        Second derivatives of the energy with the positions in hartree/bohr^2, translations and rotations among them;
+        empty where unknown.
+    dipole_derivatives : ndarray, shape (3 n_atoms, 3)
+        Of the dipole moment, by coordinate, in e; empty where unknown.
+    polarisability_derivatives : ndarray, shape (3 n_atoms, 3, 3)
+        In bohr^2, in the same way.
     source : str
         The file.
     title : str
@@ -67,6 +82,11 @@ class Vibrations(Displayed):
     raman: Reals = field(default_factory=nothing)
     rotatory: Reals = field(default_factory=nothing)
     symmetries: tuple[str, ...] = ()
+    energy: float = math.nan
+    multiplicity: int = 0
+    hessian: Reals = field(default_factory=nothing)
+    dipole_derivatives: Reals = field(default_factory=nothing)
+    polarisability_derivatives: Reals = field(default_factory=nothing)
     source: str = ""
     title: str = ""
     method: str = ""
@@ -88,6 +108,11 @@ class Vibrations(Displayed):
             values = getattr(self, name)
             n = n_modes if len(values) else 0
             object.__setattr__(self, name, frozen(values, np.float64, (n,), f"{name} of vibrations", unknown=True))
+        n = 3 * n_atoms
+        for name, whole in zip(DERIVATIVES, ((n, n), (n, 3), (n, 3, 3)), strict=True):
+            values = getattr(self, name)
+            known = whole if np.size(values) else (0,)
+            object.__setattr__(self, name, frozen(values, np.float64, known, f"{name} of vibrations"))
         check_atoms(self.atomic_numbers, self.positions)
         if self.symmetries and len(self.symmetries) != n_modes:
             raise OrbitileError(f"symmetries of vibrations: expected {n_modes}, got {len(self.symmetries)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import FileError
+from ..files.hdf5 import MAGIC
+from ..files.plain import beginning
 from ..files.reading import user_path
 from ..model.elements import MASSES, SYMBOLS
 from ..model.spectrum import Spectrum
 from ..model.units import angstrom, electronvolt, wavenumber
 from ..model.vibrations import Vibrations
+from .series import SeriesFrames
 
 
 def load_vibrations(path: str | PathLike[str]) -> Vibrations:
@@ -25,6 +29,9 @@ def load_vibrations(path: str | PathLike[str]) -> Vibrations:
         When it cannot be read, or holds none.
     """
     file = user_path(path)
+    if file.is_dir() or beginning(file).startswith(MAGIC):
+        with closing(SeriesFrames(file)) as series:
+            return series.vibrations()
     data = _log(file)
     if not (hasattr(data, "vibfreqs") and hasattr(data, "vibdisps")):
         raise FileError(
