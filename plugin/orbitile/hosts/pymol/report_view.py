@@ -475,7 +475,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         painter.translate(2, inside.center().y())
         painter.rotate(-90)
         beside = QtCore.QRectF(-inside.height() / 2, 0, inside.height(), line)
-        painter.drawText(beside, int(Qt.AlignCenter), unit_in_print(self.plot.y_label))
+        painter.drawText(beside, int(Qt.AlignCenter | Qt.TextDontClip), unit_in_print(self.plot.y_label))
         painter.restore()
 
     def _paint_curve(self, painter: Any, axes: Axes, curve: Curve, ink: Any) -> None:
