@@ -10,7 +10,6 @@ makes them some 10 % too fast, so they are scaled.
 from pathlib import Path
 
 import orbitile as ob
-from orbitile.pictures.vibrations import arrow_mesh
 
 Path("formaldehyde.xyz").write_text("""4
 
@@ -36,4 +35,4 @@ ob.draw_plots(report, "infrared.png")
 heavy = modes.displacements[:, 0, 2] * modes.displacements[:, 1, 2]
 stretch = int(heavy.argmin()) + 1
 molecule = ob.Geometry(modes.atomic_numbers, modes.positions)
-ob.render((), molecule, "stretch.png", arrows=[arrow_mesh(modes, stretch)], size=(1000, 750))
+ob.render((), molecule, "stretch.png", arrows=[ob.arrow_mesh(modes, stretch)], size=(1000, 750))
