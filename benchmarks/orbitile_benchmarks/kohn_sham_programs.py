@@ -146,4 +146,4 @@ def fitted(geometry: Geometry, calculation: Calculation, on_gpu: bool) -> Soluti
         field = field.density_fit()
         return field.to_gpu() if on_gpu else field
 
-    return solution(geometry, calculation, (), False, moved)
+    return solution(geometry, calculation, (), False, False, moved)

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from os import PathLike
 
 from .analysis.correlation import draw_correlation as draw_correlation
 from .analysis.energies import energies as energies
@@ -35,11 +36,14 @@ from .jobs.running import run_batch as run_batch
 from .model.external_charges import ExternalCharges as ExternalCharges
 from .model.geometry import Geometry as Geometry
 from .model.lattice import Lattice as Lattice
+from .model.normal_modes import with_isotopes as with_isotopes
 from .model.report import Report as Report
+from .model.spectrum import Spectrum as Spectrum
 from .model.structure import Residue as Residue
 from .model.structure import Structure as Structure
 from .model.surface import Surface as Surface
 from .model.trajectory import Trajectory as Trajectory
+from .model.vibrations import Vibrations as Vibrations
 from .model.volume import StoredVolume as StoredVolume
 from .model.volume import Volume as Volume
 from .model.volume import charges_of_density as charges_of_density
@@ -53,7 +57,9 @@ from .pictures.films import over_isovalues as over_isovalues
 from .pictures.films import over_orbitals as over_orbitals
 from .readers import load as load
 from .readers import load_charges as load_charges
+from .readers import load_spectra as load_spectra
 from .readers import load_trajectory as load_trajectory
+from .readers import load_vibrations as load_vibrations
 from .readers import load_volumes as load_volumes
 from .readers import open_volume as open_volume
 from .readers._volume_series import open_volumes as open_volumes
@@ -78,6 +84,7 @@ from .scf.region import with_positions as with_positions
 from .scf.region_file import region_of as region_of
 from .scf.region_file import save_region as save_region
 from .scf.series import compute_series as compute_series
+from .scf.vibrations import compute_vibrations as compute_vibrations
 from .surfaces.isosurface import isosurface as isosurface
 from .surfaces.isovalue import enclosing_isovalue as enclosing_isovalue
 from .trajectories.paths import align as align
@@ -212,6 +219,18 @@ def residues(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def spectra(
+    subject: Sequence[Spectrum],
+    /,
+    *,
+    fwhm: float | None = ...,
+    shape: str = ...,
+    axis: str = ...,
+    reference: float | None = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def surface(
     subject: Wavefunction,
     /,
@@ -231,6 +250,19 @@ def topology(
     *,
     labels: str = ...,
     cutoff: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def vibrations(
+    subject: Vibrations,
+    /,
+    *,
+    fwhm: float = ...,
+    shape: str = ...,
+    scale: float = ...,
+    infrared: str = ...,
+    files: Sequence[str | PathLike[str]] = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

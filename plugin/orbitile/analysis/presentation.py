@@ -13,7 +13,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -171,7 +171,7 @@ def _draw(axes: Any, curve: Curve, look: int, label: str | None) -> None:
     colour, dashes = _COLOURS[look % len(_COLOURS)], _DASHES[(look + look // len(_COLOURS)) % len(_DASHES)]
     in_pixels = len(curve.x) > _MANY
     if curve.style == "sticks":
-        axes.vlines(curve.x, 0.0, curve.y, linewidth=0.9, label=label, color=_STICKS, zorder=3)
+        axes.vlines(curve.x, curve.foot, curve.y, linewidth=0.9, label=label, color=_STICKS, zorder=3)
     elif curve.style == "points" and len(curve.values):
         most = float(np.nanpercentile(np.abs(curve.values), _PERCENTILE)) or 1.0
         shown = {"cmap": "coolwarm", "vmin": -most, "vmax": most, "rasterized": in_pixels}
@@ -209,7 +209,7 @@ def _stands(curve: Curve, high: float) -> bool:
 
 def _mark(axes: Any, plot: Plot) -> int:
     """Mark places on the x axis, with labels above that do not meet; returns how many rows these take."""
-    low, high = axes.get_xlim()
+    low, high = sorted(axes.get_xlim())
     ends: list[float] = []
     for place, what in sorted(plot.lines):
         if not low <= place <= high:
@@ -324,9 +324,9 @@ def _csv(names: Sequence[str], *columns: Sequence[object]) -> str:
     return text.getvalue()
 
 
-def as_json(report: Report) -> str:
-    """A report as one JSON object; plots are in files of their own, see `write_tables`."""
-    return json.dumps(report.as_dictionary(), indent=1, allow_nan=False)
+def as_json(report: Report, more: Mapping[str, Any] | None = None) -> str:
+    """A report as one JSON object, with more in it; plots are in files of their own, see `write_tables`."""
+    return json.dumps({**report.as_dictionary(), **(more or {})}, indent=1, allow_nan=False)
 
 
 def check_tables(path: str | Path) -> Path:

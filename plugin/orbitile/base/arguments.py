@@ -51,6 +51,8 @@ class Argument:
     completes : str
         What a console may offer to complete it with, beside the choices of its kind: molecules, surfaces, fields, or
         nothing.
+    slider : tuple of float, optional
+        Ends of a slider that a window has for it.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Argument:
     otherwise: str = ""
     required: bool = False
     completes: str = ""
+    slider: tuple[float, float] | None = None
 
     @property
     def has_words(self) -> bool:

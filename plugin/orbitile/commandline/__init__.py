@@ -130,7 +130,9 @@ def known_commands() -> Mapping[str, Command]:
     """All commands by name, as they are typed."""
     from ._analysis import analysis_commands
 
-    found: dict[str, Command] = {**modules_of(__name__, Command), **analysis_commands()}
+    ours = modules_of(__name__, Command)
+    analyses = {name: module for name, module in analysis_commands().items() if name not in ours}
+    found: dict[str, Command] = {**ours, **analyses}
     return {name.replace("_", "-"): module for name, module in found.items()}
 
 

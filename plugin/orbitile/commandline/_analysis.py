@@ -13,7 +13,7 @@ from ..base.arguments import FLAG
 from ..base.errors import OrbitileError
 from ._arguments import CommandParser, add_file, add_option, add_trajectory
 from ._console import progress_bar, tell
-from ._files import chosen_frame, load_frame, tell_notes
+from ._files import chosen_frame, is_page, load_frame, tell_notes, write_page
 
 _ROWS = 200
 """Rows of a table that are printed for people."""
@@ -31,19 +31,31 @@ class AnalysisCommand:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = _epilog(self.name, self.module)
         add_trajectory(parser) if self.module.KIND == "trajectory" else add_file(parser)
+        self.add_parameters(parser)
+        add_option(parser, "device")
+
+    def add_parameters(self, parser: CommandParser, more_output: str = "") -> None:
+        """State the parameters of the analysis, and what is written; `more_output` says what else."""
         for argument in self.module.PARAMETERS:
             add_option(parser, argument, as_text=True)
         parser.add_argument("--json", action="store_true", help="for programs: one object, with all digits")
         parser.add_argument(
-            "-o", "--output", metavar="OUT", help="write the tables: .json, or .csv (one a table, and one a plot)"
+            "-o",
+            "--output",
+            metavar="OUT",
+            help=f"write the tables: .json, or .csv (one a table, and one a plot){more_output}",
         )
         plots = "write the plots: .svg, .png, .pdf (needs matplotlib)" if self.module.PLOTS else argparse.SUPPRESS
         parser.add_argument("--plot", metavar="OUT", help=plots)
-        add_option(parser, "device")
 
     def run(self, options: argparse.Namespace) -> None:
         """Print the report, or write it."""
-        from ..analysis.presentation import as_json, as_text, check_picture, check_tables, draw_plots, write_tables
+        self.check(options)
+        self.present(_READERS[self.module.KIND](options), options)
+
+    def check(self, options: argparse.Namespace) -> None:
+        """Refuse what cannot be written, before anything is read."""
+        from ..analysis.presentation import check_picture, check_tables
         from ..files.writing import checked_target
 
         if options.plot and not self.module.PLOTS:
@@ -54,18 +66,30 @@ class AnalysisCommand:
             )
         if options.plot:
             checked_target(check_picture(options.plot))
-        if options.output:
+        if options.output and not self._writes_page(options):
             check_tables(options.output)
+
+    def _writes_page(self, options: argparse.Namespace) -> bool:
+        return bool(options.output) and self.module.KIND == "vibrations" and is_page(options.output)
+
+    def present(self, subject: Any, options: argparse.Namespace, more: Mapping[str, Any] | None = None) -> None:
+        """Print the report of what was read, or write it; in JSON `more` stands beside the tables."""
+        from ..analysis.presentation import as_json, as_text, draw_plots, write_tables
+
+        as_page = self._writes_page(options)
         values = values_of(self.name, {one.name: getattr(options, one.name) for one in self.module.PARAMETERS})
-        subject = _READERS[self.module.KIND](options)
         if warning := self.module.warning(subject, **values):
             tell(warning)
         with progress_bar(options, self.module.TITLE.lower()) as progress:
             report = analyse(subject, self.name, device=options.device, progress=progress, **values)
-        written = [*(write_tables(report, options.output) if options.output else ())]
+        written = [*(write_tables(report, options.output) if options.output and not as_page else ())]
         written += draw_plots(report, options.plot) if options.plot else ()
-        if options.json:
-            print(as_json(report))
+        if as_page:
+            from ..pictures.vibrations import document_of_modes
+
+            write_page(document_of_modes(subject, report), options.output, subject.source)
+        elif options.json:
+            print(as_json(report, more))
         elif options.output:
             for remark in report.remarks:
                 tell(f"note: {remark}")
@@ -123,8 +147,22 @@ def _trajectory(options: argparse.Namespace) -> Any:
     return load_trajectory(options.trajectory)
 
 
+def _vibrations(options: argparse.Namespace) -> Any:
+    from ..readers import load_vibrations
+
+    return load_vibrations(options.file)
+
+
+def _spectra(options: argparse.Namespace) -> Any:
+    from ..readers import load_spectra
+
+    return load_spectra(options.file)
+
+
 _READERS: Mapping[str, Callable[[argparse.Namespace], Any]] = {
     "wavefunction": _wavefunction,
     "atoms": _atoms,
     "trajectory": _trajectory,
+    "vibrations": _vibrations,
+    "spectra": _spectra,
 }

@@ -263,7 +263,7 @@ def read_external_charges(options: argparse.Namespace) -> ExternalCharges | None
     return ExternalCharges(found.positions, found.charges)
 
 
-def add_calculation(parser: CommandParser, method: str, *, of_region: bool = False) -> None:
+def add_calculation(parser: Any, method: str, *, of_region: bool = False) -> None:
     """Add a level of theory, with a method that is the default, and what computes it.
 
     What a file of geometries tells of it is the default of the rest; a region of a structure tells its charge and the

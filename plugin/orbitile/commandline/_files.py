@@ -172,14 +172,14 @@ def is_page(output: str) -> bool:
     return output.lower().endswith(_PAGES)
 
 
-def write_page(document: Document, output: str, wavefunction: Wavefunction) -> None:
+def write_page(document: Document, output: str, source: str) -> None:
     """Write a page, whole or not at all, and print its name and size."""
     from ..exporters import exporter_for
     from ..files.writing import refuse_inputs, written_atomically
     from ..scenes.web import page
 
     exporter_for(output, "scene")
-    refuse_inputs(output, [wavefunction.source])
+    refuse_inputs(output, [source])
     with written_atomically(output) as temporary:
         temporary.write_text(page(document), encoding="utf-8")
     print(f"{output}: {Path(output).stat().st_size / 1024:.0f} kB")

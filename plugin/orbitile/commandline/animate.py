@@ -26,13 +26,15 @@ _MOST_FRAMES = 1000
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
+    from ..pictures.request import MODE
+
     add_trajectory(parser)
     parser.add_argument(
         "field",
         metavar="FIELD",
         nargs="?",
-        default="homo",
-        help="as for render, named as in the first frame; for one frame also several orbitals: homo-3..lumo+3, mo:1-10",
+        help="as for render, named as in the first frame; for one frame also several orbitals: homo-3..lumo+3, mo:1-10 "
+        "(default: homo; with --mode the molecule alone)",
     )
     parser.add_argument(
         "-o",
@@ -70,6 +72,7 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="DEG",
         help="rock the molecule by this many degrees to each side (default: 0)",
     )
+    add_option(parser, MODE, help="atoms move along a normal mode of the file, by its number from 1")
     add_option(parser, "spacing", help="spacing of the lattice in Angstrom", default=0.15)
     add_option(parser, "size", default="960x720")
     add_option(parser, "background")
@@ -82,6 +85,10 @@ def run(options: argparse.Namespace) -> None:
     from ..model.units import angstrom
     from ..pictures.films import animate
 
+    if options.mode is not None:
+        _draw_mode(options)
+        return
+    options.field = options.field or "homo"
     with stoppable() as cancelled:
         shots = _shots(options, cancelled)
         if is_page(options.output):
@@ -106,6 +113,32 @@ def run(options: argparse.Namespace) -> None:
     print(f"{options.output}: {n_pictures} pictures")
 
 
+def _draw_mode(options: argparse.Namespace) -> None:
+    """Draw a film of atoms that move along a mode."""
+    from ..pictures.vibrations import film_of_mode
+    from ..readers import load_vibrations
+
+    if options.field is not None or options.turn or options.rock or is_page(options.output):
+        raise OrbitileError(
+            "--mode moves the molecule alone: leave out FIELD, --turn and --rock; orbitile vibrations FILE -o "
+            "page.html writes a page with all modes"
+        )
+    vibrations = load_vibrations(options.trajectory)
+    with stoppable() as cancelled, progress_bar(options, "pictures") as progress:
+        n_pictures = film_of_mode(
+            vibrations,
+            options.mode,
+            options.output,
+            pictures=options.pictures,
+            rate=options.rate,
+            size=read_size(options.size),
+            background=options.background,
+            progress=progress,
+            cancelled=cancelled,
+        )
+    print(f"{options.output}: {n_pictures} pictures")
+
+
 def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[], bool]) -> None:
     """Write a film as a page with a slider of frames."""
     from ..model.units import angstrom
@@ -123,7 +156,7 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
     with watched(cancelled=cancelled):
         slides = slides_of_shots(sequence, request)
     document = document_of(slides, sequence[0].wavefunction, len(slides))
-    write_page(replace(document, choices=()), options.output, sequence[0].wavefunction)
+    write_page(replace(document, choices=()), options.output, sequence[0].wavefunction.source)
 
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..model.wavefunction import Wavefunction
     from ..pictures.request import Request
     from ..renderer import Camera
+    from ..scenes import Mesh
 
 HELP = "draw a molecule with isosurfaces of fields"
 PRIORITY = 150
@@ -41,7 +42,7 @@ PRIORITY = 150
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    from ..pictures.request import OF_DRAWINGS
+    from ..pictures.request import MODE, OF_DRAWINGS
 
     add_file(parser, VOLUMES_TOO)
     add_fields(parser)
@@ -57,6 +58,7 @@ def add_arguments(parser: CommandParser) -> None:
     for option in OF_DRAWINGS:
         add_option(group, option)
     add_colouring(group)
+    add_option(group, MODE, "; without FIELD, the molecule alone")
     group.add_argument(
         "--plane",
         metavar="I,J,K",
@@ -69,6 +71,9 @@ def run(options: argparse.Namespace) -> None:
     from ..exporters import holds_scenes
 
     drawing = _drawing(options)
+    if options.mode is not None and not options.fields:
+        _draw_mode(options, drawing)
+        return
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
     names = options.fields or (["values"] if is_sampled(options) else ["homo"])
@@ -101,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
         camera = _camera(options, wavefunction.positions)
         if camera is not None:
             document = replace(document, rotation=camera.rotation)
-        write_page(document, output, wavefunction)
+        write_page(document, output, wavefunction.source)
         return
     if options.plane is None:
         with for_one_result() if len(requests) == 1 else nullcontext():
@@ -118,6 +123,30 @@ def run(options: argparse.Namespace) -> None:
     else:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
     _finish(options, output, surfaces, wavefunction, as_scene, drawing)
+
+
+def _draw_mode(options: argparse.Namespace, drawing: dict[str, Any]) -> None:
+    """Draw the molecule with arrows along a mode, and print the name of the file."""
+    from ..model.geometry import Geometry
+    from ..readers import load_vibrations
+    from ..renderer import render
+
+    vibrations = load_vibrations(options.file)
+    geometry = Geometry(vibrations.atomic_numbers, vibrations.positions)
+    output = options.output or f"{Path(options.file).name.split('.')[0]}-mode-{options.mode}.png"
+    camera = _camera(options, vibrations.positions)
+    render((), geometry, output, camera=camera, **drawing, arrows=_arrows(options))
+    print(output)
+
+
+def _arrows(options: argparse.Namespace) -> list[Mesh]:
+    """The arrows that --mode asks for."""
+    if options.mode is None:
+        return []
+    from ..pictures.vibrations import arrow_mesh
+    from ..readers import load_vibrations
+
+    return [arrow_mesh(load_vibrations(options.file), options.mode)]
 
 
 def _finish(
@@ -138,7 +167,8 @@ def _finish(
     else:
         camera = _camera(options, surfaces[0].vertices if wavefunction is None else wavefunction.positions)
         legend = options.legend or any(surface.colouring is not None for surface in surfaces)
-        render(surfaces, wavefunction, output, camera=camera, **{**drawing, "legend": legend})
+        looks = {**drawing, "legend": legend, "arrows": _arrows(options)}
+        render(surfaces, wavefunction, output, camera=camera, **looks)
     print(output)
 
 

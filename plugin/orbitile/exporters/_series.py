@@ -21,6 +21,7 @@ from ..files import hdf5, zarr
 from ..files.writing import checked_target, claim, folder_written_atomically, make_room, written_atomically
 from ..files.zarr import LOCKED, FrameStoreWriter, grid_of, kind_of_store, translated
 from ..model.cell import molecules_only
+from ..model.vibrations import Vibrations
 from ..model.wavefunction import Wavefunction
 from ..readers.series import (
     DIMENSIONS,
@@ -33,14 +34,16 @@ from ..readers.series import (
     parts_of,
     shared_parts,
     stored_name,
+    vibration_attributes,
+    vibration_parts,
 )
 
 
 class _Series(ABC):
     """A series that is being written, as `SeriesWriter` wants it; one that is there is continued."""
 
-    def __init__(self, path: Path, settings: str, most: int | None) -> None:
-        self._path, self._settings, self._most = path, settings, most
+    def __init__(self, path: Path, settings: str, most: int | None, vibrations: Vibrations | None) -> None:
+        self._path, self._settings, self._most, self._vibrations = path, settings, most, vibrations
         self._lock: int | None = None
         self.numbers: list[int] = []
         self.first: SeriesFrame | None = None
@@ -52,6 +55,11 @@ class _Series(ABC):
         except (OSError, RuntimeError) as error:
             raise FileError(f"{self._path}: cannot be written ({error})") from error
         self.numbers.append(number)
+
+    def _all_attributes(self, first: Wavefunction) -> dict[str, Any]:
+        """What is said of the series as a whole."""
+        of_vibrations = {} if self._vibrations is None else vibration_attributes(self._vibrations)
+        return {**attributes_of(first, self._settings), **of_vibrations}
 
     @abstractmethod
     def _write(self, wavefunction: Wavefunction, number: int) -> None:
@@ -90,9 +98,11 @@ def replaced_series(path: str | PathLike[str]) -> Iterator[Path]:
         yield part
 
 
-def write_series(path: str | PathLike[str], wavefunction: Wavefunction, settings: str) -> None:
-    """Write a series of one frame, in place of one that is there."""
-    with replaced_series(path) as part, SeriesWriter(part, settings=settings) as writer:
+def write_series(
+    path: str | PathLike[str], wavefunction: Wavefunction, settings: str, vibrations: Vibrations | None = None
+) -> None:
+    """Write a series of one frame, which may have vibrations, in place of one that is there."""
+    with replaced_series(path) as part, SeriesWriter(part, settings=settings, vibrations=vibrations) as writer:
         writer.append(wavefunction)
 
 
@@ -134,6 +144,8 @@ class SeriesWriter:
         Text that says how the frames were computed; a series is continued with the same settings only.
     most
         Frames that it is going to have at most, where that is known: room is set aside for no more.
+    vibrations
+        Of the molecule in the first frame, for a series that is not there yet.
 
     Raises
     ------
@@ -141,10 +153,17 @@ class SeriesWriter:
         When the file cannot be written, belongs to another writer, is no series, or has other settings.
     """
 
-    def __init__(self, path: str | PathLike[str], *, settings: str = "", most: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        settings: str = "",
+        most: int | None = None,
+        vibrations: Vibrations | None = None,
+    ) -> None:
         target = _target_of(path)
         kind = ZarrSeries if _is_store(target) else HDF5Series
-        self._target: _Series = kind(target, settings, most)
+        self._target: _Series = kind(target, settings, most, vibrations)
 
     @property
     def numbers(self) -> list[int]:
@@ -201,8 +220,8 @@ _COORDINATES = ("number", "atomic_numbers", "core_charges")
 class ZarrSeries(_Series):
     """A series in a Zarr store."""
 
-    def __init__(self, path: Path, settings: str, most: int | None) -> None:
-        super().__init__(path, settings, most)
+    def __init__(self, path: Path, settings: str, most: int | None, vibrations: Vibrations | None = None) -> None:
+        super().__init__(path, settings, most, vibrations)
         zarr.library(path.name)
         self._store: FrameStoreWriter | None = None
         if path.is_dir() and any(path.iterdir()):
@@ -223,7 +242,7 @@ class ZarrSeries(_Series):
             raise
 
     def _attributes_of(self, first: Wavefunction) -> dict[str, Any]:
-        return {"kind": STORE, **attributes_of(first, self._settings)}
+        return {"kind": STORE, **self._all_attributes(first)}
 
     def _write(self, wavefunction: Wavefunction, number: int) -> None:
         if self._store is None:
@@ -241,6 +260,8 @@ class ZarrSeries(_Series):
                 axis = "atom" if "/" not in name else "shell"
                 axis = "primitive" if name in ("basis/exponents", "basis/coefficients") else axis
                 store.put(stored_name(name), values, (axis,), _UNITS.get(name, ""))
+            for name, (values, axes) in vibration_parts(self._vibrations).items() if self._vibrations else ():
+                store.put(stored_name(name), values, axes)
             for name, values in parts_of(first, number).items():
                 grid = grid_of(values.shape, values.itemsize, self._most)
                 store.add(stored_name(name), values.shape, values.dtype, DIMENSIONS[name], _UNITS.get(name, ""), grid)
@@ -294,8 +315,8 @@ class HDF5Series(_Series):
     therefore copies the committed frames to a new file, which takes the place of the old one when it is complete.
     """
 
-    def __init__(self, path: Path, settings: str, most: int | None) -> None:
-        super().__init__(path, settings, most)
+    def __init__(self, path: Path, settings: str, most: int | None, vibrations: Vibrations | None = None) -> None:
+        super().__init__(path, settings, most, vibrations)
         self._h5py = hdf5.library(path.name)
         self._file: Any = None
         self._temporary: Path | None = None
@@ -356,12 +377,16 @@ class HDF5Series(_Series):
         self.first = SeriesFrame(first)
         self._temporary = temporary = self._path.with_name(f".orbitile-{secrets.token_hex(6)}.h5")
         with temporary.open("xb") as stream:
-            make_room(stream.fileno(), 0, _room(first), temporary)
+            of_vibrations = vibration_parts(self._vibrations).values() if self._vibrations else ()
+            more = sum(values.nbytes for values, _ in of_vibrations)
+            make_room(stream.fileno(), 0, _room(first) + more, temporary)
         file = self._h5py.File(temporary, "w", libver="latest", userblock_size=hdf5.USER_BLOCK, locking=False)
         self._file = file
-        file.attrs.update(attributes_of(first, self._settings))
+        file.attrs.update(self._all_attributes(first))
         file["frames"] = np.int64(0)
         for name, values in shared_parts(first).items():
+            file[name] = values
+        for name, (values, _) in vibration_parts(self._vibrations).items() if self._vibrations else ():
             file[name] = values
         for name, values in parts_of(first, 0).items():
             self._growing(name, values.shape, values.dtype)

@@ -160,7 +160,7 @@ def connected_parts(n: int, pairs: NDArray[np.integer]) -> NDArray[np.int32]:
     return connected_components(graph, directed=False)[1]
 
 
-def formula(molecule: Molecule) -> str:
+def formula(molecule: Molecule | Geometry) -> str:
     """Sum formula in Hill order; ghost atoms are left out."""
     counts = Counter(SYMBOLS[number] for number in molecule.atomic_numbers if number > 0)
     first = [symbol for symbol in ("C", "H") if "C" in counts and symbol in counts]

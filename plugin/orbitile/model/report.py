@@ -35,11 +35,13 @@ class Curve:
         For the legend, where curves of one name are one, and of one colour; empty for none.
     x, y : ndarray, shape (n,)
     style : str
-        line; filled, down to zero; sticks, from zero; points.
+        line; filled, down to zero; sticks, from `foot`; points.
     values : ndarray, shape (n,)
         What colours points, of either sign about zero; empty for one colour.
     fields : tuple of str
         Name of the field that each of its points stands for; a click shows it. Empty for none.
+    foot : float
+        From where sticks stand up, or hang down.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Curve:
     style: str = "line"
     values: Reals = field(default_factory=_nothing)
     fields: tuple[str, ...] = ()
+    foot: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Plot:
     lines : tuple of (float, str)
         Places on the x axis that are marked, each with what it is, as the HOMO.
     x_range, y_range : tuple of float, optional
-        What is shown first; all of it where not stated.
+        What is shown first, from left to right and from below; all of it where not stated.
     """
 
     name: str
@@ -377,6 +380,8 @@ class Report(Displayed):
         What a viewer shows with it, once the user wants it.
     remarks : tuple of str
         What the reader should know before believing it, a sentence each.
+    together : bool
+        Whether a window shows the first table below each plot, as its rows are the points there.
     """
 
     name: str
@@ -386,6 +391,7 @@ class Report(Displayed):
     drawings: tuple[Drawing, ...] = ()
     surfaces: tuple[Isosurface, ...] = ()
     remarks: tuple[str, ...] = ()
+    together: bool = False
 
     def table(self, name: str) -> Table:
         """The table of a name.

@@ -27,3 +27,6 @@ volt = 1.0 / 27.211386245988
 
 megavolt_per_centimetre = 1.0 / 5142.20674763
 """One MV/cm in hartree/(e bohr)."""
+
+dalton = 1822.888486209
+"""One unified atomic mass unit in masses of the electron."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +15,18 @@ from .wavefunction import frozen, nothing
 
 STRENGTHS = ("infrared", "raman", "rotatory")
 """Attributes of `Vibrations` that say how strongly a mode is seen; empty where a file has none."""
+
+DERIVATIVES = ("hessian", "dipole_derivatives", "polarisability_derivatives")
+"""Attributes of `Vibrations` from which modes and strengths follow, also for other isotopes."""
+
+AMPLITUDE = 0.4
+"""Largest displacement of an atom in Angstrom in pictures, unless another one is asked for."""
+ARROW_COLOUR, ARROW_RADIUS = (0.2, 0.45, 0.85), 0.12
+"""Of arrows along a mode; the radius in bohr."""
+_LONGEST = 2.0
+"""Length in bohr of the longest arrow, at least: it comes out of its ball."""
+_LEAST = 0.15
+"""Length, in that of the longest, below which an arrow is left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +53,17 @@ class Vibrations(Displayed):
         Rotatory strengths of vibrational circular dichroism in 1e-44 esu^2 cm^2, in the same way.
     symmetries : tuple of str
         Irreducible representations, one a mode; empty where unknown.
+    energy : float
+        Electronic energy at the stationary point in hartree; NaN where unknown.
+    multiplicity : int
+        Of the electrons, 1 for closed shells; 0 where unknown.
+    hessian : ndarray, shape (3 n_atoms, 3 n_atoms)
+        Second derivatives of the energy with the positions in hartree/bohr^2, translations and rotations among them;
+        empty where unknown.
+    dipole_derivatives : ndarray, shape (3 n_atoms, 3)
+        Of the dipole moment, by coordinate, in e; empty where unknown.
+    polarisability_derivatives : ndarray, shape (3 n_atoms, 3, 3)
+        In bohr^2, in the same way.
     source : str
         The file.
     title : str
@@ -58,6 +82,11 @@ class Vibrations(Displayed):
     raman: Reals = field(default_factory=nothing)
     rotatory: Reals = field(default_factory=nothing)
     symmetries: tuple[str, ...] = ()
+    energy: float = math.nan
+    multiplicity: int = 0
+    hessian: Reals = field(default_factory=nothing)
+    dipole_derivatives: Reals = field(default_factory=nothing)
+    polarisability_derivatives: Reals = field(default_factory=nothing)
     source: str = ""
     title: str = ""
     method: str = ""
@@ -79,6 +108,11 @@ class Vibrations(Displayed):
             values = getattr(self, name)
             n = n_modes if len(values) else 0
             object.__setattr__(self, name, frozen(values, np.float64, (n,), f"{name} of vibrations", unknown=True))
+        n = 3 * n_atoms
+        for name, whole in zip(DERIVATIVES, ((n, n), (n, 3), (n, 3, 3)), strict=True):
+            values = getattr(self, name)
+            known = whole if np.size(values) else (0,)
+            object.__setattr__(self, name, frozen(values, np.float64, known, f"{name} of vibrations"))
         check_atoms(self.atomic_numbers, self.positions)
         if self.symmetries and len(self.symmetries) != n_modes:
             raise OrbitileError(f"symmetries of vibrations: expected {n_modes}, got {len(self.symmetries)}")
@@ -99,3 +133,59 @@ class Vibrations(Displayed):
     def reduced_masses(self) -> Reals:
         """Of the modes in u: sums of masses times squares of displacements, where these squares add up to 1."""
         return np.einsum("a,kax->k", self.masses, self.displacements**2)
+
+
+def positions_along(vibrations: Vibrations, mode: int, amplitude: float, n_frames: int) -> Reals:
+    """Positions of the atoms through one period of a mode, in which all move along straight lines.
+
+    Parameters
+    ----------
+    vibrations
+    mode
+        Number of the mode, from 1.
+    amplitude
+        Largest displacement of any atom in bohr.
+    n_frames
+        Frames of the period, the first at rest: frame k has the phase 2 pi k / n_frames.
+
+    Returns
+    -------
+    ndarray, shape (n_frames, n_atoms, 3)
+        In bohr.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no mode of this number.
+    """
+    phases = np.sin(2 * np.pi * np.arange(n_frames) / n_frames)
+    return vibrations.positions + amplitude * phases[:, None, None] * motion_of(vibrations, mode)
+
+
+def motion_of(vibrations: Vibrations, mode: int) -> Reals:
+    """Displacements along a mode, counted from 1, of which the largest has the length 1; shape (n_atoms, 3).
+
+    Raises
+    ------
+    OrbitileError
+        When there is no mode of this number.
+    """
+    if not 1 <= mode <= vibrations.n_modes:
+        raise OrbitileError(f"mode: expected a number from 1 to {vibrations.n_modes}, got {mode}")
+    displacements = vibrations.displacements[mode - 1]
+    return displacements / np.linalg.norm(displacements, axis=1).max()
+
+
+def arrows_of(displacements: Reals, positions: Reals) -> list[Reals]:
+    """Arrows from atoms along their displacements, shape (2, 3) in bohr each; those that hardly move have none."""
+    lengths = np.linalg.norm(displacements, axis=1)
+    stretch = max(1.0, _LONGEST / float(lengths.max()))
+    moving = np.flatnonzero(lengths > _LEAST * lengths.max())
+    return [np.stack([positions[a], positions[a] + stretch * displacements[a]]) for a in moving]
+
+
+def mode_name(vibrations: Vibrations, mode: int) -> str:
+    """A mode for people: mode 7, 1712.3 cm^-1, A1."""
+    value = vibrations.wavenumbers[mode - 1]
+    symmetry = f", {vibrations.symmetries[mode - 1]}" if vibrations.symmetries else ""
+    return f"mode {mode}, {f'{-value:.1f}i' if value < 0 else f'{value:.1f}'} cm^-1{symmetry}"

@@ -144,6 +144,8 @@ LEGEND = Option("legend", FLAG, "names of the fields, isovalues and scales of co
 SCALE = Option("scale", FLAG, "a scale bar; the picture is orthographic then")
 ORTHOGRAPHIC = Option("orthographic", FLAG, "without perspective")
 
+MODE = Option("mode", WHOLE_NUMBER, "arrows along a normal mode of the file, by its number from 1", None, metavar="N")
+
 OF_DRAWINGS = (SIZE, BACKGROUND, COLORS, OPACITIES, TURN, LEGEND, SCALE, ORTHOGRAPHIC)
 """Options of a drawing, arguments of `orbitile.render`: colors as colours, and turn as a camera."""
 

@@ -24,6 +24,9 @@ SPIN/energies         (F, M)         float64  NaN where unknown
 SPIN/n_orbitals       (F,)           int64    orbitals of the frame; columns beyond it hold nothing
 ===================== ============== ======== =======================================================================
 
+A series of one frame, a stationary point, may have its vibrations: parts `vibrations/NAME` with the arrays of
+`orbitile.model.vibrations.Vibrations` by their names, and in the attribute `vibrations` the rest as JSON.
+
 Attributes of the file: `version`, `natural`, `title`, `program`, `method`, `settings` (text of a calculation, empty
 otherwise). Order, signs and norms of basis functions are those of `orbitile.model.conventions`.
 
@@ -39,6 +42,7 @@ frame are NaN. How frames are committed is said in `orbitile.files.zarr`.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -55,6 +59,7 @@ from ..files.plain import PlainFile
 from ..files.zarr import FrameStore
 from ..gaussians.orthonormality import checked
 from ..model.geometry import check_atoms
+from ..model.vibrations import DERIVATIVES, STRENGTHS, Vibrations
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, same_basis
 
 DESCRIPTION = "series of Orbitile (HDF5 files and Zarr stores)"
@@ -72,6 +77,8 @@ _FEW_BYTES = 8 << 20
 """Coefficients up to here are all looked at when it is told whether two series are the same."""
 
 _TEXTS = ("title", "program", "method")
+
+_VIBRATIONS = "vibrations"
 
 DIMENSIONS = {
     "positions": ("atom", "xyz"),
@@ -266,6 +273,35 @@ class SeriesFrames:
             **{name: str(self._parts.attributes[name]) for name in _TEXTS},
         }
 
+    def vibrations(self) -> Vibrations:
+        """Vibrations of the molecule.
+
+        Raises
+        ------
+        FileError
+            When the series holds none.
+        """
+        with self._guarded():
+            text = self._parts.attributes.get(_VIBRATIONS)
+            if text is None:
+                raise FileError(f"{self.name}: holds no vibrations")
+            rest: dict[str, Any] = json.loads(str(text))
+            arrays: dict[str, Any] = {
+                name: self._whole(f"{_VIBRATIONS}/{name}")
+                for name in VIBRATIONS
+                if self._named(f"{_VIBRATIONS}/{name}") in self._parts
+            }
+            for name in ("symmetries", "remarks"):
+                rest[name] = tuple(rest[name])
+            energy = rest.pop("energy")
+            return Vibrations(
+                atomic_numbers=self._shared["atomic_numbers"],
+                energy=math.nan if energy is None else energy,
+                source=str(self._path),
+                **arrays,
+                **rest,
+            )
+
     def geometries(self) -> Any:
         """Positions of all frames, shape (n_frames, n_atoms, 3), in bohr."""
         n = len(self)
@@ -420,6 +456,33 @@ def parts_of(wavefunction: Wavefunction, number: int) -> dict[str, NDArray[Any]]
         parts[f"{spin}/energies"] = orbitals.energies
         parts[f"{spin}/n_orbitals"] = np.array(len(orbitals), np.int64)
     return parts
+
+
+VIBRATIONS: Mapping[str, tuple[str, ...]] = {
+    "positions": ("atom", "axis"),
+    "masses": ("atom",),
+    "wavenumbers": ("mode",),
+    "displacements": ("mode", "atom", "axis"),
+    **dict.fromkeys(STRENGTHS, ("mode",)),
+    **dict(
+        zip(DERIVATIVES, (("coordinate",) * 2, ("coordinate", "axis"), ("coordinate", "axis", "axis2")), strict=True)
+    ),
+}
+"""Dimensions of the arrays of vibrations."""
+
+
+def vibration_parts(vibrations: Vibrations) -> dict[str, tuple[NDArray[Any], tuple[str, ...]]]:
+    """Arrays of vibrations as parts of a series, with their dimensions; those that are empty are left out."""
+    arrays = {name: (np.asarray(getattr(vibrations, name)), axes) for name, axes in VIBRATIONS.items()}
+    empty = (*STRENGTHS, *DERIVATIVES)
+    return {f"{_VIBRATIONS}/{name}": each for name, each in arrays.items() if each[0].size or name not in empty}
+
+
+def vibration_attributes(vibrations: Vibrations) -> dict[str, str]:
+    """What is said of vibrations beside their arrays."""
+    rest = {name: getattr(vibrations, name) for name in ("symmetries", "multiplicity", "title", "method", "remarks")}
+    energy = None if math.isnan(vibrations.energy) else vibrations.energy
+    return {_VIBRATIONS: json.dumps({**rest, "energy": energy})}
 
 
 def frame_shapes(shared: Mapping[str, Any], spins: Iterable[str]) -> dict[str, tuple[int | None, ...]]:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import FileError, OrbitileError, RenderError
 from ..files.writing import checked_target, written_atomically
+from ..model.geometry import Geometry
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED, Wavefunction
 from ..scenes.scene import (
@@ -91,7 +93,7 @@ MOST = 2**28
 
 def render(
     surfaces: Surface | Sequence[Surface] = (),
-    wavefunction: Wavefunction | None = None,
+    wavefunction: Wavefunction | Geometry | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
     size: tuple[int, int] = (1600, 1200),
@@ -102,6 +104,7 @@ def render(
     scale: bool = False,
     orthographic: bool = False,
     camera: Camera | None = None,
+    arrows: Sequence[Mesh] = (),
 ) -> NDArray[np.uint8]:
     """Draw surfaces and the molecule, with light and correct transparency.
 
@@ -109,7 +112,7 @@ def render(
     ----------
     surfaces : Surface, or sequence of Surface
         What to draw; () for the bare molecule.
-    wavefunction : Wavefunction, optional
+    wavefunction : Wavefunction or Geometry, optional
         Its atoms are drawn as balls and sticks.
     path : optional
         PNG file to write. It appears complete or not at all.
@@ -135,6 +138,8 @@ def render(
         By default the molecule is seen along its shortest extent, the longest from left to right; a planar one from
         aslant, where the two sides of a pi orbital do not hide each other. A camera without `eye` is moved to where
         everything is in the picture.
+    arrows : sequence of Mesh
+        Other meshes that are drawn too, as those of `orbitile.pictures.vibrations.arrow_mesh`.
 
     Returns
     -------
@@ -168,13 +173,16 @@ def render(
     paper = paper_of(background)
     target = None if path is None else check_path(path)
 
-    scene = scene_of(drawn, wavefunction, colours=colours, opacity=opacity)
+    def scene_with(surfaces: Sequence[Surface]) -> Scene:
+        scene = scene_of(surfaces, wavefunction, colours=colours, opacity=opacity)
+        return replace(scene, meshes=(*scene.meshes, *arrows))
+
+    scene = scene_with(drawn)
     legend = legend or any(DAMAGED in surface.quantity for surface in drawn)  # a warning that stays
     parts = legend_of(drawn, pairs, (width, height)) if legend else []
     camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
     rounded = [round_surface(surface, pixel_at(camera, surface.vertices, height)) for surface in drawn]
-    scene = scene_of(rounded, wavefunction, colours=colours, opacity=opacity)
-    pixels = render_scene(scene, camera, (width, height), paper, parts, scale=scale)
+    pixels = render_scene(scene_with(rounded), camera, (width, height), paper, parts, scale=scale)
     if target is not None:
         write_png(target, pixels)
     return pixels

@@ -371,7 +371,7 @@ class Scene:
 
 def make_scene(
     surfaces: Sequence[Surface],
-    wavefunction: Wavefunction | None,
+    wavefunction: Wavefunction | Geometry | None,
     colours: Sequence[tuple[RGB, RGB]],
     opacities: Sequence[float],
 ) -> Scene:
@@ -391,7 +391,7 @@ def make_scene(
 
 def scene_of(
     surfaces: Surface | Sequence[Surface] = (),
-    wavefunction: Wavefunction | None = None,
+    wavefunction: Wavefunction | Geometry | None = None,
     *,
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
@@ -402,7 +402,7 @@ def scene_of(
     ----------
     surfaces : Surface, or sequence of Surface
         What is to be seen; () for the bare molecule.
-    wavefunction : Wavefunction, optional
+    wavefunction : Wavefunction or Geometry, optional
         Its atoms are balls and sticks.
     colours
         Of the parts where the field is positive and negative: names, hexadecimal strings, or three numbers from 0 to 1.
@@ -418,7 +418,7 @@ def scene_of(
         When an argument does not fit, or nothing would be seen.
     """
     drawn = checked_surfaces(surfaces)
-    if wavefunction is not None and not isinstance(wavefunction, Wavefunction):
+    if wavefunction is not None and not isinstance(wavefunction, Wavefunction | Geometry):
         raise RenderError(f"wavefunction of a scene: expected a Wavefunction, got {type(wavefunction).__name__}")
     pairs = colours_of_fields(drawn, colours)
     if opacity is not None and (

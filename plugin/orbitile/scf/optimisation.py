@@ -24,7 +24,7 @@ from ..readers.series import SeriesFrames
 from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
 from .from_file import calculation_of_geometries
-from .series import engine_of_series
+from .series import Means, engine_of_series
 
 LARGEST_FORCE = 4e-4
 """Force on an atom below which a geometry is a minimum, in hartree/bohr: 0.02 eV/Angstrom."""
@@ -98,25 +98,39 @@ def optimise(
     Cancelled
         When `cancelled` said so.
     """
+    geometries = load_geometries(source, topology)
+    if calculation is None:
+        calculation, remarks = calculation_of_geometries(geometries, {}, Calculation("pbe"), engine)
+        for remark in remarks:
+            (report or (lambda line: None))(f"{Path(source).name}: {remark}")
+    start = one_geometry(geometries, frame)
+    refuse_inputs(path, [source] if topology is None else [source, topology])
+    with watched(progress, cancelled):
+        return minimum_from(start, path, Means(calculation, engine, device, precision), largest_force, steps, report)
+
+
+def minimum_from(
+    start: Geometry,
+    path: str | PathLike[str],
+    means: Means,
+    largest_force: float = LARGEST_FORCE,
+    steps: int = STEPS,
+    report: Callable[[str], None] | None = None,
+) -> Trajectory:
+    """The same for a geometry that has been read, under the watch of the caller (`orbitile.base.watch`)."""
     from .ase_calculator import AseCalculator, atoms_of, bfgs
 
     if not largest_force > 0:
         raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
     if steps < 1:
         raise OrbitileError(f"steps: expected 1 or more, got {steps}")
-    geometries = load_geometries(source, topology)
-    if calculation is None:
-        calculation, remarks = calculation_of_geometries(geometries, {}, Calculation("pbe"), engine)
-        for remark in remarks:
-            (report or (lambda line: None))(f"{Path(source).name}: {remark}")
+    calculation, engine = means.calculation, means.engine
     settings = f"optimisation, {calculation}"
-    start = _one_geometry(geometries, frame)
-    refuse_inputs(path, [source] if topology is None else [source, topology])
     target = series_target(path)
-    with watched(progress, cancelled), _steps_in(target, start, settings) as done:
+    with _steps_in(target, start, settings) as done:
         if done:
             engine = engine_of_series(target, done[0], engine)
-        calculator = AseCalculator(calculation, engine=engine, device=device, precision=precision)
+        calculator = AseCalculator(calculation, engine=engine, device=means.device, precision=means.precision)
         atoms = atoms_of(start)
         atoms.calc = calculator
         with SeriesWriter(target, settings=settings) as writer:
@@ -129,7 +143,7 @@ def optimise(
     return Trajectory(SeriesFrames(target))
 
 
-def _one_geometry(geometries: Geometries, frame: int | None) -> Geometry:
+def one_geometry(geometries: Geometries, frame: int | None) -> Geometry:
     """The geometry to begin from."""
     n = len(geometries)
     if frame is None and n > 1:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analysis.reports import analyse, analysis_named, values_of
-from ..base.arguments import ATOMS, FRAGMENTS, Argument, atom_list, is_atom_list
+from ..analysis.reports import FILE_KINDS, analyse, analysis_named, values_of
+from ..base.arguments import ATOMS, FRAGMENTS, PATHS, Argument, atom_list, is_atom_list
 from ..base.errors import OrbitileError
 from ..base.watch import Cancel, Progress
 from ..model.geometry import Geometry
@@ -21,7 +21,7 @@ from ..model.report import AtomValues, Drawing, Report
 from .host import TrajectoryViewer, Viewer
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .shelf import Shelf
-from .source import is_promolecule, is_trajectory, is_volume_file
+from .source import has_only_vibrations, is_promolecule, is_trajectory, is_volume_file
 
 _MOVED = 1e-3
 """Displacement in bohr below which an atom is where it was when something was ordered: viewers round."""
@@ -73,14 +73,19 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
         if str(value).strip()
     }
     values_of(name, texts)
-    source, frame = source_of(viewer, molecule), None
+    is_of_file = module.KIND in FILE_KINDS
+    source, frame = (file_source if is_of_file else source_of)(viewer, molecule), None
     atoms: Atoms = ()
+    if is_of_file and not source:
+        raise OrbitileError(f"{name}: {molecule} came from no file with {module.KIND}: orb_load loads one")
     if not source and module.KIND != "atoms":
         raise OrbitileError(f"{name}: {molecule} has no wavefunction: orb_load loads one")
     if not source:
         geometry = geometry_of(viewer, molecule)
         places = tuple(tuple(map(float, place)) for place in geometry.positions)
         atoms = tuple(map(int, geometry.atomic_numbers)), places
+    elif is_of_file:
+        pass
     elif is_trajectory(source):
         if module.KIND != "trajectory":
             frame = _frame(viewer, molecule)
@@ -91,6 +96,12 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
 
 def source_of(viewer: Viewer, molecule: str) -> str:
     """Where the wavefunctions of a molecule are; empty for one without, such as a promolecule."""
+    source = viewer.molecules().get(molecule, "")
+    return "" if is_volume_file(source) or is_promolecule(source) or has_only_vibrations(source) else source
+
+
+def file_source(viewer: Viewer, molecule: str) -> str:
+    """Where vibrations and spectra of a molecule may be; empty where it came from no file that can have some."""
     source = viewer.molecules().get(molecule, "")
     return "" if is_volume_file(source) or is_promolecule(source) else source
 
@@ -118,13 +129,15 @@ def is_as_ordered(viewer: Viewer, molecule: str, order: AnalysisOrder) -> bool:
         at = viewer.positions(molecule)
         expected = np.array(order.atoms[1])
         return at is None or (at.shape == expected.shape and bool(np.abs(at - expected).max() < _MOVED))
-    if source_of(viewer, molecule) != order.source:
+    if viewer.molecules().get(molecule, "") != order.source:
         return False
     return order.frame is None or _frame(viewer, molecule) == order.frame
 
 
 def _in_numbers(viewer: Viewer, molecule: str, argument: Argument, text: str) -> str:
     """A parameter with atoms by their numbers, where the user may have named them as the viewer does."""
+    if argument.kind is PATHS:  # another process computes, in a folder of its own
+        return " ".join(f'"{path.absolute()}"' for path in argument.kind.read(argument.name, text))
     if argument.kind is ATOMS:
         return text if is_atom_list(text) else atom_list(viewer.atoms(molecule, text))
     if argument.kind is not FRAGMENTS:
@@ -165,6 +178,8 @@ def analysed(
         subject = Geometry(np.array(order.atoms[0]), np.array(order.atoms[1]))
     elif analysis_named(order.name).KIND == "trajectory":
         subject = cache.trajectory(order.source).path
+    elif (kind := analysis_named(order.name).KIND) in FILE_KINDS:
+        subject = cache.of_file(kind, order.source)
     else:
         subject = cache.get(order.source, order.frame)
     try:

@@ -323,12 +323,22 @@ class Computing:
         if len(source.files) == 1 and holds_volumes(source.files[0]):
             self.samples.get(self.of_file(str(OneFile(source.files[0], source.contents[0]))), self._sample_apart)
             return
-        trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
-        if trajectory.is_one_file:
-            self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
-        else:
-            _ = trajectory.geometries, trajectory.first
-            self.wavefunctions.keep(trajectory)
+        try:
+            trajectory = self.wavefunctions.kept(source) or ShownTrajectory(source, self.wavefunctions.get)
+            if trajectory.is_one_file:
+                self.wavefunctions.get(str(OneFile(source.files[0], source.contents[0])))
+            else:
+                _ = trajectory.geometries, trajectory.first
+                self.wavefunctions.keep(trajectory)
+        except OrbitileError:
+            if self.only_vibrations(source) is None:
+                raise
+
+    def only_vibrations(self, source: Source) -> OneFile | None:
+        """The file of a source that holds vibrations, to be shown without its orbitals; None where it holds none."""
+        file = OneFile(source.files[0], source.contents[0], only_vibrations=True)
+        has_some = len(source.files) == 1 and self.wavefunctions.has("vibrations", str(file))
+        return file if has_some else None
 
     def of_file(self, source: str) -> Request:
         """The request for the first volume in a file of such."""

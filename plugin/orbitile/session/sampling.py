@@ -27,11 +27,12 @@ from ..fields.orbital import orbital_of
 from ..model.lattice import Lattice
 from ..model.surface import Surface
 from ..model.trajectory import Trajectory
+from ..model.vibrations import Vibrations
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..pictures.request import Request, Sample, surface_within
 from ..pictures.surface import isovalue_of, sampling
-from ..readers import load
+from ..readers import load, load_spectra, load_vibrations
 from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
 from ..surfaces.isosurface import isosurface
@@ -44,6 +45,7 @@ from .source import (
     Source,
     UnchangedFrames,
     chosen,
+    files_of,
     is_trajectory,
     is_volume_file,
     require_unchanged,
@@ -262,6 +264,11 @@ class WavefunctionCache:
     def __init__(self) -> None:
         self._held = Cache[Wavefunction]("wavefunctions")
         self._volumes = Cache[tuple[Volume, ...]]("volumes of files")
+        self._of_files: dict[str, tuple[Callable[..., Any], Cache[Any]]] = {
+            "vibrations": (load_vibrations, Cache("analyses")),
+            "spectra": (load_spectra, Cache("analyses")),
+        }
+        self._has = Cache[bool]("numbers")
         self._opened = Cache[ShownTrajectory]("wavefunctions", most=_OPEN, size=lambda _: 0)
         self.references = FileReferences()
 
@@ -302,6 +309,31 @@ class WavefunctionCache:
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
         return self._read(source, volumes_of, self._volumes)
+
+    def vibrations(self, source: str) -> Vibrations:
+        """The vibrations in the file of a source; errors as for `get`, and where there are none."""
+        found: Vibrations = self.of_file("vibrations", source)
+        return found
+
+    def of_file(self, kind: str, source: str) -> Any:
+        """What the file of a source has for an analysis of one of `FILE_KINDS`; errors as for `vibrations`."""
+        paths = files_of(source)
+        if len(paths) > 1:
+            raise OrbitileError(f"{paths[0]} and {len(paths) - 1} more: vibrations are those of one file")
+        source = paths[0] if is_trajectory(source) else source
+        return self._read(source, *self._of_files[kind])
+
+    def has(self, kind: str, source: str) -> bool:
+        """Whether the file of a source has any of that; what is not known is found out once."""
+        found = self._has.get((kind, source))
+        if found is None:
+            try:
+                subject = self.of_file(kind, source)
+                found = bool(subject.n_modes if isinstance(subject, Vibrations) else subject)
+            except OrbitileError:
+                found = False
+            self._has.put((kind, source), found)
+        return found
 
     def require(self, source: str, names: Iterable[str]) -> None:
         """Refuse fields that a source does not have; errors as for `get` and `field`."""

@@ -22,6 +22,7 @@ from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
+from .motion import Motion
 from .player import MEMORY, TICK, Player
 from .region import RunningRegion
 from .sampling import ShownTrajectory
@@ -57,6 +58,8 @@ class Session:
         What is shown.
     computing : Computing
         What computes it.
+    motion : Motion
+        The molecule that moves along one of its modes, where there is one.
     live : LiveMolecule
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
@@ -82,6 +85,7 @@ class Session:
         self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
+        self.motion = Motion(host, self.shelf)
         self.live = LiveMolecule(host, self.shelf, self.computing, self.show, lambda: self.saving.is_busy)
         self._told = ""
 

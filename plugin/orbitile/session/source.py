@@ -176,6 +176,9 @@ def content_of_frame(wavefunction: Wavefunction, settings: str) -> str:
     return f"1-{digest.hexdigest()[:40]}"
 
 
+_VIBRATIONS = "vibrations in "
+
+
 @dataclass(frozen=True)
 class OneFile:
     """A file of one wavefunction; as text, a viewer can keep it with a molecule.
@@ -185,19 +188,25 @@ class OneFile:
     path : str
     content : str
         What it held when it was loaded, see `content_of`; empty for whatever it holds.
+    only_vibrations : bool
+        Whether it holds vibrations and no orbitals.
     """
 
     path: str
     content: str = ""
+    only_vibrations: bool = False
 
     def __str__(self) -> str:
-        return f"content {self.content}: {self.path}" if self.content else self.path
+        text = f"content {self.content}: {self.path}" if self.content else self.path
+        return f"{_VIBRATIONS}{text}" if self.only_vibrations else text
 
     @classmethod
     def read(cls, text: str) -> OneFile:
         """The inverse of `str`."""
-        found = re.fullmatch(r"content (\d{1,18}-[0-9a-f]{40}): (.*)", text, re.DOTALL)
-        return cls(found[2], found[1]) if found else cls(text)
+        plain = text.removeprefix(_VIBRATIONS)
+        found = re.fullmatch(r"content (\d{1,18}-[0-9a-f]{40}): (.*)", plain, re.DOTALL)
+        path, content = (found[2], found[1]) if found else (plain, "")
+        return cls(path, content, plain != text)
 
     def noted(self) -> OneFile:
         """The same, with what it holds now."""
@@ -427,7 +436,7 @@ VALUES = "values"
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The atoms of a file of volumes, as a viewer shows those of a wavefunction.
+    """The atoms of a file of volumes or of vibrations, as a viewer shows those of a wavefunction.
 
     Attributes
     ----------
@@ -453,6 +462,11 @@ class Sampled:
 def is_volume_file(source: str) -> bool:
     """Whether a source, as text, is a file of volumes."""
     return not is_trajectory(source) and holds_volumes(OneFile.read(source).path)
+
+
+def has_only_vibrations(source: str) -> bool:
+    """Whether a source, as text, is a file of vibrations without orbitals."""
+    return not is_trajectory(source) and OneFile.read(source).only_vibrations
 
 
 def volumes_of(path: str) -> tuple[Volume, ...]:

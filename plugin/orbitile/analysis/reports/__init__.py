@@ -19,14 +19,22 @@ from ...base.watch import Cancel, Progress, watched
 from ...model.geometry import Geometry
 from ...model.report import Report
 from ...model.trajectory import Trajectory
+from ...model.vibrations import Vibrations
 from ...model.wavefunction import Wavefunction
 
 SUBJECTS: Mapping[str, tuple[type, ...]] = {
     "wavefunction": (Wavefunction,),
     "atoms": (Wavefunction, Geometry),
     "trajectory": (Trajectory,),
+    "vibrations": (Vibrations,),
+    "spectra": (tuple,),
 }
-"""What the `KIND` of an analysis may be, and what it is given then: with atoms, a wavefunction where there is one."""
+"""What the `KIND` of an analysis may be, and what it is given then: with atoms, a wavefunction where there is one.
+
+Vibrations and spectra (a tuple of `Spectrum`) are read of a file that need not have orbitals: `FILE_KINDS`.
+"""
+
+FILE_KINDS = ("vibrations", "spectra")
 
 
 def _nothing(subject: Any) -> str:
@@ -43,8 +51,9 @@ class Analysis(Protocol):
     """What a module offers that is an analysis.
 
     `PARAMETERS` have the same names as the keywords of `report`, which gets all of them, read, and `device` beside
-    them. `PLOTS` says whether its reports have plots. `unavailable` tells in a sentence why a molecule does not have
-    it, found quickly; `warning` that it will take long, and how long about, before it begins.
+    them. `PLOTS` says whether its reports have plots, `INSTANT` that a window does it anew with each change.
+    `unavailable` tells in a sentence why a molecule does not have it, found quickly; `warning` that it will take long,
+    and how long about, before it begins.
     """
 
     TITLE: str
@@ -59,6 +68,7 @@ class Analysis(Protocol):
     PRIORITY: float = 0
     EXAMPLES: tuple[str, ...] = ()
     PLOTS: bool = False
+    INSTANT: bool = False
     unavailable: Callable[[Any], str] = _nothing
     warning: Callable[..., str] = _no_warning
 

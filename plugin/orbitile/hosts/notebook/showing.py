@@ -1,4 +1,4 @@
-"""What wavefunctions, trajectories, surfaces, volumes and reports look like at the end of a cell."""
+"""What wavefunctions, trajectories, surfaces, volumes, vibrations and reports look like at the end of a cell."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from ...base.packages import install_command
 from ...model.report import Report, Table
 from ...model.surface import Surface
 from ...model.trajectory import Trajectory
+from ...model.vibrations import Vibrations
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
 from ...pictures.pages import document_of, named_as_listed, slide_of
 from ...pictures.request import MOST_FACES, Request, surface_within
+from ...pictures.vibrations import document_of_modes
 from ...scenes.web import Document, iframe
 from ...surfaces.isovalue import suitable_isovalue
 from .subject import Subject
@@ -88,6 +90,9 @@ def mimebundle(what: Any) -> Any:
     """
     if _in_terminal():
         return None
+    if isinstance(what, Vibrations):
+        document = document_of_modes(what)
+        return {"text/html": iframe(document), "text/plain": f"{document.title}: {what.n_modes} vibrations"}
     if isinstance(what, Report):
         return {"text/html": _report(what), "text/plain": what.title}
     if isinstance(what, (Wavefunction, Trajectory)) and find_spec("anywidget") is not None and _in_kernel():

@@ -11,7 +11,7 @@ from pymol.Qt import QtCore, QtWidgets
 
 from ...analysis.presentation import FORMATS, draw_plot
 from ...analysis.reports import Analysis, analysis_named
-from ...base.arguments import ATOMS, FLAG, FRAGMENTS, Argument, atom_list
+from ...base.arguments import ATOMS, FLAG, FRAGMENTS, PATHS, Argument, atom_list
 from ...base.errors import OrbitileError
 from ...fields import field_names
 from ...model.report import AtomValues, Paths, Report, ResidueValues
@@ -19,15 +19,20 @@ from ...pictures.words import of_error
 from ...session.window.analysing import Analysing
 from ...session.window.view import Finding
 from .help import ANALYSES, add_help, explain, help_button
+from .motion_bar import MotionBar
 from .placing import Place, ToolWindow, frame_of, kept_place, move, places_with, screen_of
-from .report_view import ReportPlot, ReportView
-from .saving import ask_target
+from .report_view import ReportView
+from .saving import SaveFilm, ask_target
 from .widgets import narrow_box, row, row_widget, stage_colour, take_keys
 
 Qt = QtCore.Qt
 
+_STEPS = 200
+"""Steps of a slider of a parameter."""
 _LOOK = 60
 """Interval in milliseconds at which the progress of an analysis is shown."""
+_MOMENT = 30
+"""Time in milliseconds after which a quick analysis is done anew when a parameter has changed."""
 _KEPT = "analysis"
 """Key in the settings under which the place of the window is kept."""
 _TABLES, _PLOTS = "Tables (*.csv);;Tables (*.json)", "Plots (*.svg);;Plots (*.png);;Plots (*.pdf)"
@@ -53,7 +58,7 @@ class AnalysisWindow(ToolWindow):
         self.setObjectName("orbitile_analysis")
         explain(self, ANALYSES)
         self.analysing, self.panel, self._list_of = analysing, panel, list_of
-        self.name = ""
+        self.name = self._mode = ""
         self.form: Any = None
         self._given: dict[str, dict[str, str]] = {}
         self._build()
@@ -61,6 +66,7 @@ class AnalysisWindow(ToolWindow):
         main.addDockWidget(Qt.RightDockWidgetArea, self)
         self._put(main)
         self.placed.connect(self._remember)
+        self._again = QtCore.QTimer(self, timeout=self._run_again, singleShot=True)
         self._timer = QtCore.QTimer(self, timeout=self._look)
         self._timer.start(_LOOK)
 
@@ -112,6 +118,8 @@ class AnalysisWindow(ToolWindow):
         outer.addLayout(row(self.run_button, self.cancel_button, self.follow_box, self.progress, stretch=3))
         outer.addWidget(self.status)
         outer.addWidget(self.view, 1)
+        self.motion_bar = MotionBar(self.analysing.vibrating, lambda: self.panel.ask_and_save(SaveFilm), self)
+        outer.addWidget(self.motion_bar)
         buttons = (self.copy_button, self.tables_button, self.plot_button, self.drawings_button, self.surfaces_button)
         outer.addLayout(row(*buttons, None))
         self.setWidget(inside)
@@ -208,12 +216,21 @@ class AnalysisWindow(ToolWindow):
 
     def _check_parameters(self) -> None:
         """Parameters, or the molecule, are others than those of what is shown."""
-        if self.form.missing(self.module.PARAMETERS):
+        if self.module.INSTANT:
+            self._again.start(_MOMENT)
+        elif self.form.missing(self.module.PARAMETERS):
             self._say("")
         else:
             self._warning()
 
     # ---- running
+
+    def _run_again(self) -> None:
+        """Do a quick analysis with what is filled in now, once the one before is there."""
+        if self.analysing.is_busy():
+            self._again.start(_MOMENT)
+        elif self._report() is not None:
+            self.run()
 
     def run(self) -> None:
         """Analyse."""
@@ -258,6 +275,12 @@ class AnalysisWindow(ToolWindow):
                 self.follow_box.setChecked(self.analysing.follows)
         running = self.analysing.finding is not None and self.analysing.finding.is_running
         self.progress.setVisible(running)
+        self.motion_bar.follow()
+        now = self.analysing.session.motion.now
+        mode = "" if now is None else f"mode:{now.mode}"
+        if mode != self._mode:  # at the prompt, too
+            self._mode = mode
+            self.view.mark(mode)
         self.progress.setValue(round(100 * self.analysing.share))
         self.cancel_button.setEnabled(running)
         self.run_button.setEnabled(self.molecule_box.count() > 0)
@@ -273,10 +296,11 @@ class AnalysisWindow(ToolWindow):
         report = self._report()
         self.copy_button.setEnabled(report is not None)
         self.tables_button.setEnabled(report is not None and bool(report.tables))
-        self.plot_button.setVisible(isinstance(self.view.currentWidget(), ReportPlot))
+        self.plot_button.setVisible(self.view.plot() is not None)
         self.drawings_button.setVisible(report is not None and bool(report.drawings))
         self.drawings_button.setChecked(bool(self.analysing.drawings_shown()))
         self.surfaces_button.setVisible(report is not None and bool(report.surfaces))
+        self.motion_bar.setVisible(report is not None and self.module.KIND == "vibrations")
 
     def _copy(self) -> None:
         self.view.copy(QtWidgets.QApplication.clipboard())
@@ -293,8 +317,8 @@ class AnalysisWindow(ToolWindow):
 
     def save(self, path: Path) -> None:
         """Write all tables (.csv, .json), or the plot of this tab (.svg, .png, .pdf)."""
-        plot, problem = self.view.currentWidget(), ""
-        if path.suffix.lower() in FORMATS and isinstance(plot, ReportPlot):
+        plot, problem = self.view.plot(), ""
+        if path.suffix.lower() in FORMATS and plot is not None:
             try:
                 draw_plot(plot.seen(), path)
             except (OrbitileError, OSError) as error:
@@ -328,6 +352,7 @@ class AnalysisWindow(ToolWindow):
 
     def closeEvent(self, event: Any) -> None:
         self.analysing.cancel()
+        self.analysing.vibrating.stop()
         self._remember()
         super().closeEvent(event)
 
@@ -388,7 +413,7 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         label = QtWidgets.QLabel(_sentence(parameter.name.replace("_", " ")))
         for part in {widget, shown, label}:
             part.setToolTip(_sentence(parameter.help))
-        is_wide = shown is not widget
+        is_wide = shown is not widget and parameter.slider is None
         at += at % 2 if is_wide else 0
         self._grid.addWidget(label, at // 2, 2 * (at % 2))
         self._grid.addWidget(shown, at // 2, 2 * (at % 2) + 1, 1, 3 if is_wide else 1)
@@ -432,15 +457,26 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
         edit = QtWidgets.QLineEdit(placeholderText=_placeholder(parameter), clearButtonEnabled=True)
         edit.textChanged.connect(lambda text: self.changed.emit())
         edit.returnPressed.connect(self.entered)
+        if parameter.slider is not None:
+            return edit, row_widget(_slider(parameter, edit), edit, stretch=0)
         if parameter.completes == "fields":
             names = [name for name, _ in field_names()]
             edit.setCompleter(QtWidgets.QCompleter(names, edit, caseSensitivity=Qt.CaseInsensitive))
+        if kind is PATHS:
+            button = QtWidgets.QPushButton("Add…", toolTip="Choose files")
+            button.clicked.connect(lambda: self._add_files(edit))
+            return edit, row_widget(edit, button)
         if kind not in (ATOMS, FRAGMENTS):
             return edit, edit
         text = "From selection" if kind is ATOMS else "Add selection"
         button = QtWidgets.QPushButton(text, toolTip="Take the atoms that are selected in PyMOL")
         button.clicked.connect(lambda: self._take_selection(edit, several=kind is FRAGMENTS))
         return edit, row_widget(edit, button)
+
+    def _add_files(self, edit: Any) -> None:
+        paths, _ = QtWidgets.QFileDialog.getOpenFileNames(self, "Add files")
+        edit.setText(" ".join([*filter(None, [edit.text().strip()]), *(f'"{path}"' for path in paths)]))
+        take_keys(self)
 
     def _take_selection(self, edit: Any, several: bool) -> None:
         atoms = atom_list(self._selected_atoms())
@@ -449,6 +485,28 @@ class ParameterForm(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types
             return
         before = edit.text().strip().rstrip(";")
         edit.setText(f"{before}; {atoms}" if several and before else atoms)
+
+
+def _slider(parameter: Argument, edit: Any) -> Any:
+    """A slider that fills in a number, and follows what is typed."""
+    assert parameter.slider is not None
+    low, high = parameter.slider
+    slider = QtWidgets.QSlider(Qt.Horizontal, maximum=_STEPS, minimumWidth=50)
+    edit.setMaximumWidth(edit.fontMetrics().horizontalAdvance("000.00") + 26)
+    edit.setClearButtonEnabled(False)
+
+    def follow(text: str) -> None:
+        try:
+            value = parameter.read(text)
+        except OrbitileError:
+            return
+        with QtCore.QSignalBlocker(slider):
+            slider.setValue(round(_STEPS * (min(max(value, low), high) - low) / (high - low)))
+
+    slider.valueChanged.connect(lambda at: edit.setText(f"{low + (high - low) * at / _STEPS:.3g}"))
+    edit.textChanged.connect(follow)
+    follow("")
+    return slider
 
 
 def _text(widget: Any) -> str:

@@ -26,6 +26,8 @@ from .viewer import PyMOLViewer, main_window
 
 _failures: list[str] = []
 """The last command, if it has raised an error."""
+_REST = "orbitile_rest"
+"""Key in saved sessions of where a molecule rests that moved when it was saved."""
 _SOON = 100
 """Delay in milliseconds before a loaded molecule is shown in the window, in case a script goes on."""
 
@@ -318,6 +320,7 @@ def _look(cmd: Any, look: Callable[[Session], None]) -> None:
 
 def _save_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     session = state_of(_self)
+    saved[_REST] = session.motion.resting()  # PyMOL has written its atoms before, wherever they were
     saved["orbitile"] = session.shelf.saved()
     saved.update(_host_of(session).loaded.saved())
     saved[DRAWINGS] = {**_host_of(session).drawings.saved(), "of": session.drawn.saved()}
@@ -329,6 +332,7 @@ def _restore_session(saved: dict[str, Any], _self: Any = global_cmd) -> int:
     _host_of(session).loaded.restore(saved)
     _host_of(session).drawings.restore(saved.get(DRAWINGS))
     session.shelf.restore(saved.get("orbitile", {}))
+    session.motion.restore(saved.get(_REST))
     drawings = saved.get(DRAWINGS)
     session.drawn.restore(drawings.get("of") if isinstance(drawings, dict) else None)
     shelf, ramps = session.shelf, set(_self.get_names_of_type("object:ramp"))

@@ -24,6 +24,7 @@ from ...session.live.live import LiveStatus
 from ...session.recipe import render_line
 from ...session.seen import Listed, visible
 from ...session.session import Session
+from ...session.source import has_only_vibrations
 from ...session.window.browser import Browser
 from ...session.window.localising import LISTED_ORBITALS
 from ...session.window.view import TWO_COLOURS, Choices, Finding, Playback, choices_of
@@ -175,7 +176,10 @@ class Panel(ToolWindow):
         outer.addLayout(row(self.open_button, self.molecule_box, *buttons, stretch=1))
         self.summary, self.notes = shortened_label(), shortened_label()
         self.notes.hide()
-        outer.addWidget(self.summary)
+        self.vibrations_button = QtWidgets.QPushButton(
+            "Vibrations…", toolTip="Normal modes and spectra that the file of this molecule has", visible=False
+        )
+        outer.addLayout(row(self.summary, self.vibrations_button, stretch=0))
         outer.addWidget(self.notes)
 
     def _add_orbitals(self, outer: Any) -> None:
@@ -314,6 +318,7 @@ class Panel(ToolWindow):
         button = self.analyse_button
         button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self._analysis_subject())))
         button.chosen.connect(self._open_analysis)
+        self.vibrations_button.clicked.connect(lambda: self._open_analysis("vibrations"))
         self.compute_button.chosen.connect(self._ask_region)
         self.compute_button.path_chosen.connect(
             lambda: ask_path(self.session.host, self, partial(self.run, commands.orb_path_between))
@@ -471,6 +476,8 @@ class Panel(ToolWindow):
         self.raise_()
         self.activateWindow()  # a dialog gives the keys back to PyMOL's own window
         self.table.setFocus()
+        if has_only_vibrations(self.showing.listed[1]):
+            self._open_analysis("vibrations")
 
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the one that is selected in the table."""
@@ -517,6 +524,7 @@ class Panel(ToolWindow):
         if names != [self.molecule_box.itemText(at) for at in range(self.molecule_box.count())]:
             self.molecule_box.clear()
             self.molecule_box.addItems(names)
+        self.vibrations_button.setVisible(self.browser.analysing.notices_vibrations(self.showing.molecule))
         self.molecule_box.setCurrentIndex(names.index(self.showing.molecule) if self.showing.molecule in names else -1)
         if self.device_box.currentText() != self.session.computing.device:
             self.device_box.setCurrentText(self.session.computing.device)

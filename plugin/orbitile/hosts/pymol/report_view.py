@@ -62,6 +62,7 @@ class ReportView(QtWidgets.QTabWidget):  # type: ignore[misc]  # Qt has no types
         super().__init__(parent)
         self._tables: list[ReportTable] = []
         self._plots: list[ReportPlot] = []
+        self._below: list[ReportTable] = []
         self._remarks: Any = None
         self._report: Report | None = None
 
@@ -73,20 +74,29 @@ class ReportView(QtWidgets.QTabWidget):  # type: ignore[misc]  # Qt has no types
         if report is None or before is None or not self._fits(report):
             self._build(report)
             return
-        for widget, table in zip(self._tables, report.tables, strict=True):
+        for widget, table in zip(self._tables, self._alone(report), strict=True):
             widget.fill(table)
+        for widget in self._below:
+            widget.fill(report.tables[0])
         for picture, plot in zip(self._plots, report.plots, strict=True):
             picture.fill(plot)
         if self._remarks is not None:
             self._remarks.setPlainText(_text_of(report))
 
     def _fits(self, report: Report) -> bool:
+        tables, below = self._alone(report), report.tables[:1] * len(self._below)
+        shown = [*self._tables, *self._below]
         return (
-            [table.name for table in report.tables] == [widget.table.name for widget in self._tables]
-            and all(widget.fits(table) for widget, table in zip(self._tables, report.tables, strict=True))
+            [table.name for table in (*tables, *below)] == [widget.table.name for widget in shown]
+            and all(widget.fits(table) for widget, table in zip(shown, (*tables, *below), strict=True))
+            and report.together == bool(self._below)
             and [plot.name for plot in report.plots] == [widget.plot.name for widget in self._plots]
             and bool(report.remarks) == (self._remarks is not None)
         )
+
+    def _alone(self, report: Report) -> tuple[Table, ...]:
+        """Tables that have a tab of their own."""
+        return report.tables[1:] if report.together and report.plots else report.tables
 
     def _build(self, report: Report | None) -> None:
         while self.count():
@@ -95,10 +105,14 @@ class ReportView(QtWidgets.QTabWidget):  # type: ignore[misc]  # Qt has no types
             widget.deleteLater()
         self._remarks = None
         report = report or Report("", "")
-        self._plots, self._tables = [*map(ReportPlot, report.plots)], [*map(ReportTable, report.tables)]
-        for plot in self._plots:  # seen first: they say most at a glance
+        self._plots, self._tables = [*map(ReportPlot, report.plots)], [*map(ReportTable, self._alone(report))]
+        self._below = [ReportTable(report.tables[0]) for _ in self._plots] if report.together else []
+        for number, plot in enumerate(self._plots):  # seen first: they say most at a glance
             plot.picked.connect(self.field_chosen)
-            self.addTab(plot, _title(plot.plot.name) if report.tables or len(report.plots) > 1 else "Plot")
+            title = _title(plot.plot.name) if report.tables or len(report.plots) > 1 else "Plot"
+            self.addTab(_both(plot, self._below[number]) if self._below else plot, title)
+        for table in self._below:
+            table.chosen.connect(self.row_chosen)
         for table in self._tables:
             table.chosen.connect(self.row_chosen)
             self.addTab(table, _title(table.table.name))
@@ -107,15 +121,37 @@ class ReportView(QtWidgets.QTabWidget):  # type: ignore[misc]  # Qt has no types
             self._remarks.setReadOnly(True)
             self.addTab(self._remarks, f"Remarks ({len(report.remarks)})")
 
+    def plot(self) -> ReportPlot | None:
+        """The plot of the tab."""
+        at = self.currentIndex()
+        return self._plots[at] if 0 <= at < len(self._plots) else None
+
+    def mark(self, field: str) -> None:
+        """Mark the rows and the points of a field."""
+        for mark in [widget.mark for widget in self._plots] + [widget.mark for widget in (*self._tables, *self._below)]:
+            mark(field)
+
     def copy(self, clipboard: Any) -> None:
         """Copy what the tab shows: text, or a picture."""
-        widget = self.currentWidget()
+        widget, plot = self.currentWidget(), self.plot()
         if isinstance(widget, ReportTable):
             clipboard.setText(widget.text())
-        elif isinstance(widget, ReportPlot):
-            clipboard.setPixmap(widget.grab())
+        elif plot is not None:
+            clipboard.setPixmap(plot.grab())
         elif widget is not None:
             clipboard.setText(widget.toPlainText())
+
+
+def _both(plot: ReportPlot, table: ReportTable) -> Any:
+    """A plot with a table below, which belong together: what is chosen in one is marked in the other."""
+    splitter = QtWidgets.QSplitter(Qt.Vertical, childrenCollapsible=False)
+    splitter.addWidget(plot)
+    splitter.addWidget(table)
+    splitter.setStretchFactor(0, 2)
+    splitter.setStretchFactor(1, 1)
+    table.chosen.connect(lambda shown, row: plot.mark(shown.fields[row]))
+    plot.picked.connect(table.mark)
+    return splitter
 
 
 def _title(name: str) -> str:
@@ -201,6 +237,14 @@ class _View(ListView):
         if event.button() == Qt.LeftButton and cell.isValid() and cell.row() == before.row():
             self.chosen.emit(self._proxy.mapToSource(cell).row())
 
+    def mark(self, row: int) -> None:
+        """Have a row chosen without telling."""
+        self.blockSignals(True)
+        index = self._proxy.mapFromSource(self._proxy.sourceModel().index(row, 0))
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+        self.blockSignals(False)
+
     def fit_columns(self) -> None:
         """Give each column the width of its longest text."""
         metrics, table = self.fontMetrics(), self._proxy.sourceModel().table
@@ -253,6 +297,11 @@ class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types h
         """Show another table of the same columns; order, choice and what is scrolled to stay."""
         self.model.fill(table)
         self._tell_closures()
+
+    def mark(self, field: str) -> None:
+        """Have the row of a field chosen, without telling."""
+        if field in self.table.fields:
+            self.view.mark(self.table.fields.index(field))
 
     def text(self) -> str:
         """As lines of words with tabs between, for the clipboard, in the order that is seen."""
@@ -309,13 +358,22 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         self._before: Axes | None = None
         self._marked: tuple[int, int] | None = None
         self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.StrongFocus)
         self.setMinimumSize(260, 180)
 
     def fill(self, plot: Plot) -> None:
         """Show another plot of the same kind; where it was zoomed to, it stays so."""
         if (self._x, self._y) == whole(self.plot):
             self._x, self._y = whole(plot)
-        self.plot, self._marked = plot, None
+        field = "" if self._marked is None else self._field(self._marked)
+        self.plot = plot
+        self.mark(field)
+
+    def mark(self, field: str) -> None:
+        """Mark the point of a field; of none, none."""
+        every = ((number, curve.fields.index(field)) for number, curve in enumerate(self.plot.curves)
+                 if field in curve.fields)  # fmt: skip
+        self._marked = next(every, None)
         self.update()
 
     def seen(self) -> Plot:
@@ -350,7 +408,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
             pixels = axes.pixels(curve.x, curve.y)
             across, up = np.abs(pixels[:, 0] - at.x()), np.abs(pixels[:, 1] - at.y())
             if curve.style == "sticks":
-                foot = float(axes.pixels(np.zeros(1), np.zeros(1))[0, 1])
+                foot = float(axes.pixels(np.zeros(1), np.full(1, curve.foot))[0, 1])
                 low, high = np.minimum(pixels[:, 1], foot), np.maximum(pixels[:, 1], foot)
                 up = np.maximum(np.maximum(low - at.y(), at.y() - high), 0.0)
             distance = np.hypot(across, up)
@@ -413,7 +471,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         painter.drawText(below, int(Qt.AlignCenter), unit_in_print(self.plot.x_label))
         above = QtCore.QRectF(0, 2, self.width(), line)
         if not self.plot.lines:
-            painter.drawText(above, int(Qt.AlignCenter), self.plot.title)
+            painter.drawText(above, int(Qt.AlignCenter), unit_in_print(self.plot.title))
         painter.save()
         painter.translate(2, inside.center().y())
         painter.rotate(-90)
@@ -429,7 +487,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         if curve.style == "points":
             self._paint_points(painter, pixels, np.asarray(curve.values), ink)
             return
-        foot = float(np.clip(axes.pixels(np.zeros(1), np.zeros(1))[0, 1], -far, far))
+        foot = float(np.clip(axes.pixels(np.zeros(1), np.full(1, curve.foot))[0, 1], -far, far))
         if curve.style == "sticks":
             painter.setPen(QtGui.QPen(ink, 1.6))
             painter.drawLines([QtCore.QLineF(x, foot, x, y) for x, y in shown.tolist()])
@@ -542,11 +600,40 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         if event.button() != Qt.LeftButton or self._pressed is None:
             return
         self._pressed = None
-        near = None if self._moved else self.nearest(event.pos())
-        if near is not None and self._field(near):
-            self._marked = near
-            self.update()
-            self.picked.emit(self._field(near))
+        if self._moved:
+            return
+        near = self.nearest(event.pos())
+        field = self._field(near) if near is not None and self._field(near) else self._stick_below(event.pos())
+        if field:
+            self.mark(field)
+            self.picked.emit(field)
+
+    def _sticks(self) -> list[tuple[float, str]]:
+        """Where sticks are across, in pixels, with their fields, from left to right."""
+        axes = self._axes()
+        found: list[tuple[float, str]] = []
+        for curve in self.plot.curves:
+            if curve.style == "sticks" and curve.fields:
+                found += zip(axes.pixels(curve.x, curve.y)[:, 0].tolist(), curve.fields, strict=True)
+        return sorted(found)
+
+    def _stick_below(self, at: Any) -> str:
+        """Field of the stick of a peak that was clicked on, as high as that may be."""
+        far, field = min(((abs(x - at.x()), field) for x, field in self._sticks()), default=(math.inf, ""))
+        return field if far < _NEAR else ""
+
+    def keyPressEvent(self, event: Any) -> None:
+        """The arrow keys walk from stick to stick."""
+        step = {Qt.Key_Left: -1, Qt.Key_Right: 1}.get(event.key(), 0)
+        fields = [field for _, field in self._sticks()]
+        if not (step and fields):
+            super().keyPressEvent(event)
+            return
+        here = "" if self._marked is None else self._field(self._marked)
+        at = fields.index(here) + step if here in fields else (0 if step > 0 else -1)
+        field = fields[at % len(fields)]
+        self.mark(field)
+        self.picked.emit(field)
 
     def mouseDoubleClickEvent(self, event: Any) -> None:
         self._x, self._y = whole(self.plot)
@@ -614,18 +701,18 @@ class Axes:
 
 def _zoom(span: Range, about: float, factor: float) -> Range:
     low, high = about + (span[0] - about) * factor, about + (span[1] - about) * factor
-    return (low, high) if high - low > _NARROWEST * max(abs(low), abs(high), 1e-30) else span
+    return (low, high) if abs(high - low) > _NARROWEST * max(abs(low), abs(high), 1e-30) else span
 
 
 def whole(plot: Plot) -> tuple[Range, Range]:
     """What of a plot is shown first: what it states, else all values, and zero where curves stand on it."""
     x = plot.x_range or _range([curve.x for curve in plot.curves], False)
-    stands = any(curve.style in ("filled", "sticks") for curve in plot.curves)
+    stands = any(curve.style in ("filled", "sticks") and not curve.foot for curve in plot.curves)
     return x, plot.y_range or _range([_within(curve, x) for curve in plot.curves], stands)
 
 
 def _within(curve: Curve, x: Range) -> NDArray[np.float64]:
-    return np.asarray(curve.y)[(curve.x >= x[0]) & (curve.x <= x[1])]
+    return np.asarray(curve.y)[(curve.x >= min(x)) & (curve.x <= max(x))]
 
 
 def _range(values: Sequence[NDArray[np.float64]], with_zero: bool) -> Range:
@@ -640,7 +727,7 @@ def _range(values: Sequence[NDArray[np.float64]], with_zero: bool) -> Range:
 
 def ticks(span: Range, most: int) -> tuple[list[float], list[str]]:
     """Round values within a range, and how they are written; `most` of them, about."""
-    low, high = span
+    low, high = sorted(span)
     rough = (high - low) / max(most, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in _FACTORS if factor * power >= rough * (1 - 1e-9))

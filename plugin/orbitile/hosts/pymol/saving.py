@@ -141,21 +141,24 @@ class SaveFilm(_Save):
 
     def add_more(self) -> None:
         shelf = self.session.shelf
-        self.moves = any(shelf[name].request.frame is not None for name in visible(self.session))
+        swings = self.session.motion.moves
+        self.moves = not swings and any(shelf[name].request.frame is not None for name in visible(self.session))
         self.background_box.removeItem(self.background_box.findText("transparent"))
         spin = QtWidgets.QDoubleSpinBox
-        self.rate_box = spin(minimum=0.1, maximum=60, value=10 if self.moves else 25, suffix=" pictures a second")
+        self.rate_box = spin(
+            minimum=0.1, maximum=60, value=10 if self.moves else 20 if swings else 25, suffix=" pictures a second"
+        )
         self.turn_box = spin(
             minimum=-3600,
             maximum=3600,
-            value=0 if self.moves else 360,
+            value=0 if self.moves or swings else 360,
             suffix="°",
             toolTip="Total rotation about a vertical line",
         )
         self.form.addRow("Rate", self.rate_box)
         self.form.addRow("Turn", self.turn_box)
         if not self.moves:
-            self.seconds_box = spin(minimum=0.1, maximum=600, value=6, suffix=" s")
+            self.seconds_box = spin(minimum=0.1, maximum=600, value=3 if swings else 6, suffix=" s")
             self.form.addRow("Length", self.seconds_box)
 
     def call(self, path: Path) -> Call:

@@ -24,6 +24,7 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -146,6 +147,9 @@ class Document:
         Rows: the directions in space that point right, up, and towards the viewer at first.
     middle : ndarray, shape (3,)
         A place in the middle of it all; positions are packed relative to it.
+    spectrum : mapping
+        Modes along which the molecule moves, their spectra and their table, in plain types, as `scripts/modes.js` reads
+        them; empty for none.
     """
 
     title: str = ""
@@ -155,6 +159,7 @@ class Document:
     n_frames: int = 1
     rotation: Reals = field(default_factory=lambda: np.eye(3))
     middle: Reals = field(default_factory=lambda: np.zeros(3))
+    spectrum: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("middle", (3,))):
@@ -229,6 +234,7 @@ def packed(document: Document) -> bytes:
         "middle": document.middle.tolist(),
         "choices": [_choice(choice) for choice in document.choices],
         "slides": [_slide(slide, document.middle, arrays) for slide in document.slides],
+        "spectrum": document.spectrum,
         "arrays": arrays.index,
     }
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
@@ -353,9 +359,10 @@ html, body {{ margin: 0; height: 100%; }}
 
 def page(document: Document) -> str:
     """The page of a document: its arrays compressed (zlib) and in base64, the viewer as it is."""
+    ends = ("spectrum", "modes") if document.spectrum else ("page",)
     content = base64.b64encode(zlib.compress(packed(document), 9)).decode("ascii")
     return _PAGE.format(
-        title=html.escape(document.title or "Orbitile"), style=style(), document=content, script=viewer_script("page")
+        title=html.escape(document.title or "Orbitile"), style=style(), document=content, script=viewer_script(*ends)
     )
 
 

@@ -6,10 +6,11 @@ A module offers
   began it;
 - `check(calculation)`: refuses what no geometry can mend, such as an unknown functional;
 - `obstacle(geometry, calculation)`: why it cannot compute this here, empty where it can;
-- `solve(geometry, calculation, before, device, precision, response, rough)`: a `Solution`, begun from the frames
+- `solve(geometry, calculation, before, device, precision, response, rough, tight)`: a `Solution`, begun from the frames
   `before`, the latest last, or from atomic densities where there are none; with the `response` of the solution before,
   where there is one, in fewer iterations; `rough`, on a coarse grid and by loose criteria, where the atoms are about to
-  be elsewhere: the energy is right to some 1e-4 hartree. `NotConverged` is an error of this geometry alone;
+  be elsewhere: the energy is right to some 1e-4 hartree; `tight`, so well that differences of forces are right:
+  forces to 1e-7 hartree/bohr. `NotConverged` is an error of this geometry alone;
 - `gradient(wavefunction, calculation, device, precision)`: derivatives of the energy with respect to the positions of
   the atoms, from what it solved.
 
@@ -66,6 +67,7 @@ class Engine(Protocol):
         precision: str = "single",
         response: Response | None = None,
         rough: bool = False,
+        tight: bool = False,
     ) -> Solution:
         """Self-consistent field of a geometry."""
         ...

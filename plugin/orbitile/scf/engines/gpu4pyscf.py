@@ -47,9 +47,12 @@ def solve(
     precision: str = "single",
     response: Response | None = None,
     rough: bool = False,
+    tight: bool = False,
 ) -> Solution:
     """As PySCF's; on the first GPU and in double precision, whatever is asked for."""
-    found = pyscf.solution(geometry, calculation, before, rough, lambda field: field.to_gpu(), lambda call: call())
+    found = pyscf.solution(
+        geometry, calculation, before, rough, tight, lambda field: field.to_gpu(), lambda call: call()
+    )
     return replace(found, wavefunction=replace(found.wavefunction, program=f"{PROGRAM} with {pyscf.PROGRAM}"))
 
 

@@ -56,6 +56,9 @@ square, and is some 3e-8 hartree then."""
 _ROUGH = Criteria(1e-5, 3e-4, settled=False)
 """Where the atoms are about to be elsewhere."""
 
+_TIGHT = Criteria(1e-10, 1e-6)
+"""Where forces are compared, in double precision."""
+
 _OPEN_SHELLS = [*range(21, 30), *range(39, 48), *range(57, 80), *range(89, 112)]
 """Atomic numbers with d or f shells that may be partly filled: DIIS often ends on a saddle point of their energy."""
 
@@ -114,6 +117,7 @@ def solve(
     precision: str = "single",
     response: Response | None = None,
     rough: bool = False,
+    tight: bool = False,
 ) -> Solution:
     """Self-consistent field, begun from densities extrapolated from frames before or from superposed atoms.
 
@@ -149,8 +153,8 @@ def solve(
             )
         criteria = _CRITERIA[precision]
         known = response if isinstance(response, FockResponse) else None
-        if rough:
-            criteria = _ROUGH
+        if rough or tight:
+            criteria = _ROUGH if rough else _TIGHT
         elif calculation.solvent:
             criteria = replace(criteria, gradient=_WITH_SOLVENT)
         # two spins with as many electrons often become closed shells; frames after the first stay as they are

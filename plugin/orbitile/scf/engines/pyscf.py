@@ -27,6 +27,9 @@ PROGRAM = "PySCF"
 _ROUGH_ENERGY, _ROUGH_GRID = 1e-5, 1
 """Change of the energy in hartree, and level of the grid, where the atoms are about to be elsewhere."""
 
+_TIGHT = 1e-11, 1e-6
+"""The same change of the energy, and the gradient, where forces are compared."""
+
 
 def check(calculation: Calculation) -> None:
     """Refuse a method that PySCF lacks, or that does not go with unpaired electrons, or with smearing."""
@@ -50,12 +53,13 @@ def solve(
     precision: str = "single",
     response: Response | None = None,
     rough: bool = False,
+    tight: bool = False,
 ) -> Solution:
     """Self-consistent field, begun from densities extrapolated from frames before, or from atomic densities.
 
     PySCF computes on the CPU and in double precision, whatever is asked for.
     """
-    return solution(geometry, calculation, before, rough, lambda field: field)
+    return solution(geometry, calculation, before, rough, tight, lambda field: field)
 
 
 def solution(
@@ -63,6 +67,7 @@ def solution(
     calculation: Calculation,
     before: Sequence[Wavefunction],
     rough: bool,
+    tight: bool,
     moved: Callable[[Any], Any],
     run: Callable[[Callable[[], Any]], Any] = patiently,
 ) -> Solution:
@@ -84,6 +89,8 @@ def solution(
         field.conv_tol = _ROUGH_ENERGY
         if hasattr(field, "grids"):
             field.grids.level = _ROUGH_GRID
+    elif tight:
+        field.conv_tol, field.conv_tol_grad = _TIGHT
     field = moved(field)
     start = _start(molecule, before) if before else None
     iterations, is_withdrawn = [], threading.Event()

@@ -70,6 +70,9 @@ _ROUGH = 10.0
 """Times the thresholds of tblite, where the atoms are about to be elsewhere: 6e-7 hartree for 200 atoms, in two thirds
 of the cycles."""
 
+_TIGHT = 1e-3
+"""The same where forces are compared."""
+
 _gradients: Cache[Reals] = Cache("numbers")
 """Of what was solved, since tblite computes them with the energy: by calculation, elements and positions. Three
 columns; where there are external charges, moments of the atoms follow, and what these add is not in the three."""
@@ -127,6 +130,7 @@ def solve(
     precision: str = "single",
     response: Response | None = None,
     rough: bool = False,
+    tight: bool = False,
 ) -> Solution:
     """Self-consistent field, begun from the charges of the solution before where there is its response.
 
@@ -151,7 +155,9 @@ def solve(
     if isinstance(response, _Result) and (response.calculation, response.atomic_numbers) == (calculation, numbers):
         start = response.result
     checkpoint()
-    result, slopes = patiently(lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else 1.0))
+    result, slopes = patiently(
+        lambda: _computed(geometry, calculation, start, lines, _ROUGH if rough else _TIGHT if tight else 1.0)
+    )
     _gradients.put(_key(geometry.atomic_numbers, geometry.positions, calculation), slopes)
     rows = _rows(shells)
     orbitals = Orbitals(

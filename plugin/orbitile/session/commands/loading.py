@@ -21,7 +21,7 @@ from ..host import trajectory_viewer
 from ..sampling import ShownTrajectory, WavefunctionCache
 from ..session import Session
 from ..shown import Shown
-from ..source import OneFile, Source, atoms_of, files_of, is_volume_file
+from ..source import OneFile, Sampled, Source, atoms_of, files_of, is_volume_file
 from ._arguments import OBJECT
 
 TOPIC, PRIORITY = "files", 80
@@ -114,7 +114,15 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
     name = session.name_for(wanted, source.files, given=given)
     if len(source.files) == 1 and is_volume_file(source.files[0]):
         return name, _show_volume(session, name, str(OneFile(source.files[0], source.contents[0])))
-    first, trajectory = place(session, name, source)
+    try:
+        first, trajectory = place(session, name, source)
+    except Cancelled:
+        raise
+    except OrbitileError as error:
+        file = session.computing.aside(lambda: session.computing.only_vibrations(source))
+        if file is None:
+            raise
+        return name, _show_vibrations(session, name, str(file), str(error))
     if trajectory is None:
         chosen = f"; {first.remarks[-1]}" if is_place(Path(source.files[0])) else ""  # which file of it that is
         return name, f'"{name}", {first.kind} orbitals; {session.showing(name)}{chosen}'
@@ -140,6 +148,16 @@ def _show_volume(session: Session, name: str, source: str) -> str:
     text = f'"{name}", {found.volume.quantity or "values"} at {size} points, isovalue {found.isovalue:.4g}'
     changing = session.host.syntax.line(Call("orb_iso", (f"{2 * found.isovalue:.4g}", surface)))
     return f"{text}; {changing} changes that"
+
+
+def _show_vibrations(session: Session, name: str, source: str, without: str) -> str:
+    """Show the atoms of a file of vibrations that has no orbitals, which `without` explains; an account of it."""
+    found = session.computing.wavefunctions.vibrations(source)
+    _clear(session, name, source)
+    session.drawn.forget(name)
+    session.host.add_molecule(name, Sampled(found.atomic_numbers, found.positions[None], source, found.title), 0)
+    showing = session.host.syntax.line(Call("orb_vibrations", (name,)))
+    return f'"{name}", {found.n_modes} vibrations; {showing} shows them; without orbitals: {without}'
 
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
+import numpy as np
+
 from ...base.arguments import COUNT, NUMBER, PATH, POSITIVE_NUMBER, Argument, one_of
+from ...base.arrays import Reals
 from ...base.errors import OrbitileError
 from ...exporters import exporter_for, kind_of, save, suffixes
 from ...pictures.request import BACKGROUND, LEGEND
+from ...pictures.vibrations import IN_A_PERIOD
 from ...pictures.writing import checked_film
 from ...renderer import check_path
 from ...surfaces.isosurface import isosurface
@@ -17,6 +22,7 @@ from ..saving import RunningFilm
 from ..seen import film_moments, picture_of, visible
 from ..session import Session
 from ..source import is_volume_file
+from ..viewpoint import Viewpoint
 from ._arguments import SURFACE
 
 TOPIC, PRIORITY = "files", 70
@@ -79,13 +85,13 @@ def orb_picture(
 
 
 @command(
-    "Write a film of the view: all frames of a trajectory, or a full turn of anything else. If there is a window, it "
-    "is drawn in the background.",
+    "Write a film of the view: all frames of a trajectory, a molecule that moves along a mode (orb_vibrate), or a full "
+    "turn of anything else. If there is a window, it is drawn in the background.",
     Argument("filename", PATH, "ends in .mp4 or .gif, or is a new folder for pictures", required=True),
     _WIDTH,
     _HEIGHT,
-    Argument("rate", POSITIVE_NUMBER, "pictures a second", None, "10 for a trajectory, else 25"),
-    Argument("turn", NUMBER, "total rotation in degrees", None, "0 for a trajectory, else 360"),
+    Argument("rate", POSITIVE_NUMBER, "pictures a second", None, "10 for a trajectory, 20 for a mode, else 25"),
+    Argument("turn", NUMBER, "total rotation in degrees", None, "0 where atoms move, else 360"),
     Argument("pictures", COUNT, "number of pictures, if it is no trajectory", 150, "150"),
     _BACKGROUND,
     _LEGEND,
@@ -107,16 +113,33 @@ def orb_film(
         raise OrbitileError(f"{session.saving.film.target} is being drawn; orb_cancel stops that")
     if not 1 <= pictures <= _MOST_PICTURES:
         raise OrbitileError(f"pictures: expected 1 to {_MOST_PICTURES}, got {pictures}")
-    n_frames = _n_frames(session)
-    picture, seen = picture_of(session, (width, height), background, legend, n_frames)
+    n_frames, moves = _n_frames(session), session.motion.moves
+    if moves:
+        session.motion.hold(0.0)
+    picture, seen = picture_of(session, (width, height), background, legend, 0 if moves else n_frames)
     even = picture.size[0] // 2 * 2, picture.size[1] // 2 * 2
     picture = replace(picture, size=even if filename.suffix.lower() == ".mp4" else picture.size)
     target = checked_film(filename.absolute(), picture.size, transparent=picture.paper is None)
-    moments = film_moments(picture, seen, (0.0 if n_frames else 360.0) if turn is None else turn, pictures)
-    film = RunningFilm(picture, moments, rate or (10.0 if n_frames else 25.0), target)
+    moments = film_moments(picture, seen, (0.0 if n_frames or moves else 360.0) if turn is None else turn, pictures)
+    if moves:
+        moments = [replace(one, centres=at) for one, at in zip(moments, cycle(_swing(session, seen)), strict=False)]
+    film = RunningFilm(picture, moments, rate or (20.0 if moves else 10.0 if n_frames else 25.0), target)
     session.saving.begin_film(film)
     doing = "is being drawn in the background; orb_cancel stops it" if session.saving.film is film else "is written"
     return Answer(str(target), f"{filename}, {len(moments)} pictures, {doing}")
+
+
+def _swing(session: Session, rest: Viewpoint) -> Reals:
+    """Where all atoms that are seen are through a period of the mode along which some move; `rest` is seen at rest."""
+    session.motion.hold(1.0)
+    there = session.host.viewpoint()
+    if there is None:
+        raise OrbitileError(
+            "this viewer does not tell where atoms are seen: orbitile animate FILE --mode N draws a film"
+        )
+    shares = np.sin(2 * np.pi * np.arange(IN_A_PERIOD) / IN_A_PERIOD)
+    places: Reals = rest.molecule.centres + shares[:, None, None] * (there.molecule.centres - rest.molecule.centres)
+    return places
 
 
 def _n_frames(session: Session) -> int:

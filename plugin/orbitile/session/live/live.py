@@ -35,7 +35,7 @@ from ..computing import Computing, one_thread
 from ..host import Viewer
 from ..shelf import Shelf
 from ..shown import Shown
-from ..source import OneFile, is_promolecule, is_volume_file
+from ..source import OneFile, has_only_vibrations, is_promolecule, is_volume_file
 from .calculating import converged
 from .following import Following, Show, counted_from_frontier
 from .order import Converged, Level, Order, Positions, Relaxation, energy_text
@@ -906,7 +906,7 @@ class LiveMolecule:
             When no engine can do that.
         """
         source = self._host.molecules().get(molecule, "")
-        if not source or is_volume_file(source) or is_promolecule(source):
+        if not source or is_volume_file(source) or is_promolecule(source) or has_only_vibrations(source):
             stated = {"charge": self._host.formal_charge(molecule), **given}
             return replace(otherwise, calculation=altered(otherwise.calculation, stated)), ()
         calculation, remarks = self._computing.calculation(source, given, otherwise.calculation, otherwise.engine)
@@ -1015,7 +1015,8 @@ class LiveMolecule:
                 return origin
         if not source or is_promolecule(source) or self._is_of_live(source):
             return None
-        wavefunction = None if is_volume_file(source) else self._computing.wavefunctions.get(source)
+        without = is_volume_file(source) or has_only_vibrations(source)
+        wavefunction = None if without else self._computing.wavefunctions.get(source)
         shown = {name: self._shelf[name] for name in self._shelf.present() if self._shelf[name].molecule == molecule}
         return Origin(source, positions, shown, wavefunction)
 

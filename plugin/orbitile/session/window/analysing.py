@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...analysis.presentation import FORMATS, draw_plots, write_tables
-from ...analysis.reports import Analysis, analysis_groups, analysis_named, values_of
+from ...analysis.reports import FILE_KINDS, Analysis, analysis_groups, analysis_named, values_of
 from ...base.errors import Cancelled, OrbitileError
 from ...model.report import Drawing, Report, Table
 from ...pictures.words import of_error
-from ..analysing import AnalysisOrder, geometry_of, is_as_ordered, order_of, source_of
-from ..computing import Advance, Asked
+from ..analysing import AnalysisOrder, file_source, geometry_of, is_as_ordered, order_of, source_of
+from ..computing import Advance, Asked, in_thread
 from ..source import is_trajectory
 from .activity import Activity
 from .molecules import Molecules
+from .vibrating import Vibrating
 from .view import Finding
 
 _ROOM, _SECONDS = 0.3, 3.0
@@ -52,6 +55,8 @@ class Analysing(Activity):
         What was asked for last.
     follows : bool
         Whether it is asked for again when the molecule moves on.
+    vibrating : Vibrating
+        The mode that is shown of vibrations.
     """
 
     def __init__(self, molecules: Molecules) -> None:
@@ -59,6 +64,8 @@ class Analysing(Activity):
         self.session, self.view = self.showing.session, self.showing.view
         self.finding: Finding | None = None
         self.follows = False
+        self.vibrating = Vibrating(self.showing)
+        self._noticed: tuple[str, Future[bool] | None] = "", None
         self._analysing: Future[Report] | None = None
         self._analysed = Advance(_ROOM, _SECONDS)
 
@@ -77,6 +84,8 @@ class Analysing(Activity):
         if not molecule:
             return "there is no molecule" if module.KIND == "atoms" else "no molecule with orbitals is open"
         source = source_of(self.session.host, molecule)
+        if module.KIND in FILE_KINDS:
+            return "" if self._file_has(module.KIND, molecule) else f"the file of {molecule} has no {module.KIND}"
         if not source and module.KIND != "atoms":
             return f"{molecule} has no wavefunction"
         if module.KIND == "trajectory" and not is_trajectory(source):
@@ -92,6 +101,8 @@ class Analysing(Activity):
         wavefunctions = self.session.computing.wavefunctions
         if kind == "trajectory":
             return wavefunctions.trajectory(source).path
+        if kind in FILE_KINDS:
+            return wavefunctions.of_file(kind, source)
         return wavefunctions.get(source, frame) if source else geometry_of(self.session.host, molecule)
 
     def subjects(self, name: str) -> list[str]:
@@ -99,8 +110,23 @@ class Analysing(Activity):
         host, kind = self.session.host, analysis_named(name).KIND
         if kind == "atoms":
             return host.structures()
+        if kind in FILE_KINDS:
+            return [molecule for molecule in host.molecules() if self._file_has(kind, molecule)]
         known = [molecule for molecule in host.molecules() if source_of(host, molecule)]
         return [molecule for molecule in known if kind != "trajectory" or is_trajectory(host.molecules()[molecule])]
+
+    def notices_vibrations(self, molecule: str) -> bool:
+        """Whether the file of a molecule is known to have vibrations by now; it is looked through in a thread."""
+        source = file_source(self.session.host, molecule) if molecule else ""
+        if source != self._noticed[0]:
+            look = partial(self.session.computing.wavefunctions.has, "vibrations", source)
+            self._noticed = source, in_thread(look) if source else None
+        looked = self._noticed[1]
+        return looked is not None and looked.done() and looked.result()
+
+    def _file_has(self, kind: str, molecule: str) -> bool:
+        source = file_source(self.session.host, molecule)
+        return bool(source) and self.session.computing.wavefunctions.has(kind, source)
 
     @property
     def share(self) -> float:
@@ -156,6 +182,7 @@ class Analysing(Activity):
     def forget(self) -> None:
         """Leave an analysis for another one; what it has drawn makes room."""
         self.cancel()
+        self.vibrating.stop()
         self.show_drawings(())
         self.finding = None
 
@@ -245,9 +272,18 @@ class Analysing(Activity):
             self.session.host.select(molecule, atoms)
 
     def show_field(self, field: str) -> None:
-        """Show a field that belongs to a row, or to a point of a plot, of the molecule that was analysed."""
+        """Show a field that belongs to a row, or to a point of a plot, of the molecule that was analysed.
+
+        A mode is no field: the molecule moves along it.
+        """
+        if self.finding is not None and (mode := re.fullmatch(r"mode:(\d+)", field)):
+            self.vibrating.choose(self.finding.molecule, int(mode[1]))
+            return
         if self.finding is not None and self.choose_subject(self.finding.molecule):
-            self.showing.ask_for_named(field)
+            if " " in field:
+                self.showing.ask_for_several([Asked(one) for one in field.split()])
+            else:
+                self.showing.ask_for_named(field)
 
     def choose_subject(self, molecule: str) -> bool:
         """Act on the molecule that was analysed; says whether it is there. Mere atoms are a promolecule."""

@@ -14,7 +14,7 @@ from ...pictures.words import of_error
 from .. import commands
 from ..commands.loading import usual_view
 from ..computing import in_thread
-from ..source import Source, is_volume_file
+from ..source import Source, has_only_vibrations, is_volume_file
 from .activity import Activity
 from .live import LiveOrbitals
 from .localising import Localising
@@ -129,7 +129,8 @@ class Molecules(Activity):
         self.notes = ()
         self.showing.listed = name, self.session.host.molecules().get(name, "")
         self.session.host.bring_back(name)
-        if name and not is_volume_file(self.showing.listed[1]):
+        source = self.showing.listed[1]
+        if name and not (is_volume_file(source) or has_only_vibrations(source)):
             try:
                 showing.wavefunction = self.session.wavefunction(name)
                 showing.levels, self.notes = levels_of(showing.wavefunction), notes(showing.wavefunction)

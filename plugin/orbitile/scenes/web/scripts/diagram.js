@@ -8,7 +8,8 @@ const [WIDTH, HEIGHT, LEFT, EDGE] = [170, 320, 34, 14];
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
-function drawn(kind, attributes, text) {
+/** An element of SVG with attributes and a text. */
+export function drawn(kind, attributes, text) {
   const node = document.createElementNS(NAMESPACE, kind);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   if (text !== undefined) node.textContent = text;

@@ -160,6 +160,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   return {
     show,
     tell,
+    redraw: draw,
     slide: () => slide,
     /** Look from somewhere else; places in bohr as in the files. */
     look({ rotation, centre, height }) {
