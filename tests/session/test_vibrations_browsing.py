@@ -1,4 +1,4 @@
-"""Vibrations in a window, without a window: noticed, listed, a row that moves the molecule, and what ends the motion."""
+"""Vibrations in a window, without one: noticed, listed, a row that moves the molecule, and what ends the motion."""
 
 import numpy as np
 import pytest
