@@ -91,7 +91,8 @@ def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
 
 
 _NO_FILE = (
-    "no electrons along a mode are beside its file; `orbitile vibrations FILE --mode N` and orb_mode compute them"
+    "no electrons along a mode are beside its file; orb_electrons computes them, and `orbitile vibrations FILE "
+    "--electrons N`"
 )
 
 
@@ -114,7 +115,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     vibrations, before, after = frames_beside(mode_file(file, mode), mode)
     if not np.array_equal(wavefunction.atomic_numbers[wavefunction.atomic_numbers > 0], vibrations.atomic_numbers):
         raise FieldError(
-            f"field {name!r}: {mode_file(file, mode).name} has other atoms; orbitile vibrations FILE --mode {mode} "
-            "computes it again"
+            f"field {name!r}: {mode_file(file, mode).name} has other atoms; orbitile vibrations FILE --electrons "
+            f"{mode} computes it again"
         )
     return change_of_density(vibrations, mode, before, after)

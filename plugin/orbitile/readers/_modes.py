@@ -38,16 +38,16 @@ def frames_beside(file: Path, mode: int) -> tuple[Vibrations, Wavefunction, Wave
     """
     if not file.exists():
         raise FileError(
-            f"{file}: no such file, which would have the electrons along mode {mode}; orbitile vibrations FILE --mode "
-            f"{mode} computes them, and so does orb_mode"
+            f"{file}: no such file, which would have the electrons along mode {mode}; orbitile vibrations FILE "
+            f"--electrons {mode} computes them, and so does orb_electrons"
         )
     with closing(SeriesFrames(file)) as series:
         vibrations, n = series.vibrations(), len(series)
         before, after = series.read(n // 2 - 1), series.read(n // 2)
     if n % 2 or not _is_along(vibrations, mode, before, after):
         raise FileError(
-            f"{file.name}: expected electrons along mode {mode}, got another series; orbitile vibrations FILE --mode "
-            f"{mode} computes them"
+            f"{file.name}: expected electrons along mode {mode}, got another series; orbitile vibrations FILE "
+            f"--electrons {mode} computes them"
         )
     return vibrations, before, after
 

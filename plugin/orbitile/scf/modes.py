@@ -128,7 +128,10 @@ def _require_same_place(vibrations: Vibrations, wavefunction: Wavefunction) -> N
     """Refuse orbitals that are not at the stationary point, which some files have of another geometry."""
     real = wavefunction.atomic_numbers > 0
     here = wavefunction.positions[real]
-    if here.shape != vibrations.positions.shape or np.abs(_distances(here) - _distances(vibrations.positions)).max() > 0.02:
+    if (
+        here.shape != vibrations.positions.shape
+        or np.abs(_distances(here) - _distances(vibrations.positions)).max() > 0.02
+    ):
         raise OrbitileError(
             f"{vibrations.source}: expected orbitals at the geometry of the vibrations, got other places of the atoms; "
             "compute both for one geometry: orbitile vibrations FILE --method METHOD -o modes.h5"
@@ -266,7 +269,8 @@ def electrons_along(
         raise OrbitileError(f"frames along a mode: expected an even number of 4 or more, got {n_frames}")
     if not 0 < amplitude <= _LARGEST:
         raise OrbitileError(
-            f"amplitude: expected more than 0 and at most {_LARGEST / angstrom:g} Angstrom, got {amplitude / angstrom:g}"
+            f"amplitude: expected more than 0 and at most {_LARGEST / angstrom:g} Angstrom, got "
+            f"{amplitude / angstrom:g}"
         )
     subject = subject_of(source, calculation, given, engine, report or (lambda line: None))
     vibrations = subject.vibrations

@@ -17,14 +17,13 @@ from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
 from ..scf.region_file import region_file, region_of
 from .analysing import AnalysisOrder, DrawnReports, geometry_of
-from .calculation import RunningCalculation, RunningPath
+from .calculation import RunningCalculation, RunningMolecule, RunningPath
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
 from .motion import Motion
 from .player import MEMORY, TICK, Player
-from .region import RunningRegion
 from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
@@ -64,7 +63,7 @@ class Session:
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
-    calculation : RunningCalculation, RunningPath, RunningRegion or None
+    calculation : RunningCalculation, RunningPath, RunningMolecule or None
         What `orb_scf` and its like compute in the background.
     saving : Saving
         Pictures and films of what is shown.
@@ -82,7 +81,7 @@ class Session:
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
-        self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
+        self.calculation: RunningCalculation | RunningPath | RunningMolecule | None = None
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.motion = Motion(host, self.shelf)
@@ -226,7 +225,7 @@ class Session:
 
     # ---- calculations
 
-    def calculate(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+    def calculate(self, calculation: RunningCalculation | RunningPath | RunningMolecule) -> None:
         """Have something computed in the background; wait where the viewer cannot be left alone.
 
         Raises
@@ -256,10 +255,10 @@ class Session:
         except OrbitileError as error:
             self.host.say(str(error))
 
-    def _calculated(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+    def _calculated(self, calculation: RunningCalculation | RunningPath | RunningMolecule) -> None:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
-        if isinstance(calculation, RunningRegion):
+        if isinstance(calculation, RunningMolecule):
             calculation.finish()
             return
         if isinstance(calculation, RunningPath):
