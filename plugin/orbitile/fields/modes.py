@@ -18,12 +18,13 @@ import numpy as np
 
 from ..base.caches import Derived
 from ..base.errors import FieldError
+from ..files.reading import user_path
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..model.units import dalton, wavenumber
 from ..model.vibrations import Vibrations, mode_name
 from ..model.wavefunction import Wavefunction
 from ..readers._modes import frames_beside, mode_file
-from ..readers._surroundings import file_of
+from ..readers._surroundings import at_same_places, file_of
 from . import References
 from ._sums import SumField
 from .density import density_field, density_of
@@ -113,9 +114,14 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     if not file:
         raise FieldError(f"field {name!r}: {_NO_FILE}")
     vibrations, before, after = frames_beside(mode_file(file, mode), mode)
-    if not np.array_equal(wavefunction.atomic_numbers[wavefunction.atomic_numbers > 0], vibrations.atomic_numbers):
+    beside = mode_file(file, mode)
+    is_frame = beside.resolve() == user_path(file).resolve()
+    real = wavefunction.atomic_numbers > 0
+    if not np.array_equal(wavefunction.atomic_numbers[real], vibrations.atomic_numbers) or not (
+        is_frame or at_same_places(wavefunction.positions[real], vibrations.positions)
+    ):
         raise FieldError(
-            f"field {name!r}: {mode_file(file, mode).name} has other atoms; orbitile vibrations FILE --electrons "
+            f"field {name!r}: {beside.name} has other atoms, or in other places; orbitile vibrations FILE --electrons "
             f"{mode} computes it again"
         )
     return change_of_density(vibrations, mode, before, after)

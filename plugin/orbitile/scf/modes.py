@@ -31,6 +31,7 @@ from ..model.vibrations import Vibrations, mode_name, motion_of
 from ..model.wavefunction import Orbitals, Wavefunction
 from ..readers import load, load_vibrations
 from ..readers._modes import mode_file
+from ..readers._surroundings import at_same_places
 from ..readers.series import SeriesFrames
 from .calculation import HISTORY, Calculation
 from .engines import AUTO, engine_of
@@ -99,10 +100,10 @@ def subject_of(
     wavefunction = None
     try:
         wavefunction = load(vibrations.source)
-    except FileError:
+    except OrbitileError:  # which a file of vibrations need not have
         pass
     else:
-        _require_same_place(vibrations, wavefunction)
+        vibrations = _onto(vibrations, wavefunction)
     if calculation is not None:
         return Subject(vibrations, wavefunction, calculation)
     parts = dict(given or {})
@@ -124,24 +125,41 @@ def subject_of(
     return Subject(vibrations, wavefunction, calculation)
 
 
-def _require_same_place(vibrations: Vibrations, wavefunction: Wavefunction) -> None:
-    """Refuse orbitals that are not at the stationary point, which some files have of another geometry."""
-    real = wavefunction.atomic_numbers > 0
-    here = wavefunction.positions[real]
-    if (
-        here.shape != vibrations.positions.shape
-        or np.abs(_distances(here) - _distances(vibrations.positions)).max() > 0.02
-    ):
-        raise OrbitileError(
-            f"{vibrations.source}: expected orbitals at the geometry of the vibrations, got other places of the atoms; "
-            "compute both for one geometry: orbitile vibrations FILE --method METHOD -o modes.h5"
-        )
+def _onto(vibrations: Vibrations, wavefunction: Wavefunction) -> Vibrations:
+    """Vibrations turned to where the atoms of a wavefunction are: some files have both in orientations of their own.
+
+    Raises
+    ------
+    OrbitileError
+        When it is of another geometry.
+    """
+    from scipy.spatial.transform import Rotation
+
+    here, there = wavefunction.positions[wavefunction.atomic_numbers > 0], vibrations.positions
+    if at_same_places(here, there):
+        return vibrations
+    if here.shape == there.shape:
+        turn = Rotation.align_vectors(here - here.mean(axis=0), there - there.mean(axis=0))[0]
+        positions = turn.apply(there - there.mean(axis=0)) + here.mean(axis=0)
+        if np.abs(positions - here).max() < _SAME:
+            turned = turn.apply(vibrations.displacements.reshape(-1, 3)).reshape(vibrations.displacements.shape)
+            # what depends on the axes and is not turned is left out
+            return replace(
+                vibrations,
+                positions=positions,
+                displacements=turned,
+                hessian=np.empty(0),
+                dipole_derivatives=np.empty(0),
+                polarisability_derivatives=np.empty(0),
+            )
+    raise OrbitileError(
+        f"{vibrations.source}: expected orbitals at the geometry of the vibrations, got other places of the atoms; "
+        "compute both for one geometry: orbitile vibrations FILE --method METHOD -o modes.h5"
+    )
 
 
-def _distances(positions: Reals) -> Reals:
-    """Between all atoms; of large molecules between each and the first ones."""
-    some = positions[:50]
-    return np.linalg.norm(positions[:, None] - some[None], axis=2)
+_SAME = 0.02
+"""Distance in bohr within which atoms are in one place, as far as digits in logs go."""
 
 
 def displaced(vibrations: Vibrations, mode: int, shifts: Reals) -> list[Geometry]:

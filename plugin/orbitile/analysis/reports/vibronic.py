@@ -11,6 +11,8 @@ from ...base.arguments import COUNT, TEXT, Argument
 from ...base.arrays import Reals
 from ...base.errors import OrbitileError
 from ...base.watch import checkpoint, tell
+from ...fields._frontier import frontier_name, frontier_order
+from ...gaussians.overlap import overlap_matrix
 from ...model.report import AtomValues, Closure, Report, Table, atom_columns, atom_names, column
 from ...model.units import electronvolt
 from ...model.vibrations import Vibrations, mode_name
@@ -67,7 +69,7 @@ def report(vibrations: Vibrations, *, device: str | None = None, **parameters: A
             continue
         before, after = solved_along(subject, mode, np.array([-STEP, STEP]), means, (at_rest,))
         step = coordinate_step(vibrations, mode, before, after)
-        slopes[mode - 1] = [(_energy(after, name) - _energy(before, name)) / step for name in names]
+        slopes[mode - 1] = _changes_of_energies(before, after, names) / step
         flows[mode - 1] = (_charges(after) - _charges(before)) / step
         checkpoint()
         tell(mode / n)
@@ -96,18 +98,21 @@ def report(vibrations: Vibrations, *, device: str | None = None, **parameters: A
 
 def _frontier(wavefunction: Wavefunction, n: int) -> list[str]:
     """Names of the orbitals about the gap that there are: HOMO-1, HOMO, LUMO, LUMO+1."""
-    from ...fields._frontier import frontier_name, frontier_order
-
     occupied, unoccupied = frontier_order(wavefunction, "alpha")
     return [frontier_name(place) for place in range(1 - min(n, len(occupied)), 1 + min(n, len(unoccupied)))]
 
 
-def _energy(wavefunction: Wavefunction, name: str) -> float:
-    from ...fields._frontier import frontier_name, frontier_order
+def _changes_of_energies(before: Wavefunction, after: Wavefunction, names: list[str]) -> Reals:
+    """Energies of orbitals, as they are named after a motion, less those of the same orbitals before it, in hartree.
 
-    occupied, unoccupied = frontier_order(wavefunction, "alpha")
+    The same are those that overlap most: by their energies, two of one energy that part would change places.
+    """
+    occupied, unoccupied = frontier_order(after, "alpha")
     order = {frontier_name(place): index for place, index in enumerate(occupied + unoccupied, 1 - len(occupied))}
-    return float(wavefunction.alpha.energies[order[name]]) if name in order else math.nan
+    wanted = [order[name] for name in names]
+    overlaps = before.alpha.coefficients.T @ (overlap_matrix(before, after) @ after.alpha.coefficients[:, wanted])
+    same = np.abs(overlaps).argmax(axis=0)
+    return after.alpha.energies[wanted] - before.alpha.energies[same]
 
 
 def _charges(wavefunction: Wavefunction) -> Reals:
