@@ -139,15 +139,14 @@ def _onto(vibrations: Vibrations, wavefunction: Wavefunction) -> Vibrations:
     if at_same_places(here, there):
         return vibrations
     if here.shape == there.shape:
-        turn = Rotation.align_vectors(here - here.mean(axis=0), there - there.mean(axis=0))[0]
-        positions = turn.apply(there - there.mean(axis=0)) + here.mean(axis=0)
+        turn = Rotation.align_vectors(here - here.mean(axis=0), there - there.mean(axis=0))[0].as_matrix().T
+        positions = (there - there.mean(axis=0)) @ turn + here.mean(axis=0)
         if np.abs(positions - here).max() < _SAME:
-            turned = turn.apply(vibrations.displacements.reshape(-1, 3)).reshape(vibrations.displacements.shape)
             # what depends on the axes and is not turned is left out
             return replace(
                 vibrations,
                 positions=positions,
-                displacements=turned,
+                displacements=vibrations.displacements @ turn,
                 hessian=np.empty(0),
                 dipole_derivatives=np.empty(0),
                 polarisability_derivatives=np.empty(0),
