@@ -52,7 +52,7 @@ def test_the_dipole_of_the_change_is_what_the_infrared_intensity_is_the_square_o
     vibrations = ob.load_vibrations(water)
     for mode in range(1, vibrations.n_modes + 1):
         frames = electrons_along(water, mode)
-        assert len(frames) == 12
+        assert len(frames) == 24
         found, total = intensity(vibrations, mode, mode_file(water, mode))
         assert abs(total) < 1e-4
         assert found == pytest.approx(vibrations.infrared[mode - 1], rel=0.02, abs=0.02)

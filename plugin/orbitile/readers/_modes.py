@@ -29,7 +29,7 @@ def mode_file(path: str | PathLike[str], mode: int) -> Path:
 
 
 def frames_beside(file: Path, mode: int) -> tuple[Vibrations, Wavefunction, Wavefunction]:
-    """Vibrations of a molecule, and the two frames of a series along a mode that are next to the stationary point.
+    """Vibrations of a molecule, and the last and the first frame of a period of a mode: on either side of rest.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def frames_beside(file: Path, mode: int) -> tuple[Vibrations, Wavefunction, Wave
         )
     with closing(SeriesFrames(file)) as series:
         vibrations, n = series.vibrations(), len(series)
-        before, after = series.read(n // 2 - 1), series.read(n // 2)
-    if n % 2 or not _is_along(vibrations, mode, before, after):
+        before, after = series.read(n - 1), series.read(0)
+    if not _is_along(vibrations, mode, before, after):
         raise FileError(
             f"{file.name}: expected electrons along mode {mode}, got another series; orbitile vibrations FILE "
             f"--electrons {mode} computes them"

@@ -1,7 +1,7 @@
 r"""Electrons along a vibration: self-consistent fields of molecules whose atoms are moved along one of their modes.
 
-Frames stand at both sides of the stationary point, from one end of the motion to the other. The two in the middle are
-so close to it that their difference is the derivative with the normal coordinate; the others show the motion. Where no
+Frames go through one period of the motion. The first and the last one are so close to the stationary point, on either
+side of it, that their difference is the derivative with the normal coordinate; the others show the motion. Where no
 engine has the method of a file, its orbitals are moved with the atoms as they are, and made orthonormal again: their
 nodes and phases are right then, and no charge flows between atoms.
 """
@@ -38,14 +38,14 @@ from .engines import AUTO, engine_of
 from .from_file import calculation_for
 from .series import Means
 
-N_FRAMES = 12
-"""From one end of a motion to the other, and back in the same."""
+N_FRAMES = 24
+"""Of a period. Each geometry is passed twice, so that half as many are computed."""
 
 AMPLITUDE = 0.3 * angstrom
 """Largest displacement of an atom in bohr."""
 
 STEP = 0.02
-"""The same of the two frames in the middle, whose difference is the derivative."""
+"""The same of the first and the last frame, whose difference is the derivative."""
 
 FROZEN = "frozen orbitals moved with the atoms"
 """Part of the method of frames that no engine computed."""
@@ -220,11 +220,11 @@ def moved(wavefunction: Wavefunction, positions: Reals) -> Wavefunction:
 
 
 def shifts_of(amplitude: float, n_frames: int) -> Reals:
-    """Displacements of the frames of a motion, rising, in bohr; those of equal times but for the two in the middle."""
-    phases = (np.arange(n_frames) + 0.5) / n_frames * np.pi - np.pi / 2
-    shifts = amplitude * np.sin(phases)
-    middle = n_frames // 2
-    shifts[middle - 1 : middle + 1] = (-min(STEP, shifts[middle]), min(STEP, shifts[middle]))
+    """Displacements in bohr of the frames of a period, at equal times but for those next to the stationary point."""
+    shifts = amplitude * np.sin((np.arange(n_frames) + 0.5) / n_frames * 2 * np.pi)
+    shifts = np.round(shifts, 12)
+    nearest = np.abs(shifts).min()
+    shifts[np.abs(shifts) == nearest] *= min(STEP / nearest, 1.0)
     return shifts
 
 
@@ -260,7 +260,7 @@ def electrons_along(
     amplitude
         Largest displacement of an atom in bohr.
     n_frames
-        From one end to the other, an even number of 4 or more.
+        Of a period, a multiple of 4 from 8 on.
     given
         Parts of the calculation that are other than in the file.
     engine, device, precision, progress, cancelled
@@ -282,8 +282,8 @@ def electrons_along(
     Cancelled
         When `cancelled` said so; a series that was there before is still there.
     """
-    if n_frames < 4 or n_frames % 2:
-        raise OrbitileError(f"frames along a mode: expected an even number of 4 or more, got {n_frames}")
+    if n_frames < 8 or n_frames % 4:
+        raise OrbitileError(f"frames along a mode: expected a multiple of 4 from 8 on, got {n_frames}")
     if not 0 < amplitude <= _LARGEST:
         raise OrbitileError(
             f"amplitude: expected more than 0 and at most {_LARGEST / angstrom:g} Angstrom, got "
@@ -304,9 +304,13 @@ def electrons_along(
                 SeriesWriter(part, settings=settings, vibrations=replace(vibrations, source="")) as writer,
             ):
                 shifts = shifts_of(amplitude, n_frames)
-                for n, wavefunction in enumerate(solved_along(subject, mode, shifts, means)):
-                    writer.append(replace(wavefunction, title=_title(subject, mode)), n)
-                    tell((n + 1) / n_frames)
+                places, of_frame = np.unique(shifts, return_inverse=True)
+                computed = []
+                for n, wavefunction in enumerate(solved_along(subject, mode, places, means), 1):
+                    computed.append(replace(wavefunction, title=_title(subject, mode)))
+                    tell(n / len(places))
+                for number, place in enumerate(of_frame.tolist()):
+                    writer.append(computed[place], number)
     return Trajectory(SeriesFrames(target))
 
 
