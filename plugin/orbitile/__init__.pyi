@@ -270,3 +270,15 @@ def vibrations(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def vibronic(
+    subject: Vibrations,
+    /,
+    *,
+    mode: int = ...,
+    orbitals: int = ...,
+    method: str = ...,
+    basis: str = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...

@@ -76,7 +76,7 @@ def test_frozen_orbitals_move_with_the_atoms_and_stay_orthonormal(water: Path, t
 
 def test_another_series_of_that_name_is_not_taken_for_electrons_along_a_mode(water: Path, tmp_path: Path) -> None:
     wavefunction = ob.load(water)
-    with pytest.raises(FileError, match="no such file, which would have the electrons along mode 7"):
+    with pytest.raises(FieldError, match="electrons along this mode are not beside its file"):
         ob.evaluate(wavefunction, "mode:7:density", [[0, 0, 0]])
     electrons_along(water, 1, mode_file(water, 3))
     with pytest.raises(FileError, match="expected electrons along mode 3, got another series"):

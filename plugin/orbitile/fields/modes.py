@@ -92,7 +92,7 @@ def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
 
 
 _NO_FILE = (
-    "no electrons along a mode are beside its file; orb_electrons computes them, and `orbitile vibrations FILE "
+    "electrons along this mode are not beside its file; orb_electrons computes them, and `orbitile vibrations FILE "
     "--electrons N`"
 )
 
@@ -103,18 +103,17 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     Raises
     ------
     FieldError
-        When the wavefunction is of no file.
+        When the electrons along the mode are not beside the file of the wavefunction, or are of other atoms.
     FileError
-        When the electrons along the mode are not beside it, or are of another molecule.
+        When they cannot be read.
     """
     match = _NAME.fullmatch(name.strip().lower())
     if match is None:
         return None
     mode, file = int(match[1]), file_of(wavefunction)
-    if not file:
+    if not file or not (beside := mode_file(file, mode)).exists():
         raise FieldError(f"field {name!r}: {_NO_FILE}")
-    vibrations, before, after = frames_beside(mode_file(file, mode), mode)
-    beside = mode_file(file, mode)
+    vibrations, before, after = frames_beside(beside, mode)
     is_frame = beside.resolve() == user_path(file).resolve()
     real = wavefunction.atomic_numbers > 0
     if not np.array_equal(wavefunction.atomic_numbers[real], vibrations.atomic_numbers) or not (

@@ -34,13 +34,8 @@ def frames_beside(file: Path, mode: int) -> tuple[Vibrations, Wavefunction, Wave
     Raises
     ------
     FileError
-        When there is no such series, or it is not along this mode.
+        When it is no series along this mode.
     """
-    if not file.exists():
-        raise FileError(
-            f"{file}: no such file, which would have the electrons along mode {mode}; orbitile vibrations FILE "
-            f"--electrons {mode} computes them, and so does orb_electrons"
-        )
     with closing(SeriesFrames(file)) as series:
         vibrations, n = series.vibrations(), len(series)
         before, after = series.read(n - 1), series.read(0)
