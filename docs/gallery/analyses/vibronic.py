@@ -33,6 +33,6 @@ stretch = int(heavy.argmin()) + 1
 frames = ob.electrons_along("modes.h5", stretch)
 wavefunction = ob.load("modes.h5")
 field = f"mode:{stretch}:density"
-lattice = ob.enclosing_lattice(wavefunction, field, 0.02)
-change = ob.compute_surface(wavefunction, field, 0.02, lattice)
+lattice = ob.enclosing_lattice(wavefunction, field, 0.01, quality="fine")
+change = ob.compute_surface(wavefunction, field, 0.01, lattice)
 ob.render(change, wavefunction, "change.png", size=(1000, 750), legend=True)
