@@ -17,21 +17,20 @@ from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
 from ..scf.region_file import region_file, region_of
 from .analysing import AnalysisOrder, DrawnReports, geometry_of
-from .calculation import RunningCalculation, RunningPath, RunningVibrations
+from .calculation import RunningCalculation, RunningMolecule, RunningPath, RunningVibrations
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
 from .motion import Motion
 from .player import MEMORY, TICK, Player
-from .region import RunningRegion
 from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
 from .source import OneFile, Source, files_of, is_trajectory, promolecule_source
 
-Running = RunningCalculation | RunningPath | RunningVibrations | RunningRegion
+Running = RunningCalculation | RunningPath | RunningVibrations | RunningMolecule
 """What is computed in the background."""
 _FOLLOW = 500
 """Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
@@ -261,7 +260,7 @@ class Session:
     def _calculated(self, calculation: Running) -> None:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
-        if isinstance(calculation, RunningRegion):
+        if isinstance(calculation, RunningMolecule):
             calculation.finish()
             return
         if isinstance(calculation, RunningPath | RunningVibrations):
