@@ -7,8 +7,8 @@ With charges q_m at R_m (Gaussians of width w_m where they have one) the surroun
 and have with the nuclei and the polarised density of the region, of the potential V, the energy
 :math:`\sum_m q_m V(R_m)`. An orbital :math:`\psi` of the region is shifted, to first order, by
 :math:`-\langle\psi|\phi|\psi\rangle`. All of these are linear in the charges, so that residues add up to the whole. The
-density is held: how it answers the charges of one residue tells a calculation `without_residues`. Exchange repulsion and the
-answer of the residues' own electrons are in none of them.
+density is held: how it answers the charges of one residue tells a calculation `without_residues`. Exchange repulsion
+and the answer of the residues' own electrons are in none of them.
 
 The field along a bond is that of the surroundings alone, as it is meant in vibrational Stark spectroscopy (S. D. Fried
 and S. G. Boxer, Acc. Chem. Res. 2015, 48, 998), positive where it points from the first atom to the second.

@@ -4,9 +4,9 @@ r"""Repulsion and dispersion between the atoms of a region and those around it, 
     R_{ij} = R_i + R_j, \quad \varepsilon_{ij} = \sqrt{\varepsilon_i \varepsilon_j}
 
 R and epsilon follow from elements and bonds: those of proteins (W. D. Cornell et al., J. Am. Chem. Soc. 1995, 117,
-5179, which later force fields of Amber keep), of organic molecules (J. Wang et al., J. Comput. Chem. 2004, 25, 1157), for the
-oxygen of water TIP3P (W. L. Jorgensen et al., J. Chem. Phys. 1983, 79, 926), and of all other elements UFF (A. K.
-Rappe et al., J. Am. Chem. Soc. 1992, 114, 10024). From 10 to 12 Angstrom the switch s takes the energy to zero.
+5179, which later force fields of Amber keep), of organic molecules (J. Wang et al., J. Comput. Chem. 2004, 25, 1157),
+for the oxygen of water TIP3P (W. L. Jorgensen et al., J. Chem. Phys. 1983, 79, 926), and of all other elements UFF
+(A. K. Rappe et al., J. Am. Chem. Soc. 1992, 114, 10024). From 10 to 12 Angstrom the switch s takes the energy to zero.
 Partners of bonds that are cut, and of angles over them, have no terms. Reasons are in docs/decisions/0044.
 """
 
