@@ -97,3 +97,6 @@ def test_what_is_missing_is_told(box, capsys):
     (box / "no-vacuum.h5").write_text("somebody's")
     assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS, "--vacuum"]) == 2
     assert "no-vacuum.h5: exists already and is no series file" in capsys.readouterr().err
+    (box / "no.region").write_text("somebody's")
+    assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS]) == 2
+    assert "no.region: is there already, and no region" in capsys.readouterr().err

@@ -142,6 +142,10 @@ def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     cmd.orb_live()
     surfaces = surfaces_of(preset_named("surroundings"), session.wavefunction("water"))
     assert [surface.field for surface in surfaces] == ["homo", "polarisation", "density"]
+    cmd.delete("water")
+    cmd.orb_region("water", "resn HOH", method="hf", basis="sto-3g", charges="none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["water.h5", "water.region"]
+    assert "field" not in session.wavefunction("water").method
 
 
 def test_residues_are_coloured_while_they_are_drawn(cmd):

@@ -112,15 +112,12 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Compute the region, and print its energies and what residues do to it."""
     from ..analysis.presentation import as_json, as_text, check_tables, write_tables
-    from ..exporters._series import require_series
-    from ..scf.region_file import region_file, save_region, vacuum_file
+    from ..scf.region_file import region_file, require_region, save_region
     from ..scf.region_frames import at_frame
 
     if options.tables:
         check_tables(options.tables)
-    require_series(options.output)
-    if options.vacuum:
-        require_series(vacuum_file(options.output))
+    require_region(options.output, vacuum=options.vacuum)
     region = _region(options)
     atom = None if options.atom is None else _atom("--atom", region, options.atom)
     bond = _bond(region, options.bond)
@@ -141,9 +138,9 @@ def run(options: argparse.Namespace) -> None:
     with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
         if frames is not None and options.frame is None:
             report = _frames(options, region, calculation, bond, frames, progress, cancelled)
+            save_region(region, region_file(options.output))
         else:
             report = _one(options, region, calculation, (atom, bond), progress, cancelled)
-    save_region(region, region_file(options.output))
     written = write_tables(report, options.tables) if options.tables else []
     if options.json:
         print(as_json(report))
@@ -273,20 +270,15 @@ def _one(
 ) -> Report:
     """A region at one geometry, in the field of its surroundings and, if asked for, in vacuum."""
     from ..analysis.residues import residue_report
-    from ..base.watch import stage, watched
+    from ..base.watch import watched
     from ..model.geometry import formula
     from ..model.report import Report
-    from ..scf.region_file import vacuum_file
+    from ..scf.region_file import compute_region
+    from ..scf.series import Means
 
-    vacuum: Solution | None = None
+    means = Means(calculation, options.engine, options.device, options.precision)
     with watched(progress, cancelled):
-        twice = options.vacuum and region.external is not None
-        with stage(0, 0.5 if twice else 1):
-            found = _solved(options, region, calculation, options.output)
-        if twice:
-            with stage(0.5, 1):
-                alone = replace(calculation, external_charges=None)
-                vacuum = _solved(options, region, alone, vacuum_file(options.output))
+        found, vacuum = compute_region(region, means, options.output, vacuum=options.vacuum)
     table, wavefunction = _energies(found, vacuum), found.wavefunction
     title = f"{formula(wavefunction)}: {calculation}, by {wavefunction.program}"
     if region.external is None:
@@ -295,17 +287,6 @@ def _one(
     atom, bond = asked
     shares = residue_report(wavefunction, region, atom=atom, bond=bond, vacuum=without, device=options.device)
     return Report("region", title, (table, *shares.tables), remarks=shares.remarks)
-
-
-def _solved(options: argparse.Namespace, region: Region, calculation: Calculation, path: str | Path) -> Solution:
-    """What an engine finds, which is written too."""
-    from ..exporters._series import write_series
-    from ..scf.engines import engine_of
-
-    solver = engine_of(options.engine, region.geometry, calculation)
-    found = solver.solve(region.geometry, calculation, (), options.device, options.precision)
-    write_series(path, found.wavefunction, str(calculation))
-    return found
 
 
 def _energies(found: Solution, vacuum: Solution | None) -> Table:

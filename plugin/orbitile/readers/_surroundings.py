@@ -18,7 +18,7 @@ from ..files.reading import user_path
 from ..model.external_charges import ExternalCharges
 from ..model.wavefunction import Wavefunction
 
-LIVE = "live.region"
+LIVE = "region.live"
 """Name of the region of all wavefunctions in a folder of a live molecule."""
 
 
