@@ -313,9 +313,10 @@ def residue_report(
             ("potential_in_volt", "V", key, 3, "the same"),
         ]
     if bond is not None:
-        key, what = field[:, 1], f"field along {along}"
+        direction = f"positive from {names[bond[0]]} to {names[bond[1]]}"
+        key, what = field[:, 1], f"field along {along}, {direction}"
         columns += [
-            ("field", "MV/cm", field[:, 1], 3, f"of its charges at the midpoint of {along}, positive along it"),
+            ("field", "MV/cm", field[:, 1], 3, f"of its charges at the midpoint of {along}, {direction}"),
             ("field_at_first", "MV/cm", field[:, 0], 3, f"at {names[bond[0]]}"),
             ("field_at_second", "MV/cm", field[:, 2], 3, f"at {names[bond[1]]}"),
         ]

@@ -19,12 +19,12 @@ PARAMETERS = (
     Argument(
         "atoms",
         ATOMS,
-        "one atom: the potential there; two: the field along the bond, positive towards the one of the higher number",
+        "one atom: the potential there; two: the field along the bond, positive from the first that is named to the second",
         (),
         "none: energies",
     ),
 )
-EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=3-4")
+EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=4,3", "orb_residues ligand, atoms=pk1 pk2")
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
