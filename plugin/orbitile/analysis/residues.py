@@ -452,8 +452,8 @@ def field_arrows(wavefunction: Wavefunction, region: Region, spacing: float) -> 
         points = points[cKDTree(positions).query(points)[0] <= _ABOUT]
     if not 0 < len(points) <= _MOST_ARROWS:
         raise OrbitileError(
-            f"arrows: expected 1 to {_MOST_ARROWS:,} of them, got {len(points) or 'none or far more'} with a spacing of "
-            f"{spacing / angstrom:.3g} Angstrom; 1 to 2 suit a ligand"
+            f"arrows: expected 1 to {_MOST_ARROWS:,} of them, got {len(points) or 'none or far more'} with a spacing "
+            f"of {spacing / angstrom:.3g} Angstrom; 1 to 2 suit a ligand"
         )
     return Arrows("field_on_lattice", points, field_at(external, points), 0.9 * spacing)
 

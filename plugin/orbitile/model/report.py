@@ -317,7 +317,7 @@ class Arrows:
 
     @property
     def largest(self) -> float:
-        """Magnitude from which on vectors are drawn with the longest arrows, so that a single one leaves others seen."""
+        """Magnitude from which on vectors have the longest arrows, so that a single large one leaves others seen."""
         magnitudes = np.linalg.norm(self.vectors, axis=1)
         return float(np.quantile(magnitudes, _SEEN)) if len(magnitudes) else 0.0
 
