@@ -55,6 +55,8 @@ from .pictures.films import along as along
 from .pictures.films import animate as animate
 from .pictures.films import over_isovalues as over_isovalues
 from .pictures.films import over_orbitals as over_orbitals
+from .pictures.vibrations import arrow_mesh as arrow_mesh
+from .pictures.vibrations import film_of_mode as film_of_mode
 from .readers import load as load
 from .readers import load_charges as load_charges
 from .readers import load_spectra as load_spectra

@@ -65,7 +65,7 @@ def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
 @pytest.mark.parametrize(
     ("atoms", "calculation"),
     [
-        pytest.param(IODIDE, Calculation("pbe", "def2-svpd", -1), id="iodide"),
+        pytest.param(IODIDE, Calculation("pbe", "def2-svpd", -1), id="iodide", marks=pytest.mark.slow),
         # not lanl2dz, of 46 electrons in the core: PySCF 2.7 takes the grid of a lighter element for it
         pytest.param(HYDROGEN_IODIDE, Calculation("lda,vwn", "def2-svp", cartesian=True), id="hydrogen iodide"),
         pytest.param(

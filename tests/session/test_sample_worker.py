@@ -23,6 +23,7 @@ from orbitile.session.source import OneFile
 from orbitile.workers import WorkerEnded, WorkerError
 from orbitile.workers.transport import own_prefix
 from tests.conftest import SAMPLES
+from tests.workers.test_workers import alive, seconds_until
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -268,15 +269,6 @@ def test_what_stands_still_again_and_again_is_told(tmp_path):
         one.close()
 
 
-def alive(process: int) -> bool:
-    """Whether a process is there that is not merely waiting to be buried."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
 def gone(process: int, seconds: float) -> bool:
     until = time.monotonic() + seconds
     while alive(process) and time.monotonic() < until:
@@ -344,8 +336,7 @@ def test_nothing_is_left_by_a_host_that_is_killed(doing, request):
             os.kill(process, signal.SIGSTOP)
         host.kill()
     assert gone(process, 4)  # 1.6 s, and what a busy machine takes
-    time.sleep(0.1)
-    assert [name for name in os.listdir("/dev/shm") if name.startswith(prefixes)] == []
+    seconds_until(lambda: not any(name.startswith(prefixes) for name in os.listdir("/dev/shm")), 4)
 
 
 @pytest.mark.linux

@@ -12,11 +12,11 @@ import numpy as np
 from ..base.errors import FileError
 from ..files.hdf5 import MAGIC
 from ..files.plain import beginning
-from ..files.reading import user_path
 from ..model.elements import MASSES, SYMBOLS
 from ..model.spectrum import Spectrum
 from ..model.units import angstrom, electronvolt, wavenumber
 from ..model.vibrations import Vibrations
+from ._formats import checked_path
 from .series import SeriesFrames
 
 
@@ -28,7 +28,7 @@ def load_vibrations(path: str | PathLike[str]) -> Vibrations:
     FileError
         When it cannot be read, or holds none.
     """
-    file = user_path(path)
+    file = checked_path(path, folders=True)
     if file.is_dir() or beginning(file).startswith(MAGIC):
         with closing(SeriesFrames(file)) as series:
             return series.vibrations()
@@ -62,7 +62,7 @@ def load_spectra(path: str | PathLike[str]) -> tuple[Spectrum, ...]:
     FileError
         When it cannot be read, or holds none.
     """
-    file = user_path(path)
+    file = checked_path(path, folders=True)
     data, found = _log(file), []
     energies = np.asarray(getattr(data, "etenergies", ())) * wavenumber / electronvolt
     labels = tuple(getattr(data, "etsyms", ()))

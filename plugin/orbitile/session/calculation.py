@@ -267,3 +267,44 @@ class RunningPath(BackgroundJob):
     def account(self) -> tuple[float, str]:
         """As for orbitals."""
         return self.share, f"{self.molecule}: {self.share:.0%} of the path"
+
+
+def computed_vibrations(geometry: Geometry, target: Path, calculation: Calculation, optimise: bool) -> str:
+    """Compute vibrations into a series file; returns what there is to say of them.
+
+    Raises
+    ------
+    OrbitileError
+        As `orbitile.compute_vibrations` does.
+    """
+    from ..scf.vibrations import compute_vibrations
+
+    found = compute_vibrations(geometry, target, calculation, optimise=optimise)
+    return "\n".join([f"{found.n_modes} vibrations, {found.n_imaginary} imaginary", *found.remarks])
+
+
+class RunningVibrations(BackgroundJob):
+    """Vibrations that are computed in a worker.
+
+    Parameters
+    ----------
+    molecule : str
+        Object of the viewer.
+    geometry : Geometry
+    calculation : Calculation
+    target : Path
+        The series file; a computation of it that was interrupted is continued.
+    optimise : bool
+        Whether atoms are moved to a minimum at first.
+    """
+
+    def __init__(
+        self, molecule: str, geometry: Geometry, calculation: Calculation, target: Path, optimise: bool
+    ) -> None:
+        self.molecule, self.target = molecule, target
+        worker = Worker("the vibrations", python=os.environ.get("ORBITILE_PYTHON"))
+        super().__init__(worker, computed_vibrations, geometry, target, calculation, optimise)
+
+    def account(self) -> tuple[float, str]:
+        """As for orbitals."""
+        return self.share, f"{self.molecule}: {self.share:.0%} of the vibrations"

@@ -17,7 +17,7 @@ from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
 from ..scf.region_file import region_file, region_of
 from .analysing import AnalysisOrder, DrawnReports, geometry_of
-from .calculation import RunningCalculation, RunningPath
+from .calculation import RunningCalculation, RunningPath, RunningVibrations
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
@@ -31,6 +31,8 @@ from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
 from .source import OneFile, Source, files_of, is_trajectory, promolecule_source
 
+Running = RunningCalculation | RunningPath | RunningVibrations | RunningRegion
+"""What is computed in the background."""
 _FOLLOW = 500
 """Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
 _DRAWN = 200
@@ -64,7 +66,7 @@ class Session:
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
-    calculation : RunningCalculation, RunningPath, RunningRegion or None
+    calculation : Running or None
         What `orb_scf` and its like compute in the background.
     saving : Saving
         Pictures and films of what is shown.
@@ -82,7 +84,7 @@ class Session:
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
-        self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
+        self.calculation: Running | None = None
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.motion = Motion(host, self.shelf)
@@ -226,7 +228,7 @@ class Session:
 
     # ---- calculations
 
-    def calculate(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+    def calculate(self, calculation: Running) -> None:
         """Have something computed in the background; wait where the viewer cannot be left alone.
 
         Raises
@@ -256,14 +258,15 @@ class Session:
         except OrbitileError as error:
             self.host.say(str(error))
 
-    def _calculated(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+    def _calculated(self, calculation: Running) -> None:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
         if isinstance(calculation, RunningRegion):
             calculation.finish()
             return
-        if isinstance(calculation, RunningPath):
-            self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows the path")
+        if isinstance(calculation, RunningPath | RunningVibrations):
+            what = "the path" if isinstance(calculation, RunningPath) else "the vibrations"
+            self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows {what}")
             return
         left_out = calculation.finish()
         trajectory = ShownTrajectory(Source((str(calculation.target),)))

@@ -149,8 +149,7 @@ def _both(plot: ReportPlot, table: ReportTable) -> Any:
     splitter = QtWidgets.QSplitter(Qt.Vertical, childrenCollapsible=False)
     splitter.addWidget(plot)
     splitter.addWidget(table)
-    splitter.setStretchFactor(0, 2)
-    splitter.setStretchFactor(1, 1)
+    splitter.setSizes([300, 200])
     table.chosen.connect(lambda shown, row: plot.mark(shown.fields[row]))
     plot.picked.connect(table.mark)
     return splitter
@@ -493,7 +492,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         painter.translate(2, inside.center().y())
         painter.rotate(-90)
         beside = QtCore.QRectF(-inside.height() / 2, 0, inside.height(), line)
-        painter.drawText(beside, int(Qt.AlignCenter), unit_in_print(self.plot.y_label))
+        painter.drawText(beside, int(Qt.AlignCenter | Qt.TextDontClip), unit_in_print(self.plot.y_label))
         painter.restore()
 
     def _paint_curve(self, painter: Any, axes: Axes, curve: Curve, ink: Any) -> None:

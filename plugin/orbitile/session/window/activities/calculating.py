@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....pictures.words import of_error
-from ...calculation import BackgroundJob, RunningPath
+from ...calculation import BackgroundJob, RunningPath, RunningVibrations
 from ...region import RunningRegion
 from ..activity import Activity
 from ..browser import Browser
@@ -36,7 +36,7 @@ class Calculating(Activity):
             text = of_error(error)
             view.say(text or "Cancelled.", error=bool(text))
             return
-        if isinstance(before, RunningPath):
+        if isinstance(before, RunningPath | RunningVibrations):
             self._molecules.open(before.target)
         elif isinstance(before, RunningRegion) and before.shown in self._session.host.molecules():
             self._molecules.take_up(before.shown)
