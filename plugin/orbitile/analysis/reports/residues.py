@@ -20,7 +20,7 @@ PARAMETERS = (
     Argument(
         "atoms",
         ATOMS,
-        "one atom: the potential there; two: the field along the bond, positive from the first that is named to the second",
+        "one atom: the potential there; two: the field along the bond, positive from the one named first",
         (),
         "none: energies",
     ),

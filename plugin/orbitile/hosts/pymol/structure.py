@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ...base.arguments import listed
 from ...base.errors import OrbitileError
-from ...model.elements import SYMBOLS
+from ...model.elements import NUMBERS
 from ...model.structure import Residue, Structure, known_charges, most_occupied
 from ...model.units import angstrom
 
 _AROMATIC = 4
 """PyMOL's order of a bond in an aromatic ring."""
-_PIECE = 10_000
-"""Atoms that are gone through at once, in some 25 ms."""
+_PIECE = 5_000
+"""Atoms that are gone through at once, in some 15 ms: the window is drawn between, which may take longer than that."""
 _TOLD = 3
 """Residues that a note names."""
 _ATOM = "(index, elem, name, segi, chain, resi, resn, alt, q, formal_charge, partial_charge)"
@@ -44,14 +44,18 @@ class _Atom(NamedTuple):
         return self.segment, self.chain, self.number
 
 
-def of_atoms(cmd: Any, name: str, what: str, pause: Callable[[], None]) -> list[Any]:
+def of_atoms(
+    cmd: Any, name: str, what: str, pause: Callable[[], None], made: Callable[[Any], Any] = lambda values: values
+) -> list[Any]:
     """A property of all atoms of an object, in parts, between which a window can be drawn."""
     found: list[Any] = []
     for first in range(1, cmd.count_atoms(f"%{name}") + 1, _PIECE):
         if first > 1:
             pause()
         some = f"%{name} and index {first}-{first + _PIECE - 1}"
-        cmd.iterate(some, f"add({what})", space={"add": found.append})
+        values: list[Any] = []
+        cmd.iterate(some, f"add({what})", space={"add": values.append})
+        found += map(made, values)
     return found
 
 
@@ -98,7 +102,7 @@ def structure_of(
     for name in objects:
         state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
         pause()
-        every = [_Atom(*values) for values in of_atoms(cmd, name, _ATOM, pause)]
+        every = of_atoms(cmd, name, _ATOM, pause, _Atom._make)
         pause()
         places = cmd.get_coords(f"%{name}", state)
         if places is None or len(places) != len(every):
@@ -108,18 +112,21 @@ def structure_of(
         pause()
         selected = {index for _, index in cmd.index(f"%{name} and ({selection})")}
         pause()
-        wanted = selected | {index for _, index in cmd.index(f"%{name} and ({within})")}
+        wanted = None if within == "all" else selected | {i for _, i in cmd.index(f"%{name} and ({within})")}
         pause()
-        alternates = most_occupied((atom.place, atom.alternate, atom.occupancy) for atom in every)
-        notes += _told_alternates(name, every, alternates)
+        several = [atom for atom in every if atom.alternate]
+        alternates = most_occupied((atom.place, atom.alternate, atom.occupancy) for atom in several)
+        notes += _told_alternates(name, several, alternates)
         at: dict[int, int] = {}
         for number, atom in enumerate(every):
             if number % _PIECE == 0:
                 pause()
-            if atom.at not in wanted or atom.alternate not in ("", alternates.get(atom.place, atom.alternate)):
+            if not (wanted is None or atom.at in wanted):
+                continue
+            if atom.alternate and atom.alternate != alternates[atom.place]:
                 continue
             symbol = "H" if atom.element == "D" else atom.element.capitalize()
-            if symbol not in SYMBOLS[1:]:
+            if not (atomic_number := NUMBERS.get(symbol)):
                 if atom.at in selected:
                     raise OrbitileError(
                         f"atom {atom.name} of {atom.residue} {atom.number} is of the element {atom.element!r}, which "
@@ -131,17 +138,24 @@ def structure_of(
             if atom.at in selected:
                 chosen.append(len(atoms))
             residue_of.append(residues.setdefault((name, *atom.place, atom.residue), len(residues)))
-            numbers.append(SYMBOLS.index(symbol))
+            numbers.append(atomic_number)
             positions.append(places[number])
             atoms.append(atom)
-        bonds += [(at[i], at[j], order) for i, j, order in cmd.get_bonds(f"%{name}") if i in at and j in at]
+        pause()
+        between = cmd.get_bonds(f"%{name}")
+        for first in range(0, len(between), _PIECE):
+            pause()
+            bonds += [(at[i], at[j], order) for i, j, order in between[first : first + _PIECE] if i in at and j in at]
     if left_out:
         notes.append(f"atoms of no element ({', '.join(sorted(left_out))}) are left out")
+    pause()
     of = np.array(residue_of, np.int64)
     pairs = np.array([bond[:2] for bond in bonds], np.int64).reshape(-1, 2)
+    places_of_all = np.array(positions, np.float64).reshape(-1, 3) * angstrom
+    pause()
     structure = Structure(
         np.array(numbers, np.int64),
-        np.array(positions, np.float64).reshape(-1, 3) * angstrom,
+        places_of_all,
         tuple(atom.name for atom in atoms),
         tuple(Residue(chain, number, name) for _, _, chain, number, name in residues),
         of,
@@ -151,6 +165,7 @@ def structure_of(
         known_charges(np.array([atom.partial_charge for atom in atoms], np.float64), of),
         tuple(notes),
     )
+    pause()
     return structure, np.array(chosen, np.int64)
 
 
