@@ -219,8 +219,8 @@ class _View(ListView):
         self._proxy.setSourceModel(model)
         self._proxy.setSortRole(Qt.UserRole)
         self.setModel(self._proxy)
+        self.horizontalHeader().setSortIndicator(-1, Qt.AscendingOrder)  # or enabling would sort a thousand rows
         self.setSortingEnabled(True)
-        self.sortByColumn(-1, Qt.AscendingOrder)
         self.setAlternatingRowColors(True)
         self.setSelectionBehavior(self.SelectRows)
         self.setHorizontalScrollMode(self.ScrollPerPixel)

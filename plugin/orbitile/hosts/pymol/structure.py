@@ -44,18 +44,21 @@ class _Atom(NamedTuple):
         return self.segment, self.chain, self.number
 
 
-def of_atoms(
-    cmd: Any, name: str, what: str, pause: Callable[[], None], made: Callable[[Any], Any] = lambda values: values
-) -> list[Any]:
-    """A property of all atoms of an object, in parts, between which a window can be drawn."""
+_ALTERNATE = _Atom._fields.index("alternate")
+
+
+def of_atoms(cmd: Any, name: str, what: str, pause: Callable[[], None]) -> list[Any]:
+    """A property of all atoms of an object, in parts, between which a window can be drawn.
+
+    Several are plain tuples: Python's search for garbage passes over these, while objects by the ten thousand would
+    have it stop the window for a tenth of a second.
+    """
     found: list[Any] = []
     for first in range(1, cmd.count_atoms(f"%{name}") + 1, _PIECE):
         if first > 1:
             pause()
         some = f"%{name} and index {first}-{first + _PIECE - 1}"
-        values: list[Any] = []
-        cmd.iterate(some, f"add({what})", space={"add": values.append})
-        found += map(made, values)
+        cmd.iterate(some, f"add({what})", space={"add": found.append})
     return found
 
 
@@ -95,14 +98,15 @@ def structure_of(
     """
     numbers: list[int] = []
     positions: list[NDArray[np.float64]] = []
-    atoms: list[_Atom] = []
+    names: list[str] = []
+    charges: list[tuple[int, float]] = []
     residues: dict[tuple[str, ...], int] = {}
     residue_of, chosen, bonds, notes = [], [], [], []
     left_out: set[str] = set()
     for name in objects:
         state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
         pause()
-        every = of_atoms(cmd, name, _ATOM, pause, _Atom._make)
+        every = of_atoms(cmd, name, _ATOM, pause)
         pause()
         places = cmd.get_coords(f"%{name}", state)
         if places is None or len(places) != len(every):
@@ -114,13 +118,14 @@ def structure_of(
         pause()
         wanted = None if within == "all" else selected | {i for _, i in cmd.index(f"%{name} and ({within})")}
         pause()
-        several = [atom for atom in every if atom.alternate]
+        several = [_Atom._make(values) for values in every if values[_ALTERNATE]]
         alternates = most_occupied((atom.place, atom.alternate, atom.occupancy) for atom in several)
         notes += _told_alternates(name, several, alternates)
         at: dict[int, int] = {}
-        for number, atom in enumerate(every):
+        for number, values in enumerate(every):
             if number % _PIECE == 0:
                 pause()
+            atom = _Atom._make(values)
             if not (wanted is None or atom.at in wanted):
                 continue
             if atom.alternate and atom.alternate != alternates[atom.place]:
@@ -134,13 +139,14 @@ def structure_of(
                     )
                 left_out.add(atom.element)
                 continue
-            at[number] = len(atoms)
+            at[number] = len(names)
             if atom.at in selected:
-                chosen.append(len(atoms))
+                chosen.append(len(names))
             residue_of.append(residues.setdefault((name, *atom.place, atom.residue), len(residues)))
             numbers.append(atomic_number)
-            positions.append(places[number])
-            atoms.append(atom)
+            names.append(atom.name)
+            charges.append((atom.formal_charge, atom.partial_charge))
+        positions.append(places[list(at)])
         pause()
         between = cmd.get_bonds(f"%{name}")
         for first in range(0, len(between), _PIECE):
@@ -151,18 +157,18 @@ def structure_of(
     pause()
     of = np.array(residue_of, np.int64)
     pairs = np.array([bond[:2] for bond in bonds], np.int64).reshape(-1, 2)
-    places_of_all = np.array(positions, np.float64).reshape(-1, 3) * angstrom
+    formal, partial = np.array(charges, np.float64).reshape(-1, 2).T
     pause()
     structure = Structure(
         np.array(numbers, np.int64),
-        places_of_all,
-        tuple(atom.name for atom in atoms),
+        np.concatenate([np.zeros((0, 3)), *positions]) * angstrom,
+        tuple(names),
         tuple(Residue(chain, number, name) for _, _, chain, number, name in residues),
         of,
         pairs,
         _orders(pairs, np.array([bond[2] for bond in bonds], np.float64), of),
-        np.array([atom.formal_charge for atom in atoms], np.int64),
-        known_charges(np.array([atom.partial_charge for atom in atoms], np.float64), of),
+        formal.astype(np.int64),
+        known_charges(partial, of),
         tuple(notes),
     )
     pause()
