@@ -7,8 +7,8 @@ With charges q_m at R_m (Gaussians of width w_m where they have one) the surroun
 and have with the nuclei and the polarised density of the region, of the potential V, the energy
 :math:`\sum_m q_m V(R_m)`. An orbital :math:`\psi` of the region is shifted, to first order, by
 :math:`-\langle\psi|\phi|\psi\rangle`. All of these are linear in the charges, so that residues add up to the whole. The
-density is held: how it answers the charges of one residue is in `energy_of_charges` only. Exchange repulsion and the
-answer of the residues' own electrons are in none of them.
+density is held: how it answers the charges of one residue tells a calculation `without_residues`. Exchange repulsion
+and the answer of the residues' own electrons are in none of them.
 
 The field along a bond is that of the surroundings alone, as it is meant in vibrational Stark spectroscopy (S. D. Fried
 and S. G. Boxer, Acc. Chem. Res. 2015, 48, 998), positive where it points from the first atom to the second.
@@ -44,8 +44,6 @@ from ..model.structure import Residue
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
 from ..readers._surroundings import at_same_places
-from ..scf.calculation import Calculation, Solution
-from ..scf.engines import AUTO, engine_of
 from ._quadrature import analytic_moments, density_matrix
 
 if TYPE_CHECKING:
@@ -199,37 +197,6 @@ def without_residues(region: Region, residues: Sequence[Residue]) -> Region:
     if missing := [str(residue) for residue in residues if residue not in there]:
         raise OrbitileError(f"residues: {', '.join(missing)} has no charges around this region")
     return replace(region, external=replace(region.external, charges=np.where(chosen, 0.0, region.external.charges)))
-
-
-def energy_of_charges(
-    solution: Solution,
-    region: Region,
-    residues: Sequence[Residue],
-    calculation: Calculation,
-    *,
-    engine: str = AUTO,
-    device: str | None = None,
-    precision: str = "single",
-) -> float:
-    """Energy of a region less that with the charges of some residues set to zero, in hartree: the density answers them.
-
-    The sum of the rows of `residue_shares`, for a density that is held, is lower than this by what the density gains
-    when it relaxes: by the variation principle it is never higher.
-
-    Parameters
-    ----------
-    solution
-        Of the region with all charges.
-    region, calculation
-        What it was solved for.
-    residues
-        All residues give the energy less that in vacuum.
-    engine, device, precision
-        As for `orbitile.compute_series`.
-    """
-    other = replace(calculation, external_charges=without_residues(region, residues).external)
-    solver, geometry = engine_of(engine, region.geometry, other), region.geometry
-    return solution.energy - solver.solve(geometry, other, (solution.wavefunction,), device, precision).energy
 
 
 def _surroundings(wavefunction: Wavefunction, region: Region) -> ExternalCharges:

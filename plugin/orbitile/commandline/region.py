@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..base.arguments import number
 from ..base.errors import Cancelled, OrbitileError
 from ._arguments import CommandParser, add_calculation, add_executor, executor_of
-from ._console import progress_bar, stoppable, tell
+from ._console import note, progress_bar, stoppable, tell
 
 if TYPE_CHECKING:
     from ..model.report import Report, Table
@@ -75,6 +75,12 @@ def add_arguments(parser: CommandParser) -> None:
     group.add_argument(
         "--vacuum", action="store_true", help="compute it without surroundings too, into OUT with -vacuum in its name"
     )
+    group.add_argument(
+        "--relax",
+        action="store_true",
+        help="move the region to a minimum first, by its forces and Lennard-Jones terms of Amber; the surroundings "
+        "stay, and the steps go to OUT with -steps in its name (needs ase)",
+    )
     add_calculation(parser, "gfn2", of_region=True)
     group = parser.add_argument_group("what is told")
     group.add_argument(
@@ -122,12 +128,16 @@ def run(options: argparse.Namespace) -> None:
     if frames is not None and options.frame is not None:
         region = at_frame(region, frames, options.frame - 1)
     calculation = _calculation(options, region)
+    if options.relax and (region.external is None or (frames is not None and options.frame is None)):
+        raise OrbitileError("--relax: expected one geometry among charges, got --charges none or all --frames")
     if not options.quiet:
         for line in region.notes:
             tell(line)
         tell(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
     if region.external is None and not (atom is None and bond is None):
         raise OrbitileError("--atom and --bond: expected surroundings with charges, got --charges none")
+    if options.relax:
+        region = _relaxed(options, region, calculation)
     with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
         if frames is not None and options.frame is None:
             report = _frames(options, region, calculation, bond, frames, progress, cancelled)
@@ -196,6 +206,33 @@ def _region(options: argparse.Namespace) -> Region:
         width=options.width * angstrom,
         embed=not in_vacuum,
     )
+
+
+def _relaxed(options: argparse.Namespace, region: Region, calculation: Calculation) -> Region:
+    """The region at a minimum in its surroundings."""
+    import numpy as np
+
+    from ..base.watch import watched
+    from ..model.units import angstrom, kilocalorie_per_mole
+    from ..scf.optimisation import relaxed_region
+    from ..scf.region import lennard_jones_of
+    from ..scf.series import Means
+
+    means = Means(calculation, options.engine, options.device, options.precision)
+    output = Path(options.output)
+    steps = output.with_name(f"{output.stem}-steps{output.suffix}")
+    with stoppable() as cancelled, progress_bar(options, "relaxing") as progress, watched(progress, cancelled):
+        relaxed = relaxed_region(region, steps, means, lambda line: note(options, line))
+    energy = lennard_jones_of(relaxed).energy_and_gradient(relaxed.geometry.positions)[0]
+    moved = np.linalg.norm(relaxed.geometry.positions - region.geometry.positions, axis=1) / angstrom
+    told = (
+        f"Relaxed ({steps.name}): its atoms moved by {np.sqrt((moved**2).mean()):.2f} Angstrom (root of the mean "
+        f"square; at most {moved.max():.2f}), and Lennard-Jones terms, in no energy here, are "
+        f"{energy / kilocalorie_per_mole:.2f} kcal/mol."
+    )
+    if not options.quiet:
+        tell(told)
+    return replace(relaxed, notes=(*relaxed.notes, told))
 
 
 def _has_charges(structure: Structure) -> bool:

@@ -18,10 +18,10 @@ from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.structure import Residue, Structure
 from ..model.wavefunction import Wavefunction
-from ..readers._surroundings import check_surroundings, file_of, parts_of_region
+from ..readers._surroundings import at_same_places, check_surroundings, file_of, parts_of_region
 from ..readers._surroundings import region_file as region_file
 from ..readers._surroundings import vacuum_file as vacuum_file
-from .region import Link, Region
+from .region import Link, Region, at_geometry
 
 _ARRAYS = ("atomic_numbers", "positions", "residue_of", "bonds", "orders", "formal_charges", "partial_charges")
 _TEXTS = ("names", "notes")
@@ -84,7 +84,7 @@ def load_region(path: str | PathLike[str]) -> Region:
 
 
 def region_of(wavefunction: Wavefunction) -> Region:
-    """The region of a wavefunction, from the file beside that which it was read from.
+    """The region of a wavefunction, from the file beside that which it was read from, with its atoms where they are.
 
     Raises
     ------
@@ -95,4 +95,6 @@ def region_of(wavefunction: Wavefunction) -> Region:
     region = load_region(file)
     if region.external is not None:
         check_surroundings(wavefunction, region.external, file)
-    return region
+    if at_same_places(wavefunction.positions, region.geometry.positions):
+        return region
+    return at_geometry(region, Geometry(wavefunction.atomic_numbers, wavefunction.positions))

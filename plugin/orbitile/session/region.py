@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +19,6 @@ from ..model.units import electronvolt
 from ..model.wavefunction import Wavefunction
 from ..scf.region import Region, calculation_of, quantum_region
 from ..scf.region_file import region_file, save_region, vacuum_file
-from ..workers import Worker
-from .calculation import BackgroundJob
 
 SEMIEMPIRICAL, FUNCTIONAL = ("gfn2", ""), ("pbe", "6-31g*")
 """Method and basis set of a region for which none is named, and what takes their place where they cannot be."""
@@ -158,43 +155,3 @@ def _frontier(wavefunction: Wavefunction) -> str:
 
     found = frontier_energies(wavefunction).items()
     return ", ".join(f"{name} {energy / electronvolt:.2f} eV" for name, energy in found if energy == energy)
-
-
-class RunningRegion(BackgroundJob):
-    """A calculation of a region in a worker.
-
-    Parameters
-    ----------
-    molecule : str
-        What the region is to be called in the viewer.
-    order : RegionOrder
-    target : Path
-        The series file, which is written or replaced.
-    take : callable
-        Takes what there is to say, and returns the name of the molecule that was made.
-
-    Attributes
-    ----------
-    shown : str
-        That name, once it is there.
-    is_over : bool
-        Whether there is nothing to come.
-    """
-
-    def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[tuple[str, ...]], str]) -> None:
-        self.molecule, self.order, self.target, self.take = molecule, order, target, take
-        worker = Worker("the region", python=os.environ.get("ORBITILE_PYTHON"))
-        super().__init__(worker, computed_region, order, target)
-
-        self.shown, self.is_over = "", False
-
-    def finish(self) -> None:
-        """Have what was found shown, once it has ended; errors as of `result`."""
-        try:
-            self.shown = self.take(self.result())
-        finally:
-            self.is_over = True
-
-    def account(self) -> tuple[float, str]:
-        """As for orbitals."""
-        return self.share, f"{self.molecule}: {self.share:.0%} of its electrons"

@@ -27,7 +27,9 @@ def test_ligand(tmp_path):
         with window:
             window.open_panel()
             compute(window)
-            assert window.ask("session().external_charges('region').charges.sum()") == pytest.approx(5.0, abs=0.01)
+            assert window.ask("session().surroundings('region')['external_charges'].charges.sum()") == pytest.approx(
+                5.0, abs=0.01
+            )
             moved = "abs(cmd.get_coords('region') - cmd.get_coords('mine and resn 478')).max()"
             assert window.ask(f"float({moved})") < 1e-4
             ask_residues(window)

@@ -10,11 +10,11 @@ from ...base.errors import OrbitileError
 from ...exporters._series import require_series, series_target
 from ...scf.region import complete_choice
 from ...scf.region_file import region_file, vacuum_file
+from ..calculation import RunningMolecule
 from ..declaration import Answer, command
-from ..region import FUNCTIONAL, RegionOrder, RunningRegion, source_of_charges
+from ..region import FUNCTIONAL, RegionOrder, computed_region, source_of_charges
 from ..session import Session
-from ..source import Source
-from .loading import place, usual_view
+from .loading import taker
 
 TOPIC, PRIORITY = "calculations and live molecules", 29
 
@@ -79,17 +79,5 @@ def orb_region(
         require_series(file)
     session.name_for(name, (str(target),), given=True)
 
-    def take(notes: tuple[str, ...]) -> str:
-        source = Source((str(target),)).noted()
-        session.computing.aside(lambda: session.computing.read(source))
-        try:
-            molecule = session.name_for(name, source.files, given=True)
-        except OrbitileError as error:  # an object that was made meanwhile
-            raise OrbitileError(f"{error}. What was computed is in {target}: orb_load loads it") from error
-        place(session, molecule, source)
-        session.host.look_at([molecule], usual_view(session))
-        session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *notes]))
-        return molecule
-
-    session.calculate(RunningRegion(name, order, target, take))
+    session.calculate(RunningMolecule(name, target, taker(session, name, target), computed_region, order, target))
     return Answer(name, f"{name}: computed to {target}")
