@@ -218,6 +218,7 @@ def residues(
     /,
     *,
     atoms: str | Sequence[int] = ...,
+    arrows: float | None = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

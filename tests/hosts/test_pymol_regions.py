@@ -126,6 +126,11 @@ def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     table = session.computing.report(order_of(session.host, "residues", "water", {}, "cpu")).tables[0]
     assert table.residues == (Residue("C", "1", "ZN"),)
     assert all(closure.holds for closure in table.closures)
+    cmd.edit("water and index 2", "water and index 1")  # the field turns with the order in which atoms are picked
+    orders = [order_of(session.host, "residues", "water", {"atoms": atoms}, "cpu") for atoms in ("1,2", "pk1 pk2")]
+    found = [session.computing.report(order).tables[0] for order in orders]
+    assert found[0]["field"][0] == pytest.approx(-found[1]["field"][0])
+    assert [table.title.split("positive ")[1] for table in found] == ["from O to H1", "from H1 to O"]
     cmd.orb_live("water")
     for _ in range(2):  # first where it was computed, then at a minimum in the field, held off by Lennard-Jones terms
         session.live.settle()
@@ -178,3 +183,16 @@ def test_residues_are_coloured_while_they_are_drawn(cmd):
     host.put_drawings("methane", "residues", ())
     assert seen() == before
     assert "methane_residues_scale" not in cmd.get_names()
+
+
+def test_order_of_a_bond_is_that_in_which_its_atoms_are_named(cmd):
+    cmd.fragment("methanol")
+    host = state_of(cmd).host
+    carbon, oxygen = (host.atoms("methanol", f"elem {element}")[0] for element in "CO")
+    cmd.select("one", "elem O")
+    cmd.select("other", "elem C")
+    assert host.atoms("methanol", "one or other") == host.atoms("methanol", "one other") == (oxygen, carbon)
+    cmd.delete("one other")
+    cmd.edit("elem O", "elem C")
+    assert host.atoms("methanol", "pk1 pk2") == host.selected("methanol") == (oxygen, carbon)
+    assert host.atoms("methanol", "elem O or elem C") == tuple(sorted((oxygen, carbon)))

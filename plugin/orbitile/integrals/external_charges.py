@@ -206,6 +206,12 @@ def fields_along(external: ExternalCharges, first: Reals, second: Reals) -> Real
     return np.array([-external.charges * slopes * (axes @ unit) for axes, _, slopes in places])
 
 
+def field_at(external: ExternalCharges, positions: Reals) -> Reals:
+    """Field of all charges at positions, both of shape (n, 3), in bohr and in hartree/(e bohr)."""
+    found = [-(external.charges * slopes) @ axes for axes, _, slopes in potentials(external, positions)]
+    return np.array(found).reshape(-1, 3)
+
+
 def potentials(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals, Reals]]:
     """For one position after the other: unit vectors from the charges, potentials of unit charges, their slopes."""
     widths = np.asarray(external.widths, np.float64)

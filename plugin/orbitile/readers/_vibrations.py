@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import FileError
+from ..files.encodings import is_binary
 from ..files.hdf5 import MAGIC
 from ..files.plain import beginning
 from ..model.elements import MASSES, SYMBOLS
@@ -87,6 +88,8 @@ def load_spectra(path: str | PathLike[str]) -> tuple[Spectrum, ...]:
 def _log(file: Path) -> Any:
     from cclib.io.ccio import ccread
 
+    if is_binary(beginning(file)):  # which cclib would search line by line, for seconds
+        raise FileError(f"{file.name}: holds no vibrations and spectra: it is no text, as logs are")
     try:
         return ccread(str(file))
     except Exception as error:

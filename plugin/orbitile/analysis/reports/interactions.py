@@ -122,7 +122,7 @@ def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) ->
     from ..interactions import molecules_of
 
     if named:
-        return named
+        return tuple(sorted(named))
     molecules = molecules_of(wavefunction.atomic_numbers, wavefunction.positions)
     if len(molecules) == 2:
         return tuple(min(molecules, key=len).tolist())
