@@ -9,6 +9,7 @@ from orbitile.model.report import ResidueValues
 from orbitile.model.structure import Residue
 from orbitile.model.units import angstrom, kilocalorie_per_mole
 from orbitile.scf.optimisation import LARGEST_FORCE
+from orbitile.scf.region import complete_choice, quantum_region
 from orbitile.session import commands
 from orbitile.session.analysing import order_of
 from orbitile.session.presets import preset_named, surfaces_of
@@ -196,3 +197,13 @@ def test_order_of_a_bond_is_that_in_which_its_atoms_are_named(cmd):
     cmd.edit("elem O", "elem C")
     assert host.atoms("methanol", "pk1 pk2") == host.selected("methanol") == (oxygen, carbon)
     assert host.atoms("methanol", "elem O or elem C") == tuple(sorted((oxygen, carbon)))
+
+
+def test_hydrogens_of_a_residue_in_a_chain_are_there_where_it_is_completed(cmd):
+    cmd.fab("AVA", "peptide")
+    cmd.remove("hydro")
+    host = state_of(cmd).host
+    host.add_hydrogens("peptide and resi 2")
+    structure, chosen = host.structure("peptide and resi 2")
+    region = quantum_region(structure, complete_choice(structure, chosen), embed=False)
+    assert (region.charge, len(region.links)) == (0, 3)

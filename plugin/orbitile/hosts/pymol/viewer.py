@@ -556,7 +556,7 @@ class PyMOLViewer(TrajectoryViewer):
         return found
 
     def add_hydrogens(self, selection: str) -> None:
-        self.cmd.h_add(f"({selection})")
+        self.cmd.h_add(f"({selection}) or byres neighbor ({selection})")
 
     def show_residue(self, residue: Residue) -> bool:
         objects = " ".join(f"%{name}" for name in self._surroundings())
