@@ -65,6 +65,7 @@ _HOME = {
     "enclosing_isovalue": "surfaces.isovalue",
     "enclosing_lattice": "evaluation.boxes",
     "energies": "analysis.energies",
+    "electrons_along": "scf.modes",
     "evaluate": "evaluation.points",
     "extract_surface": "evaluation.surfaces",
     "extrema": "analysis.surface_statistics",

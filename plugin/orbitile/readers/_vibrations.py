@@ -23,7 +23,7 @@ import numpy as np
 
 from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
-from ..files.encodings import text_of
+from ..files.encodings import is_binary, text_of
 from ..files.hdf5 import MAGIC
 from ..files.plain import PlainFile, beginning
 from ..files.reading import read_bytes
@@ -95,6 +95,7 @@ def load_vibrations(path: str | PathLike[str]) -> Vibrations:
 
 
 def _printed(path: Path) -> _Printed | None:
+    _require_text(path)
     text = text_of(read_bytes(path))
     for mark, read in _TEXTS.items():
         if re.search(mark, text, re.MULTILINE | re.IGNORECASE):
@@ -390,8 +391,15 @@ def load_spectra(path: str | PathLike[str]) -> tuple[Spectrum, ...]:
 
 def _log(file: Path) -> Any:
     """What cclib finds in a log, in a process of its own; nothing where it is none."""
+    _require_text(file)
     found = isolated(attributes_of, str(file.absolute()), name=file.name, library="cclib", size=file.stat().st_size)
     return SimpleNamespace(**found)
+
+
+def _require_text(file: Path) -> None:
+    """Refuse what is no text, which cclib would search line by line, for seconds."""
+    if is_binary(beginning(file)):
+        raise FileError(f"{file.name}: holds no vibrations and spectra: it is no text, as logs are")
 
 
 def attributes_of(name: str) -> dict[str, Any]:

@@ -21,6 +21,8 @@ Qt = QtCore.Qt
 
 _PADDING = 10
 """Room in pixels beside the text of a column."""
+_MEASURED = 50
+"""Texts of a column, those of the most letters, whose widths are measured."""
 _SHORT = 5
 """Largest number of letters of a title that stands in one line."""
 _INKS = ("#1f5fa8", "#c2571a", "#1a7f37", "#a33846", "#6f4fb0", "#0f8c94", "#785717", "#b04fc4")
@@ -217,8 +219,8 @@ class _View(ListView):
         self._proxy.setSourceModel(model)
         self._proxy.setSortRole(Qt.UserRole)
         self.setModel(self._proxy)
+        self.horizontalHeader().setSortIndicator(-1, Qt.AscendingOrder)  # or enabling would sort a thousand rows
         self.setSortingEnabled(True)
-        self.sortByColumn(-1, Qt.AscendingOrder)
         self.setAlternatingRowColors(True)
         self.setSelectionBehavior(self.SelectRows)
         self.setHorizontalScrollMode(self.ScrollPerPixel)
@@ -249,10 +251,25 @@ class _View(ListView):
         metrics, table = self.fontMetrics(), self._proxy.sourceModel().table
         arrow = self.style().pixelMetric(QtWidgets.QStyle.PM_HeaderMarkSize)
         for at, column in enumerate(table.columns):
-            texts = {column.text(row) for row in range(len(table))}
+            texts = map(column.text, _longest(column.values))
             widest = max(map(metrics.horizontalAdvance, texts), default=0)
             head = max(map(metrics.horizontalAdvance, _heading(column.title).splitlines()))
             self.setColumnWidth(at, _PADDING + max(widest, head + arrow))
+
+
+def _longest(values: Sequence[Any]) -> set[int]:
+    """Rows among which the longest text of a column is: of numbers the extreme ones, and the smallest other than zero.
+
+    To write all of a thousand rows would hold up the window.
+    """
+    if not values:
+        return set()
+    if any(isinstance(value, str) for value in values):
+        return set(sorted(range(len(values)), key=lambda row: len(str(values[row])))[-_MEASURED:])
+    numbers = np.nan_to_num(np.asarray(values, np.float64), posinf=0.0, neginf=0.0)
+    small = np.where(numbers == 0, np.inf, np.abs(numbers))
+    negative = np.where(numbers < 0, small, np.inf)
+    return {int(row) for row in (numbers.argmin(), numbers.argmax(), small.argmin(), negative.argmin())}
 
 
 class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here

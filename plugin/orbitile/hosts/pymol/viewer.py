@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
@@ -51,6 +52,9 @@ _BYTES_A_FACE = 250
 
 _PICKED = ("pk1", "pk2", "pk3", "pk4")
 """Selections of the atoms that were picked in editing mode."""
+
+_OR = re.compile(r"(?:\s+|\s*\|\s*)(?:or\s+)?")
+"""Between names of selections, whose order is kept: pk1 pk2, pk1 or pk2, pk1|pk2."""
 
 _AROUND_RESIDUE = 6.0
 """Margin in Angstrom around a residue that is brought into view."""
@@ -498,14 +502,20 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"PyMOL does not know the selection {selection[:80]!r}: {error}") from error
         if not chosen:
             raise OrbitileError(f"{selection[:80]!r} selects no atom of {molecule}")
-        return self._places_of(molecule, chosen)
+        words = _OR.split(selection.strip())
+        if not set(words) <= {"", *self.cmd.get_names("selections")}:
+            return self._places_of(molecule, chosen)
+        return tuple(dict.fromkeys(atom for word in filter(None, words) for atom in self._of(molecule, word)))
 
     def selected(self, molecule: str) -> tuple[int, ...]:
-        if _CHOSEN not in self.names():
-            return ()
-        chosen: list[int] = []
-        self.cmd.iterate(f"%{molecule} and %{_CHOSEN}", "add(index)", space={"add": chosen.append})
-        return self._places_of(molecule, chosen)
+        there = self.names()
+        if _CHOSEN in there and (chosen := self._of(molecule, _CHOSEN)):
+            return chosen
+        return tuple(atom for name in _PICKED if name in there for atom in self._of(molecule, name))
+
+    def _of(self, molecule: str, selection: str) -> tuple[int, ...]:
+        """Atoms of a molecule that a selection of a name holds."""
+        return self._places_of(molecule, [index for _, index in self.cmd.index(f"%{molecule} and %{selection}")])
 
     def select(self, molecule: str, atoms: Sequence[int]) -> None:
         every = [index for _, index in self.cmd.index(f"%{molecule}")]
@@ -546,7 +556,7 @@ class PyMOLViewer(TrajectoryViewer):
         return found
 
     def add_hydrogens(self, selection: str) -> None:
-        self.cmd.h_add(f"({selection})")
+        self.cmd.h_add(f"({selection}) or byres neighbor ({selection})")
 
     def show_residue(self, residue: Residue) -> bool:
         objects = " ".join(f"%{name}" for name in self._surroundings())

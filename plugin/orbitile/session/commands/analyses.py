@@ -49,7 +49,7 @@ def command_of(name: str, module: Analysis) -> Command:
         given = {one.name: text for one, text in zip(module.PARAMETERS, texts, strict=True) if text != ""}
         return _analyse(session, name, molecule, given, filename, draw)
 
-    more = (_FILE, _DRAW, *(COMPUTED if module.KIND == "vibrations" else ()))
+    more = (_FILE, _DRAW, *(COMPUTED if name == "vibrations" else ()))
     summary = f"{module.HELP[0].upper()}{module.HELP[1:]}."
     related = tuple(f"orb_{other}" for other in analyses() if other != name)[:4]
     return Command(f"orb_{name}", summary, (subject, *parameters, *more), module.EXAMPLES, related, True, run)
