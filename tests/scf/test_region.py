@@ -1,6 +1,7 @@
 """Regions of structures: cuts, charges around them, charges by valences, and what is refused."""
 
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -126,6 +127,35 @@ def test_energies_and_forces_on_the_structure_are_those_of_pyscf(alcohol):
     for bad in (inner[1:], inner[:, :2]):
         with pytest.raises(OrbitileError, match="forces: expected those on 4 atoms and 1 link hydrogens"):
             ob.to_structure(region, bad)
+
+
+@pytest.mark.slow
+def test_regions_of_a_protein_are_those_of_pyscf():
+    """HIV protease by engine orbitile: a side chain and a molecule; most of the error is that of exchange in vacuum."""
+    pyscf = pytest.importorskip("pyscf.qmmm", reason="needs PySCF") and pytest.importorskip("pyscf")
+    for package in ("pdb2pqr", "MDAnalysis"):
+        pytest.importorskip(package)
+    protease = ob.with_charges(ob.load_structure(files("pymol") / "pymol_path/data/tut/1hpv.pdb"), "pdb2pqr")
+    for choice in ("chain A and resi 25 and not name N+CA+C+O+H+HA", "resn HOH and resi 201"):
+        region = ob.quantum_region(protease, ob.select(protease, choice))
+        in_field = ob.calculation_of(region, "hf", "sto-3g")
+        atoms = list(zip((SYMBOLS[z] for z in region.geometry.atomic_numbers), region.geometry.positions, strict=True))
+        mol = pyscf.gto.M(atom=atoms, unit="B", basis="sto-3g", charge=region.charge, verbose=0)
+        external, errors = region.external, []
+        for calculation in (replace(in_field, external_charges=None), in_field):
+            field = pyscf.scf.RHF(mol)
+            if calculation is in_field:
+                field = pyscf.qmmm.mm_charge(field, external.positions, external.charges, unit="Bohr")
+            field.run(conv_tol=1e-12)
+            solver = engine_of("orbitile", region.geometry, calculation)
+            found = solver.solve(region.geometry, calculation, precision="double")
+            gradient = solver.gradient(found.wavefunction, calculation, precision="double")
+            theirs = field.nuc_grad_method().kernel()
+            assert found.energy == pytest.approx(field.e_tot, abs=3e-7)
+            np.testing.assert_allclose(gradient, theirs, atol=1e-5)
+            errors.append((found.energy - field.e_tot, gradient - theirs))
+        assert errors[0][0] == pytest.approx(errors[1][0], abs=1e-8)
+        np.testing.assert_allclose(errors[0][1], errors[1][1], atol=2e-6)
 
 
 def test_what_is_cut_elsewhere_is_refused_with_what_would_do(alcohol):

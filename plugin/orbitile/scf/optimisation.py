@@ -34,6 +34,9 @@ LARGEST_FORCE = 4e-4
 STEPS = 200
 """Geometries after which an optimisation is given up."""
 
+_STEPS_OF_REGION = 1000
+"""The same of a region: a ligand is soft in its pocket."""
+
 _SAME = 1e-6
 """Positions in bohr that differ by less are those of one geometry."""
 
@@ -156,7 +159,8 @@ def relaxed_region(
     stay too. Errors are those of `optimise` and of `lennard_jones`.
     """
     calculation = replace(means.calculation, lennard_jones=lennard_jones_of(region))
-    last = minimum_from(region.geometry, path, replace(means, calculation=calculation), report=report)[-1]
+    means = replace(means, calculation=calculation)
+    last = minimum_from(region.geometry, path, means, steps=_STEPS_OF_REGION, report=report)[-1]
     return at_geometry(region, Geometry(last.atomic_numbers, last.positions))
 
 

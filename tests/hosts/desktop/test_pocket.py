@@ -47,7 +47,6 @@ def _drag_and_relax(window: Window, folder: Path) -> None:
     assert drag.n_converged > 1
     assert drag.wrong == []
     assert drag.status[3][1] == pytest.approx(drag.afresh, abs=1e-6)
-    (folder / "drag.txt").write_text(drag.line())
     assert window.ask("'Lennard-Jones' in session().live.now.status.text")
     assert "in the field of 3369 charges" in window.ask("session().live.now.status.calculation")
     window.prompt("orb_relax on, 1")
