@@ -83,6 +83,8 @@ class Plot:
 
 _SEEN = 0.95
 """Share of vectors whose arrows are in proportion to them."""
+_SLENDER = 0.04
+"""Radius of arrows, in units of the longest."""
 _TINY = 1e-30
 
 Cell = str | int | float
@@ -326,7 +328,8 @@ class Arrows:
         magnitudes = np.maximum(np.linalg.norm(self.vectors, axis=1), _TINY)[:, None]
         length = self.longest * np.minimum(magnitudes / max(self.largest, _TINY), 1.0)
         half = 0.5 * length * self.vectors / magnitudes
-        return Paths(self.name, tuple(np.stack([self.places - half, self.places + half], axis=1)), heads=True)
+        lines = tuple(np.stack([self.places - half, self.places + half], axis=1))
+        return Paths(self.name, lines, radius=_SLENDER * self.longest, heads=True)
 
 
 @dataclass(frozen=True)

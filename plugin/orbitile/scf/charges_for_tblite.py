@@ -29,7 +29,7 @@ import numpy as np
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from ..integrals.external_charges import radial_derivatives
+from ..gaussians.potentials import radial_derivatives
 from ..model.external_charges import ExternalCharges
 
 RELEASE = "0.8"
