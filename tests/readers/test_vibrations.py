@@ -7,6 +7,7 @@ import pytest
 
 from orbitile import load_vibrations
 from orbitile.base.errors import FileError
+from orbitile.commandline import main
 from orbitile.model.elements import SYMBOLS
 from orbitile.model.normal_modes import modes_of, standard_masses
 from orbitile.model.units import angstrom
@@ -91,11 +92,11 @@ def checkpoint(water, weights):
 
     n = np.zeros(3)
     return (
-        "water\nFreq      RHF      STO-3G\n"
+        f"water\nFreq      RHF      STO-3G\n{'Multiplicity':43s}I   {1:16d}\n{'Total Energy':43s}R   {-75.5:24.15E}\n"
         + array("Atomic numbers", NUMBERS)
         + array("Current cartesian coordinates", POSITIONS)
         + array("Vib-AtMass", water.masses)
-        + array("Vib-E2", [water.wavenumbers, water.reduced_masses, n, water.infrared, n])
+        + array("Vib-E2", [water.wavenumbers, water.reduced_masses, n, water.infrared, n, n, n, n, [1.0, -2.0, 3.0]])
         + array("Vib-Modes", water.displacements * weights)
     )
 
@@ -116,6 +117,8 @@ def test_layouts_and_conventions_give_the_same_modes(name, way, water, tmp_path)
     overlaps = np.abs((found.displacements * water.displacements).sum(axis=(1, 2)))
     np.testing.assert_allclose(overlaps, 1, atol=1e-6)
     assert found.remarks == ()
+    if name == "water.fchk":
+        assert (found.energy, found.multiplicity, found.rotatory.tolist()) == (-75.5, 1, [1.0, -2.0, 3.0])
 
 
 def test_what_is_not_orthogonal_is_refused_and_what_is_missing_is_told(water, tmp_path):
@@ -151,3 +154,29 @@ def test_force_constants_of_a_checkpoint_file_are_enough(water, tmp_path):
     found = load_vibrations(file)
     np.testing.assert_allclose(found.wavenumbers, water.wavenumbers, rtol=1e-6)
     np.testing.assert_allclose(found.infrared, water.infrared, rtol=1e-5)
+    np.testing.assert_allclose(found.hessian, water.hessian, atol=1e-7)
+
+
+def test_a_file_of_vibrations_alone_is_told_of_in_a_line(water, tmp_path, capsys):
+    file = tmp_path / "g98.out"
+    lowest = -water.wavenumbers[0]
+    file.write_text(g98(replace(water, wavenumbers=np.array([lowest, *water.wavenumbers[1:]])), np.ones((3, 1))))
+    assert main(["info", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"3 vibrations, 1 imaginary ({lowest:.0f} cm^-1); infrared\n")
+    assert "orbitile vibrations" in out
+
+
+def test_modes_of_turbomole_with_and_without_displacements(water, tmp_path):
+    file = tmp_path / "control"
+    atoms = "\n".join(f"{rows(at)}  {SYMBOLS[z].lower()}" for z, at in zip(NUMBERS, POSITIONS, strict=True))
+    spectrum = "\n".join(f"{n} a {value:.8f} {n}.5" for n, value in enumerate(water.wavenumbers, 1))
+    modes = rows(water.displacements.reshape(3, 9).T)
+    text = f"$coord\n{atoms}\n$hessian (projected)\n{rows(water.hessian)}\n"
+    for more in ("", f"$vibrational normal modes\n{modes}\n$vibrational spectrum\n{spectrum}\n"):
+        file.write_text(f"{text}{more}$end\n")
+        found = load_vibrations(file)
+        np.testing.assert_allclose(found.wavenumbers, water.wavenumbers, rtol=1e-6)
+        np.testing.assert_allclose(np.abs((found.displacements * water.displacements).sum(axis=(1, 2))), 1, atol=1e-6)
+    assert found.infrared.tolist() == [1.5, 2.5, 3.5]
+    assert found.symmetries == ("a", "a", "a")

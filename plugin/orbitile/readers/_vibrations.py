@@ -13,7 +13,7 @@ import logging
 import re
 from collections.abc import Callable
 from contextlib import closing, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,7 +34,9 @@ from ..model.units import angstrom, electronvolt, wavenumber
 from ..model.vibrations import Vibrations
 from ._formats import checked_path
 from ._isolation import isolated
+from ._logs import ELECTRONVOLT
 from .series import SeriesFrames
+from .turbomole import modes_in
 
 _WHOLE = 0.7
 """Share of translations and rotations in a mode from which on it is none of the molecule's vibrations."""
@@ -46,6 +48,7 @@ _PRINTED = "displacements are printed with few digits"
 
 _ATTRIBUTES = (
     *("atomnos", "atomcoords", "atommasses", "vibfreqs", "vibdisps", "vibirs", "vibramans", "vibsyms"),
+    *("scfenergies", "mpenergies", "ccenergies", "mult"),
     *("etenergies", "etoscs", "etrotats", "etsyms", "nmrtensors", "metadata"),
 )
 """What is taken of cclib's data."""
@@ -64,6 +67,8 @@ class _Printed:
     symmetries: tuple[str, ...] = ()
     title: str = ""
     method: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+    """Energy, multiplicity and derivatives, where known."""
 
 
 def load_vibrations(path: str | PathLike[str]) -> Vibrations:
@@ -80,7 +85,7 @@ def load_vibrations(path: str | PathLike[str]) -> Vibrations:
             return series.vibrations()
     with PlainFile(file) as plain:
         try:
-            printed = _printed(plain.path)
+            printed = _printed(plain.path, file)
         except OrbitileError:
             raise
         except Exception as error:  # whatever a damaged number or a missing one leads to
@@ -94,9 +99,14 @@ def load_vibrations(path: str | PathLike[str]) -> Vibrations:
     return _vibrations(printed, file)
 
 
-def _printed(path: Path) -> _Printed | None:
+def _printed(path: Path, original: Path) -> _Printed | None:
     _require_text(path)
     text = text_of(read_bytes(path))
+    if re.match(r"\s*\$", text) and (left := modes_in(original)) is not None:
+        if not len(left.wavenumbers):
+            return _of_hessian(left.atomic_numbers, left.positions, None, left.hessian)
+        listed = (left.atomic_numbers, left.positions, left.wavenumbers, left.displacements, None)
+        return _Printed(*listed, {"infrared": left.infrared}, left.symmetries, more={"hessian": left.hessian})
     for mark, read in _TEXTS.items():
         if re.search(mark, text, re.MULTILINE | re.IGNORECASE):
             return read(text)
@@ -105,6 +115,9 @@ def _printed(path: Path) -> _Printed | None:
         n = len(data.vibfreqs)
         named = {"infrared": "vibirs", "raman": "vibramans"}
         found = {name: getattr(data, its) for name, its in named.items() if len(getattr(data, its, ())) == n}
+        rotatory = _floats(" ".join(re.findall(r"^\s*Rot\. str\.\s+--\s(.*)$", text, re.M)))  # of Gaussian
+        if len(rotatory) >= n > 0:  # of several calculations the last
+            found["rotatory"] = rotatory[-n:]
         symmetries = getattr(data, "vibsyms", ())
         metadata = getattr(data, "metadata", {})
         method = "/".join(filter(None, (str(metadata.get(name) or "") for name in ("functional", "basis_set"))))
@@ -117,8 +130,31 @@ def _printed(path: Path) -> _Printed | None:
             found,
             tuple(symmetries) if len(symmetries) == n else (),
             method=method,
+            more={"energy": _energy(data), "multiplicity": int(getattr(data, "mult", 0) or 0)},
         )
     return _gaussian_98(text) if "Frequencies --" in text else None
+
+
+def _energy(data: Any) -> float:
+    """Of the highest level that cclib found, in hartree; unknown where there are energies of displaced geometries."""
+    for name in ("ccenergies", "mpenergies", "scfenergies"):
+        values: Any = getattr(data, name, ())
+        if len(values):
+            whole = len(values) in (1, len(data.atomcoords))
+            return float(np.ravel(values[-1])[-1]) / ELECTRONVOLT if whole else np.nan
+    return np.nan
+
+
+def _of_hessian(numbers: Any, positions: Any, masses: Any, hessian: Reals, dipoles: Any = ()) -> _Printed:
+    """Modes that follow from force constants, of files that have no others."""
+    masses = masses if np.size(masses) and masses is not None else standard_masses(numbers)
+    none = np.zeros((0, len(numbers), 3))
+    derivatives = {"hessian": hessian, "dipole_derivatives": dipoles}
+    found = modes_of(Vibrations(numbers, positions, masses, none[:, 0, 0], none, **derivatives))
+    strengths = {"infrared": found.infrared} if len(found.infrared) else {}
+    return _Printed(
+        numbers, positions, found.wavenumbers, found.displacements, masses, strengths, more=dict(derivatives)
+    )
 
 
 def _vibrations(printed: _Printed, file: Path) -> Vibrations:
@@ -160,6 +196,7 @@ def _vibrations(printed: _Printed, file: Path) -> Vibrations:
         values[kept],
         shown / np.linalg.norm(shown, axis=(1, 2))[:, None, None],
         **{name: its for name, its in strengths.items() if its.any()},
+        **printed.more,
         symmetries=tuple(str(printed.symmetries[n]) for n in kept) if printed.symmetries else (),
         source=str(file),
         title=printed.title,
@@ -195,13 +232,24 @@ def _orca_hess(text: str) -> _Printed:
     atoms = [line.split() for line in block("atoms")[1:]]
     frequencies = np.array([float(line.split()[1]) for line in block("vibrational_frequencies")[1:]])
     n = len(frequencies)
-    modes, columns = np.zeros((n, n)), np.zeros(0, int)
-    for line in block("normal_modes")[1:]:
-        words = line.split()
-        if all(word.isdigit() for word in words):
-            columns = np.array(words, int)
-        else:
-            modes[int(words[0]), columns] = [float(word) for word in words[1:]]
+
+    def matrix(name: str) -> Reals:
+        values, columns = np.zeros((n, n)), np.zeros(0, int)
+        for line in block(name)[1:]:
+            words = line.split()
+            if all(word.isdigit() for word in words):
+                columns = np.array(words, int)
+            else:
+                values[int(words[0]), columns] = [float(word) for word in words[1:]]
+        return values
+
+    more: dict[str, Any] = {"hessian": matrix("hessian")} if block("hessian") else {}
+    dipoles = [_floats(line) for line in block("dipole_derivatives")[1:]]
+    if len(dipoles) == n:
+        more["dipole_derivatives"] = np.array(dipoles)
+    energy = _floats(" ".join(block("act_energy")[:1]))
+    if len(energy) == 1 and energy[0]:
+        more["energy"] = energy[0]
     strengths: dict[str, Any] = {}
     for name, its in (("infrared", "ir_spectrum"), ("raman", "raman_spectrum")):
         rows = [_floats(line) for line in block(its)[1:]]
@@ -212,9 +260,10 @@ def _orca_hess(text: str) -> _Printed:
         [NUMBERS[symbol.capitalize()] for symbol, *_ in atoms],
         [[float(place) for place in places] for _, _, *places in atoms],
         frequencies,
-        modes.T,
+        matrix("normal_modes").T,
         [float(mass) for _, mass, *_ in atoms],
         strengths,
+        more=more,
     )
 
 
@@ -249,6 +298,11 @@ def _orca(text: str) -> _Printed | None:
             strengths[name] = np.zeros(n)
             for mode, numbers in rows:
                 strengths[name][int(mode)] = _floats(numbers)[at]
+    more: dict[str, Any] = {}
+    if energies := re.findall(r"^FINAL SINGLE POINT ENERGY.*?(-?\d+\.\d+)\s*$", before, re.M):
+        more["energy"] = float(energies[-1])
+    if spins := re.findall(r"^\s*Multiplicity\s+Mult\s+\.+\s+(\d+)", before, re.M):
+        more["multiplicity"] = int(spins[-1])
     return _Printed(
         [NUMBERS[symbol] for symbol, *_ in atoms],
         [_floats(places) for *_, places in atoms],
@@ -256,6 +310,7 @@ def _orca(text: str) -> _Printed | None:
         modes.T,
         [float(mass) for _, mass, _ in atoms],
         strengths,
+        more=more,
     )
 
 
@@ -289,35 +344,40 @@ def _checkpoint(text: str) -> _Printed:
         found = re.search(
             rf"^{re.escape(name)}\s+[IR]\s+N=\s*(\d+)\s*\n([^A-Za-z]*(?:[ED][-+]\d\d[^A-Za-z]*)*)", text, re.M
         )
-        return np.zeros(0) if found is None else _floats(found[2])[: int(found[1])]
+        if found is None:  # a single value stands behind its name
+            found = re.search(rf"^{re.escape(name)}\s+[IR]\s+([-+.\dED]+)\s*$", text, re.M)
+            return np.zeros(0) if found is None else _floats(found[1])
+        return _floats(found[2])[: int(found[1])]
 
     modes = array("Vib-Modes")
     numbers = array("Atomic numbers").astype(np.int64)
     positions = array("Current cartesian coordinates").reshape(-1, 3)
     title, method = (text.splitlines()[line].strip() for line in (0, 1))
     method = "/".join(method.split()[1:3])
-    if not len(modes):  # they follow from the force constants, which are the lower triangle
-        n = 3 * len(numbers)
-        hessian = np.zeros((n, n))
-        hessian[np.tril_indices(n)] = array("Cartesian Force Constants")
-        hessian += np.tril(hessian, -1).T
-        masses, dipoles = array("Real atomic weights"), array("Dipole Derivatives")
-        masses = masses if len(masses) else standard_masses(numbers)
-        dipoles = dipoles.reshape(n, 3) if len(dipoles) == 3 * n else np.empty(0)
-        none = np.zeros((0, len(numbers), 3))
-        found = modes_of(
-            Vibrations(numbers, positions, masses, none[:, 0, 0], none, hessian=hessian, dipole_derivatives=dipoles)
-        )
-        strengths = {"infrared": found.infrared} if len(found.infrared) else {}
-        return _Printed(
-            numbers, positions, found.wavenumbers, found.displacements, masses, strengths, (), title, method
-        )
-    n = len(modes) // (3 * len(numbers))
-    values = array("Vib-E2").reshape(-1, n)
-    strengths = {"infrared": values[3]} | ({"raman": values[4]} if len(values) > 4 else {})
-    return _Printed(
-        numbers, positions, values[0], modes.reshape(n, -1, 3), array("Vib-AtMass"), strengths, (), title, method
+    size = 3 * len(numbers)
+    lower, dipoles, energy, spin = (
+        array(name) for name in ("Cartesian Force Constants", "Dipole Derivatives", "Total Energy", "Multiplicity")
     )
+    more: dict[str, Any] = {"dipole_derivatives": dipoles.reshape(size, 3) if len(dipoles) == 3 * size else ()}
+    if len(lower):
+        hessian = np.zeros((size, size))
+        hessian[np.tril_indices(size)] = lower
+        more["hessian"] = hessian + np.tril(hessian, -1).T
+    if not len(modes):
+        masses = array("Real atomic weights")
+        printed = _of_hessian(numbers, positions, masses, more["hessian"], more["dipole_derivatives"])
+    else:
+        n = len(modes) // size
+        values = array("Vib-E2").reshape(-1, n)
+        # wavenumbers, reduced masses, force constants, infrared, Raman, two depolarisations, dipole, rotatory strengths
+        strengths = {
+            name: values[row] for name, row in (("infrared", 3), ("raman", 4), ("rotatory", 8)) if row < len(values)
+        }
+        masses = array("Vib-AtMass")
+        printed = _Printed(numbers, positions, values[0], modes.reshape(n, -1, 3), masses, strengths)
+    energies = {"energy": float(energy[0])} if len(energy) else {}
+    multiplicities = {"multiplicity": int(spin[0])} if len(spin) else {}
+    return replace(printed, title=title, method=method, more={**more, **energies, **multiplicities})
 
 
 def _gaussian_98(text: str) -> _Printed | None:
@@ -355,6 +415,29 @@ _TEXTS: dict[str, Callable[[str], _Printed | None]] = {
     r"^\s*Gaussian 98.*\n.*\n.*xtb|frequency output generated by the xtb": _gaussian_98,
 }
 """Readers of texts that are no logs, by what is in them."""
+
+
+_WORDS = re.compile(
+    rb"frequenc|\[freq\]|wavenumber|normal.modes|normal.coord|vib-modes|orca_hessian|force constants|\$vibrational",
+    re.I,
+)
+"""What stands in every text that has vibrations, and in few others."""
+
+
+def vibrations_in(path: str | PathLike[str]) -> Vibrations | None:
+    """Vibrations of a file that may have some; None where it has none or they cannot be read.
+
+    Only texts with one of their words in them are read as a whole, so that other files cost nothing.
+    """
+    try:
+        file = checked_path(path, folders=True)
+        if not file.is_dir() and not beginning(file).startswith(MAGIC):
+            with PlainFile(file) as plain:
+                if is_binary(beginning(plain.path)) or _WORDS.search(read_bytes(plain.path)) is None:
+                    return None
+        return load_vibrations(file)
+    except OrbitileError:
+        return None
 
 
 def load_spectra(path: str | PathLike[str]) -> tuple[Spectrum, ...]:
