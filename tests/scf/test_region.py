@@ -13,6 +13,7 @@ from orbitile.model.geometry import find_bonds
 from orbitile.model.structure import Residue, Structure
 from orbitile.model.units import angstrom
 from orbitile.scf.engines import engine_of
+from orbitile.scf.valences import protonated_nitrogens
 
 ETHANOL_AND_WATER = """
     C   1.1879 -0.3829  0.0000 -0.18
@@ -209,6 +210,30 @@ def test_missing_hydrogens_are_refused_and_ions_and_radicals_asked_for():
         charge_of(molecule("H2O"), charge=1)
     assert charge_of(molecule("H2O"), charge=1, unpaired=1) == 1
     assert charge_of(molecule("CH3"), charge=0, unpaired=1) == 0
+
+
+@pytest.mark.parametrize(
+    "dimer", ["Uracil_dimer_stack", "Adenine-thymine_complex_stack", "Indole-benzene_complex_stack"]
+)
+def test_a_hydrogen_that_a_ring_lacks_is_at_the_nitrogen_of_the_widest_angle(dimer):
+    """Of each NH of rings of nucleobases and indole, by geometries of the set S22."""
+    atoms = pytest.importorskip("ase.data.s22").create_s22_system(dimer)
+    whole = structure(atoms.numbers, atoms.positions)
+    numbers, tried = whole.atomic_numbers, 0
+    for pair in whole.bonds:
+        if sorted(numbers[pair]) != [1, 7]:
+            continue
+        nitrogen, hydrogen = sorted(pair, key=lambda atom: -numbers[atom])
+        if sum(numbers[other] == 1 for one in whole.bonds for other in one if nitrogen in one) > 1:
+            continue  # of an amine
+        kept = np.delete(np.arange(len(numbers)), hydrogen)
+        rest = structure(numbers[kept], whole.positions[kept] / angstrom)
+        found = protonated_nitrogens(rest, np.ones(len(kept), bool))
+        assert [int(kept[site]) for site in found] == [nitrogen]
+        with pytest.raises(OrbitileError, match=f"name {rest.names[found[0]]}` and `attach H, 1, 1`"):
+            charge_of(rest)
+        tried += 1
+    assert tried == {"U": 4, "A": 3, "I": 1}[dimer[0]]
 
 
 def test_metals_have_formal_charges_or_are_asked_for():

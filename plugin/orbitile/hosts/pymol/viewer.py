@@ -22,6 +22,7 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.look import Look
 from ...pictures.writing import Pixels
+from ...scf.valences import protonated_nitrogens
 from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
 from ...session.source import is_promolecule
@@ -56,6 +57,8 @@ _PICKED = ("pk1", "pk2", "pk3", "pk4")
 _OR = re.compile(r"(?:\s+|\s*\|\s*)(?:or\s+)?")
 """Between names of selections, whose order is kept: pk1 pk2, pk1 or pk2, pk1|pk2."""
 
+_ROUNDS = 3
+"""Hydrogens that a system of double bonds may lack at nitrogens of rings."""
 _AROUND_RESIDUE = 6.0
 """Margin in Angstrom around a residue that is brought into view."""
 _MOST_LIGANDS = 20
@@ -557,6 +560,22 @@ class PyMOLViewer(TrajectoryViewer):
 
     def add_hydrogens(self, selection: str) -> None:
         self.cmd.h_add(f"({selection}) or byres neighbor ({selection})")
+        # PyMOL takes many NH of rings for N; once one has its hydrogen, another one may turn out to lack it
+        for _ in range(_ROUNDS):
+            structure, chosen = self.structure(selection, f"({selection}) extend 2")
+            inside = np.zeros(len(structure.names), bool)
+            inside[chosen] = True
+            sites = protonated_nitrogens(structure, inside)
+            for site in sites:
+                residue = structure.residues[structure.residue_of[site]]
+                number = residue.number.replace("-", "\\-")
+                where = f"resn {residue.name} and resi {number} and chain '{residue.chain}'"
+                at = f'({selection}) and {where} and name "{structure.names[site]}"'
+                self.cmd.edit(at)
+                self.cmd.attach("H", 1, 1)  # h_add would take its own view of the valence again
+                self.cmd.unpick()
+            if not sites:
+                return
 
     def show_residue(self, residue: Residue) -> bool:
         objects = " ".join(f"%{name}" for name in self._surroundings())
