@@ -118,6 +118,10 @@ install_project() {
         if [[ -d "$folder" && ! -f "$folder/RECORD" ]]; then rm -rf "$folder"; fi
     done
     say "installing orbitile${target#.} and what it needs into $venv (some minutes the first time)"
+    if [[ "$1" == dev ]]; then # some 200 packages, which uv installs in a fifth of the time; where it cannot, pip does
+        "$bin/python" -m pip install --quiet --disable-pip-version-check "uv>=0.5" &&
+            (cd "$root" && "$bin/uv" pip install --quiet --python "$bin/python" --editable "$target") && return
+    fi
     (cd "$root" && "$bin/python" -m pip install --quiet --disable-pip-version-check --editable "$target") ||
         fail "pip could not install orbitile (see above). It needs the network once; then run this again."
 }

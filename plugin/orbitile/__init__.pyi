@@ -55,6 +55,8 @@ from .pictures.films import along as along
 from .pictures.films import animate as animate
 from .pictures.films import over_isovalues as over_isovalues
 from .pictures.films import over_orbitals as over_orbitals
+from .pictures.vibrations import arrow_mesh as arrow_mesh
+from .pictures.vibrations import film_of_mode as film_of_mode
 from .readers import load as load
 from .readers import load_charges as load_charges
 from .readers import load_spectra as load_spectra
@@ -73,6 +75,7 @@ from .scenes import scene_of as scene_of
 from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation
 from .scf.from_file import calculation_for as calculation_for
+from .scf.modes import electrons_along as electrons_along
 from .scf.optimisation import optimise as optimise
 from .scf.path import reaction_path as reaction_path
 from .scf.region import Region as Region
@@ -215,6 +218,7 @@ def residues(
     /,
     *,
     atoms: str | Sequence[int] = ...,
+    arrows: float | None = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
@@ -263,6 +267,18 @@ def vibrations(
     scale: float = ...,
     infrared: str = ...,
     files: Sequence[str | PathLike[str]] = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
+def vibronic(
+    subject: Vibrations,
+    /,
+    *,
+    mode: int = ...,
+    orbitals: int = ...,
+    method: str = ...,
+    basis: str = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -95,3 +95,16 @@ def test_one_molecule_has_no_fragments(benzene):
         ob.interactions(benzene, model="igm", device="cpu")
     with pytest.raises(OrbitileError, match="no nucleus is left"):
         ob.interactions(benzene, atoms="1-12", device="cpu")
+
+
+def test_a_protein_needs_a_fragment():
+    n = 10_648
+    places = np.stack(np.meshgrid(*[6.0 * np.arange(22)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    water = Geometry(np.full(n, 8), places)
+    with pytest.raises(OrbitileError, match=r"atoms=1-12.*10,648 atoms would take"):
+        ob.interactions(water)
+    for name in ("nci", "rdg"):
+        with pytest.raises(OrbitileError, match=r"10,648 atoms.*nci:1-12"):
+            ob.evaluate(promolecule(water), name, places[:1])
+    middle = places[:1] + np.array([3.0, 0.0, 0.0])
+    assert 0 <= ob.evaluate(promolecule(water), "rdg:1", middle)[0] <= 2

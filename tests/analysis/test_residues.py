@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.residues import energy_of_charges, residue_report, residue_shares, without_residues
+from orbitile.analysis.residues import field_arrows, residue_report, residue_shares, without_residues
 from orbitile.base.errors import OrbitileError
 from orbitile.fields.surroundings import unavailable
 from orbitile.model.units import kilocalorie_per_mole, megavolt_per_centimetre
@@ -64,10 +64,10 @@ def test_rows_are_those_of_pyscf_and_add_up(methyl):
 
 
 def test_a_density_that_relaxes_gains_energy(methyl):
-    region, calculation, found = methyl
+    region, _, found = methyl
     shares = residue_shares(found.wavefunction, region)
     for residues, held in (((shares.residues[1],), shares.energy[1]), (shares.residues, shares.whole_energy)):
-        answered = energy_of_charges(found, region, residues, calculation, precision="double")
+        answered = found.energy - solved(without_residues(region, residues))[1].energy
         assert held < answered < held + 0.02
     vacuum = solved(replace(region, external=None, owners=region.owners[:0]))[1]
     assert answered == pytest.approx(found.energy - vacuum.energy, abs=1e-8)
@@ -76,6 +76,19 @@ def test_a_density_that_relaxes_gains_energy(methyl):
     assert all(closure.holds for closure in table.closures)
     assert abs(table["field"][0]) >= abs(table["field"][1])
     np.testing.assert_allclose(sorted(table["energy"]), sorted(shares.energy / kilocalorie_per_mole))
+    arrows = field_arrows(found.wavefunction, region, 1.5)
+    difference = arrows.places[:, None] - region.external.positions  # Coulomb's law
+    expected = region.external.charges[:, None] * difference / np.linalg.norm(difference, axis=2, keepdims=True) ** 3
+    np.testing.assert_allclose(arrows.vectors, expected.sum(axis=1), atol=1e-12)
+    lines = np.array(arrows.paths().lines)
+    np.testing.assert_allclose(lines.mean(axis=1), arrows.places)
+    drawn = np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1)
+    assert drawn.max() == pytest.approx(0.9 * 1.5)
+    in_proportion = drawn < drawn.max() - 1e-9
+    ratio = drawn[in_proportion] / np.linalg.norm(arrows.vectors[in_proportion], axis=1)
+    np.testing.assert_allclose(ratio, ratio[0])
+    with pytest.raises(OrbitileError, match="1 to 2 suit a ligand"):
+        field_arrows(found.wavefunction, region, 0.05)
     of_whole = dict(zip(whole["quantity"], whole["value"].astype(float), strict=True))
     field = residue_shares(found.wavefunction, region, bond=(0, 4)).field.sum(axis=0) / megavolt_per_centimetre
     assert of_whole["field along C1-H5 at the midpoint"] == pytest.approx(field[1])

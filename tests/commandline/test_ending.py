@@ -68,6 +68,15 @@ def test_what_is_ignored_stays_so():
     assert not folder.exists()
 
 
+@pytest.fixture
+def heeding_ctrl_c():
+    """As at a terminal: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeding_ctrl_c")
 def test_ctrl_c_that_an_import_has_made_something_else_of():
     def interrupted_import():
         with contextlib.suppress(KeyboardInterrupt):

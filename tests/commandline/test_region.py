@@ -66,6 +66,17 @@ def test_a_region_is_computed_in_its_field_and_found_again(box, capsys):
     assert all(closure["found"] == pytest.approx(closure["expected"]) for closure in closures)
 
 
+def test_a_region_relaxes_before_it_is_computed(box, capsys):
+    pytest.importorskip("ase", reason="ASE (extra optimisation) is not installed")
+    report = _run(capsys, box / "box.pqr", "-o", box / "still.h5", "--relax")
+    assert any("Relaxed (still-steps.h5): its atoms moved by" in remark for remark in report["remarks"])
+    steps, relaxed = ob.load_trajectory(box / "still-steps.h5"), ob.load(box / "still.h5")
+    assert np.array_equal(steps[-1].positions, relaxed.positions)
+    np.testing.assert_allclose(region_of(relaxed).structure.positions[:3], relaxed.positions)
+    assert "Lennard-Jones" in steps[0].method
+    assert "Lennard-Jones" not in relaxed.method
+
+
 def test_frames_of_a_box_are_rows(box, capsys):
     report = _run(
         capsys, box / "box.pqr", "-o", box / "run.h5", "--frames", box / "run.dcd", "--tables", box / "run.csv"
@@ -91,9 +102,13 @@ def test_what_is_missing_is_told(box, capsys):
         (("--bond", "O"), "expected two atoms"),
         (("--bond", "O,N7"), "expected an atom of the region by its name"),
         (("--charges", "none", "--bond", "O,H1"), "expected surroundings"),
+        (("--charges", "none", "--relax"), "--relax: expected one geometry among charges"),
     ):
         assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS, *arguments]) == 2
         assert told in capsys.readouterr().err
     (box / "no-vacuum.h5").write_text("somebody's")
     assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS, "--vacuum"]) == 2
     assert "no-vacuum.h5: exists already and is no series file" in capsys.readouterr().err
+    (box / "no.region").write_text("somebody's")
+    assert main(["region", str(box / "box.pqr"), "-o", str(box / "no.h5"), *OPTIONS]) == 2
+    assert "no.region: is there already, and no region" in capsys.readouterr().err

@@ -55,7 +55,7 @@ def test_the_file_holds_what_compute_gives(name, suffix, tmp_path):
         assert path.read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
 
 
-@pytest.mark.parametrize("field", ["density", "elf", "esp"])
+@pytest.mark.parametrize("field", ["density", "elf", pytest.param("esp", marks=pytest.mark.slow)])
 def test_other_fields_too(field, benzene, tmp_path):
     lattice = ob.Lattice.around(benzene, 1.0, 2.0)
     ob.compute_to_file(benzene, field, lattice, tmp_path / "a.npz", device="cpu", precision="double")

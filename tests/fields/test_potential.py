@@ -57,7 +57,7 @@ def by_pyscf(mol, matrix, points):
     ("atoms", "basis", "spin"),
     [
         ("O 0 0 0.2; H 1.4 0 1.3; H -1.4 0 1.3", "6-31+g*", 0),
-        ("N 0 0 0; O 0 0 2.2", "cc-pvtz", 1),
+        pytest.param("N 0 0 0; O 0 0 2.2", "cc-pvtz", 1, marks=pytest.mark.slow),
         pytest.param("Ne 0.3 0.2 0.1", "cc-pvqz", 0, marks=[pytest.mark.slow, pytest.mark.not_in_software]),
     ],
     ids=["water", "nitric oxide, f", "neon, g"],

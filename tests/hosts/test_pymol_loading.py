@@ -277,6 +277,7 @@ def test_one_atom_is_looked_at_without_complaint(cmd, view, capfd):
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.slow
 @needs_window
 def test_files_are_opened_as_pymol_opens_files(tmp_path):
     """On its command line, in its dialog, and dropped onto it and onto our window."""

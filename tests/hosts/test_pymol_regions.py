@@ -7,7 +7,9 @@ import orbitile as ob
 from orbitile import OrbitileError
 from orbitile.model.report import ResidueValues
 from orbitile.model.structure import Residue
-from orbitile.model.units import angstrom
+from orbitile.model.units import angstrom, kilocalorie_per_mole
+from orbitile.scf.optimisation import LARGEST_FORCE
+from orbitile.scf.region import complete_choice, quantum_region
 from orbitile.session import commands
 from orbitile.session.analysing import order_of
 from orbitile.session.presets import preset_named, surfaces_of
@@ -121,12 +123,35 @@ def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     for calculation, path in ((embedded, "water.h5"), (vacuum, "water-vacuum.h5")):
         calculation.run(conv_tol=1e-10)
         np.testing.assert_allclose(ob.load_trajectory(path)[0].alpha.energies, calculation.mo_energy, atol=2e-5)
-    assert session.external_charges("water").charges.tolist() == [2.0]
+    assert session.surroundings("water")["external_charges"].charges.tolist() == [2.0]
     table = session.computing.report(order_of(session.host, "residues", "water", {}, "cpu")).tables[0]
     assert table.residues == (Residue("C", "1", "ZN"),)
     assert all(closure.holds for closure in table.closures)
+    cmd.edit("water and index 2", "water and index 1")  # the field turns with the order in which atoms are picked
+    orders = [order_of(session.host, "residues", "water", {"atoms": atoms}, "cpu") for atoms in ("1,2", "pk1 pk2")]
+    found = [session.computing.report(order).tables[0] for order in orders]
+    assert found[0]["field"][0] == pytest.approx(-found[1]["field"][0])
+    assert [table.title.split("positive ")[1] for table in found] == ["from O to H1", "from H1 to O"]
+    cmd.orb_live("water")
+    for _ in range(2):  # first where it was computed, then at a minimum in the field, held off by Lennard-Jones terms
+        session.live.settle()
+        live = session.wavefunction("water")
+        report = session.computing.report(order_of(session.host, "residues", "water", {}, "cpu"))
+        assert all(closure.holds for closure in report.tables[0].closures)
+        at_zinc = cmd.get_coords("complex and resn ZN").astype(float) * angstrom
+        energy = 2.0 * ob.evaluate(live, "esp", at_zinc)[0]
+        column = next(one for one in report.tables[0].columns if one.name == "energy")
+        assert column.values[0] * kilocalorie_per_mole == pytest.approx(energy, abs=1e-5)
+        assert "Lennard-Jones" in session.live.now.found.parts
+        cmd.orb_relax()
+    assert session.live.now.found.largest_force < LARGEST_FORCE
+    cmd.orb_live()
     surfaces = surfaces_of(preset_named("surroundings"), session.wavefunction("water"))
     assert [surface.field for surface in surfaces] == ["homo", "polarisation", "density"]
+    cmd.delete("water")
+    cmd.orb_region("water", "resn HOH", method="hf", basis="sto-3g", charges="none")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["water.h5", "water.region"]
+    assert "field" not in session.wavefunction("water").method
 
 
 def test_residues_are_coloured_while_they_are_drawn(cmd):
@@ -159,3 +184,26 @@ def test_residues_are_coloured_while_they_are_drawn(cmd):
     host.put_drawings("methane", "residues", ())
     assert seen() == before
     assert "methane_residues_scale" not in cmd.get_names()
+
+
+def test_order_of_a_bond_is_that_in_which_its_atoms_are_named(cmd):
+    cmd.fragment("methanol")
+    host = state_of(cmd).host
+    carbon, oxygen = (host.atoms("methanol", f"elem {element}")[0] for element in "CO")
+    cmd.select("one", "elem O")
+    cmd.select("other", "elem C")
+    assert host.atoms("methanol", "one or other") == host.atoms("methanol", "one other") == (oxygen, carbon)
+    cmd.delete("one other")
+    cmd.edit("elem O", "elem C")
+    assert host.atoms("methanol", "pk1 pk2") == host.selected("methanol") == (oxygen, carbon)
+    assert host.atoms("methanol", "elem O or elem C") == tuple(sorted((oxygen, carbon)))
+
+
+def test_hydrogens_of_a_residue_in_a_chain_are_there_where_it_is_completed(cmd):
+    cmd.fab("AVA", "peptide")
+    cmd.remove("hydro")
+    host = state_of(cmd).host
+    host.add_hydrogens("peptide and resi 2")
+    structure, chosen = host.structure("peptide and resi 2")
+    region = quantum_region(structure, complete_choice(structure, chosen), embed=False)
+    assert (region.charge, len(region.links)) == (0, 3)

@@ -65,7 +65,10 @@ def of_pyscf(mol, densities, exact) -> np.ndarray:
                 name,
                 exact,
                 id=f"{name}-{kind}",
-                marks=[pytest.mark.not_in_software] if (name, kind) == ("water", "attenuated") else [],
+                marks=[
+                    *([pytest.mark.not_in_software] if (name, kind) == ("water", "attenuated") else []),
+                    *([pytest.mark.slow] if name == "fluoride, diffuse functions" else []),
+                ],
             )
             for name in MOLECULES
             if name not in LARGE
@@ -100,7 +103,7 @@ def test_more_digits_on_request():
 
 @pytest.mark.not_in_software
 def test_results_are_the_same_bit_by_bit_and_add_up(device):
-    mol = molecule(WATER, "6-31g*")
+    mol = molecule(WATER, "sto-3g")
     _, densities = densities_of(mol)
     with device_session(device, "single") as target:
         exchange = exchange_in(mol, "coarse", target)

@@ -51,6 +51,8 @@ def test_points_and_weights_are_those_of_pyscf(device: str, level: int) -> None:
 )
 def test_elements_of_all_periods(level: int) -> None:
     numbers = np.array([1, 2, 3, 10, 13, 21, 36, 39, 54, 57, 71, 86, 88, 89, 92, 103])
+    if level == 9:
+        numbers = numbers[::2]  # of each period one at least: the finest grid has some 40,000 points for each
     positions = np.random.default_rng(0).uniform(-9, 9, (len(numbers), 3))
     assert_as_pyscf(of(numbers, positions, level=level), numbers, positions, level)
 

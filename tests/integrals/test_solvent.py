@@ -133,7 +133,7 @@ def geometry(atoms: str) -> Geometry:
                 (WATER, replace(CALCULATION, method="lda,vwn", solvent="4.7")),
                 (FORMATE, replace(CALCULATION, basis="6-31+g*", charge=-1)),
                 (AMMONIUM, replace(CALCULATION, charge=1)),
-                (IODOMETHANE, replace(CALCULATION, basis="def2-svp")),
+                ("I 0 0 0; H 0 0.3 1.58", replace(CALCULATION, basis="def2-svp")),
             )
         ),
     ],

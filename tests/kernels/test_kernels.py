@@ -36,6 +36,12 @@ def skip_where_refused(kernel: str, device: str) -> None:
         pytest.skip("refused on a CPU, which has no shared memory; that is tested below")
 
 
+def molecule_for(kernel: str, seed: int, **options):
+    """At random; few functions for a kernel that is written out for each molecule, and compiles for as long."""
+    few = {"n_atoms": 2, "n_primitives": 1} if kernel == "molecule-specific" else {}
+    return random_wavefunction(seed, **few, **options)
+
+
 def computed(wavefunction, name, lattice, kernel, device, precision="single"):
     """Values of the kernel itself, after what it compiles in the background."""
     values = ob.compute(wavefunction, name, lattice, device=device, precision=precision, kernel=kernel).values
@@ -49,7 +55,7 @@ def computed(wavefunction, name, lattice, kernel, device, precision="single"):
 @pytest.mark.parametrize("name", ["negative step", "rotated", "skewed", "one point"])
 def test_exact_kernels_on_lattices_of_every_kind(device, precision, kernel, name):
     skip_where_refused(kernel, device)
-    wavefunction, lattice = random_wavefunction(1), LATTICES[name]
+    wavefunction, lattice = molecule_for(kernel, 1), LATTICES[name]
     expected = orbital(wavefunction, 1, lattice.points())
     limit = LIMIT[precision] * (10 if name == "one point" else 1)
     assert errors(computed(wavefunction, "mo:2", lattice, kernel, device, precision), expected) < limit
@@ -59,12 +65,9 @@ ALL_MOMENTA = tuple(range(9))
 
 
 @pytest.mark.parametrize("kernel", ["direct", "radial-table", "shared-memory"])
-@pytest.mark.parametrize(
-    "momenta", [ALL_MOMENTA, *(pytest.param((momentum,), marks=pytest.mark.slow) for momentum in ALL_MOMENTA)]
-)
-def test_angular_momenta_in_one_basis_and_each_by_itself(device, precision, kernel, momenta):
+def test_all_angular_momenta(device, precision, kernel):
     skip_where_refused(kernel, device)
-    wavefunction, lattice = random_wavefunction(momenta[-1], momenta=momenta, n_atoms=2), LATTICES["skewed"]
+    wavefunction, lattice = random_wavefunction(8, momenta=ALL_MOMENTA, n_atoms=2), LATTICES["skewed"]
     expected = orbital(wavefunction, 0, lattice.points())
     assert errors(computed(wavefunction, "mo:1", lattice, kernel, device, precision), expected) < LIMIT[precision]
     if kernel in AT_POINTS:
@@ -72,6 +75,7 @@ def test_angular_momenta_in_one_basis_and_each_by_itself(device, precision, kern
         assert errors(values, expected) < LIMIT[precision]
 
 
+@pytest.mark.slow
 def test_the_molecule_specific_kernel_with_all_angular_momenta(device):
     wavefunction = random_wavefunction(7, momenta=ALL_MOMENTA, n_atoms=1, n_primitives=1)
     lattice = LATTICES["skewed"]
@@ -93,7 +97,7 @@ def test_a_contraction_of_a_hundred_primitives(device, precision, kernel):
 @pytest.mark.parametrize("kernel", EXACT_ON_ANY_LATTICE)
 def test_a_molecule_far_from_the_origin_is_as_exact(device, kernel):
     skip_where_refused(kernel, device)
-    far = random_wavefunction(2, at=(900.0, -700.0, 500.0))
+    far = molecule_for(kernel, 2, at=(900.0, -700.0, 500.0))
     lattice = ob.Lattice(far.positions.mean(axis=0) - 4, LATTICES["skewed"].axes, (13, 14, 15))
     expected = orbital(far, 0, lattice.points())
     assert errors(computed(far, "mo:1", lattice, kernel, device), expected) < LIMIT["single"]

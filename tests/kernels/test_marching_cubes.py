@@ -201,7 +201,14 @@ def test_without_a_lattice_the_surface_is_whole(device, benzene):
 
 
 @pytest.mark.slow_on("vulkan")
-@pytest.mark.parametrize("field", [pytest.param("esp", marks=pytest.mark.slow), "elf", "density"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        pytest.param("esp", marks=[pytest.mark.slow, pytest.mark.not_in_software]),
+        pytest.param("elf", marks=pytest.mark.not_in_software),
+        "density",
+    ],
+)
 def test_fields_with_and_without_a_kernel_for_lattices(device, field, benzene):
     lattice = ob.Lattice.around(benzene, 0.8, 2.0)
     volume = ob.compute(benzene, field, lattice, device=device)

@@ -11,7 +11,8 @@ from taichi_kernels import orbital_lattice
 from taichi_kernels.launching import Pace
 from tests.conftest import random_wavefunction
 
-FIELDS = ["mo:1", "density", "esp", *(pytest.param(name, marks=pytest.mark.slow) for name in ("laplacian", "elf"))]
+MANY_SUMS = [pytest.param(name, marks=[pytest.mark.slow, pytest.mark.not_in_software]) for name in ("laplacian", "elf")]
+FIELDS = ["mo:1", "density", "esp", *MANY_SUMS]
 SKEWED = np.array([[0.6, 0.1, 0], [-0.3, 0.5, 0.1], [0.1, 0, 0.5]])
 UPRIGHT = np.diag([0.6, 0.5, 0.5])
 SHEARED = np.array([[0.6, 0, 0], [-0.3, 0.5, 0], [0, 0, 0.5]])

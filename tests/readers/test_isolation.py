@@ -17,6 +17,7 @@ from orbitile.base.watch import watched
 from orbitile.readers import _isolation as isolation
 from orbitile.readers._isolation import isolated
 from orbitile.workers.child_process import environment
+from tests.workers.test_workers import alive, seconds_until
 
 HERE = {"name": "some.file", "library": "a library", "size": 0}
 
@@ -102,7 +103,7 @@ def test_what_is_printed_there_is_not_seen_here(call, capfd):
 def test_a_process_that_ended_while_idle_is_replaced(call):
     first = call("import os; return os.getpid()")
     os.kill(first, signal.SIGTERM)
-    time.sleep(0.3)
+    seconds_until(lambda: not alive(first))
     assert call("import os; return os.getpid()") != first
 
 

@@ -4,12 +4,14 @@ import gzip
 
 import numpy as np
 import pytest
+from pyscf.hessian import thermo
 
 import orbitile as ob
 from orbitile.analysis.information import notes
 from orbitile.base.errors import FileError
 from orbitile.gaussians.overlap import kinetic_energy
 from orbitile.model.conventions import component_names
+from orbitile.readers.turbomole import modes_in
 from orbitile.session.source import content_of
 from tests.fuzz.damage import mutated
 from tests.molecules import gto, scf, wavefunction_of
@@ -254,3 +256,45 @@ def test_damaged_folders(water, tmp_path):
         except ob.OrbitileError:
             continue
         assert found.n_basis == expected.n_basis
+
+
+def test_modes_beside_control_are_those_of_pyscf(tmp_path):
+    """Modes in a file of their own and the spectrum in `control`, as `aoforce` leaves them."""
+    field = scf.RHF(gto.M(atom="O 0 0 0; H 0.3 0.9 0; H 0.3 -0.3 0.9", basis="sto-3g", verbose=0)).run()
+    hessian = field.Hessian().kernel()
+    found = thermo.harmonic_analysis(field.mol, hessian, imaginary_freq=False)
+    values, modes = [0.0] * 6 + list(found["freq_wavenumber"]), np.zeros((9, 9))
+    modes[:, 6:] = found["norm_mode"].reshape(3, 9).T
+    matrix = hessian.transpose(0, 2, 1, 3).reshape(9, 9)
+
+    def rows(numbers):
+        return "".join(
+            f"{row:3d}{block + 1:2d}" + "".join(f"{x:15.10f}" for x in line[5 * block : 5 * block + 5]) + "\n"
+            for row, line in enumerate(numbers, 1)
+            for block in range(2)
+        )
+
+    atoms = "".join(
+        "".join(f"{x:20.12f}" for x in field.mol.atom_coord(n)) + f"  {field.mol.atom_pure_symbol(n).lower()}\n"
+        for n in range(3)
+    )
+    lines = "".join(
+        f"{n:6d}  {'a' if n > 6 else '':8s} {value:12.2f} {float(n):14.5f}  YES YES\n"
+        for n, value in enumerate(values, 1)
+    )
+    (tmp_path / "vib_normal_modes").write_text(f"$vibrational normal modes\n{rows(modes)}$end\n")
+    (tmp_path / "control").write_text(
+        f"$title\n$coord\n{atoms}$vibrational normal modes file=vib_normal_modes\n$vibrational spectrum\n"
+        f"#  mode   symmetry  wave number\n{lines}$hessian (projected)\n{rows(matrix)}$end\n"
+    )
+    for name in ("control", "vib_normal_modes"):
+        read = modes_in(tmp_path / name)
+        np.testing.assert_allclose(read.wavenumbers, values, atol=0.006)
+        np.testing.assert_allclose(read.displacements[6:], found["norm_mode"].reshape(3, 9), atol=1e-9)
+        np.testing.assert_allclose(read.hessian, matrix, atol=1e-9)
+        np.testing.assert_allclose(read.positions, field.mol.atom_coords(), atol=1e-9)
+        assert read.symmetries == ("",) * 6 + ("a",) * 3
+        assert read.infrared.tolist() == list(range(1, 10))
+    (tmp_path / "control").unlink()
+    with pytest.raises(FileError, match="need the file control"):
+        modes_in(tmp_path / "vib_normal_modes")

@@ -65,11 +65,11 @@ def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
 @pytest.mark.parametrize(
     ("atoms", "calculation"),
     [
-        pytest.param(IODIDE, Calculation("pbe", "def2-svpd", -1), id="iodide"),
+        pytest.param(IODIDE, Calculation("pbe", "def2-svpd", -1), id="iodide", marks=pytest.mark.slow),
         # not lanl2dz, of 46 electrons in the core: PySCF 2.7 takes the grid of a lighter element for it
         pytest.param(HYDROGEN_IODIDE, Calculation("lda,vwn", "def2-svp", cartesian=True), id="hydrogen iodide"),
         pytest.param(
-            geometry("Pd 0 0 0; C 0 0 1.85; O 0 0 3.0; H 1.55 0 -0.2"),
+            geometry("Pd 0 0 0; H 0.2 0.1 1.5"),
             Calculation("upbe", "def2-svp", 0, 1),
             id="Pd",
             marks=pytest.mark.slow,

@@ -69,8 +69,7 @@ def test_energies_and_gradients_are_those_of_the_packages(geometry, charge, meth
     assert not gradient[geometry.atomic_numbers == 0].any()
 
 
-@pytest.mark.parametrize("engine", ["pyscf", "orbitile"])
-@pytest.mark.parametrize("method", ["pbe-d3bj", "pbe-d4"])
+@pytest.mark.parametrize(("engine", "method"), [("pyscf", "pbe-d4"), ("orbitile", "pbe-d3bj")])
 def test_every_engine_adds_it_to_energies_and_forces(engine, method):
     calculation = Calculation(method, "sto-3g")
     plain, corrected = (engine_of(engine, CHLORIDE, replace(calculation, charge=-1, method=m)) for m in ("pbe", method))

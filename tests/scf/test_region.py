@@ -1,6 +1,7 @@
 """Regions of structures: cuts, charges around them, charges by valences, and what is refused."""
 
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from orbitile.model.geometry import find_bonds
 from orbitile.model.structure import Residue, Structure
 from orbitile.model.units import angstrom
 from orbitile.scf.engines import engine_of
+from orbitile.scf.valences import protonated_nitrogens
 
 ETHANOL_AND_WATER = """
     C   1.1879 -0.3829  0.0000 -0.18
@@ -128,6 +130,35 @@ def test_energies_and_forces_on_the_structure_are_those_of_pyscf(alcohol):
             ob.to_structure(region, bad)
 
 
+@pytest.mark.slow
+def test_regions_of_a_protein_are_those_of_pyscf():
+    """HIV protease by engine orbitile: a side chain and a molecule; most of the error is that of exchange in vacuum."""
+    pyscf = pytest.importorskip("pyscf.qmmm", reason="needs PySCF") and pytest.importorskip("pyscf")
+    for package in ("pdb2pqr", "MDAnalysis"):
+        pytest.importorskip(package)
+    protease = ob.with_charges(ob.load_structure(files("pymol") / "pymol_path/data/tut/1hpv.pdb"), "pdb2pqr")
+    for choice in ("chain A and resi 25 and not name N+CA+C+O+H+HA", "resn HOH and resi 201"):
+        region = ob.quantum_region(protease, ob.select(protease, choice))
+        in_field = ob.calculation_of(region, "hf", "sto-3g")
+        atoms = list(zip((SYMBOLS[z] for z in region.geometry.atomic_numbers), region.geometry.positions, strict=True))
+        mol = pyscf.gto.M(atom=atoms, unit="B", basis="sto-3g", charge=region.charge, verbose=0)
+        external, errors = region.external, []
+        for calculation in (replace(in_field, external_charges=None), in_field):
+            field = pyscf.scf.RHF(mol)
+            if calculation is in_field:
+                field = pyscf.qmmm.mm_charge(field, external.positions, external.charges, unit="Bohr")
+            field.run(conv_tol=1e-12)
+            solver = engine_of("orbitile", region.geometry, calculation)
+            found = solver.solve(region.geometry, calculation, precision="double")
+            gradient = solver.gradient(found.wavefunction, calculation, precision="double")
+            theirs = field.nuc_grad_method().kernel()
+            assert found.energy == pytest.approx(field.e_tot, abs=3e-7)
+            np.testing.assert_allclose(gradient, theirs, atol=1e-5)
+            errors.append((found.energy - field.e_tot, gradient - theirs))
+        assert errors[0][0] == pytest.approx(errors[1][0], abs=1e-8)
+        np.testing.assert_allclose(errors[0][1], errors[1][1], atol=2e-6)
+
+
 def test_what_is_cut_elsewhere_is_refused_with_what_would_do(alcohol):
     acetamide = molecule("CH3CONH2")
     nitrogen = acetamide.atomic_numbers == 7
@@ -179,6 +210,30 @@ def test_missing_hydrogens_are_refused_and_ions_and_radicals_asked_for():
         charge_of(molecule("H2O"), charge=1)
     assert charge_of(molecule("H2O"), charge=1, unpaired=1) == 1
     assert charge_of(molecule("CH3"), charge=0, unpaired=1) == 0
+
+
+@pytest.mark.parametrize(
+    "dimer", ["Uracil_dimer_stack", "Adenine-thymine_complex_stack", "Indole-benzene_complex_stack"]
+)
+def test_a_hydrogen_that_a_ring_lacks_is_at_the_nitrogen_of_the_widest_angle(dimer):
+    """Of each NH of rings of nucleobases and indole, by geometries of the set S22."""
+    atoms = pytest.importorskip("ase.data.s22").create_s22_system(dimer)
+    whole = structure(atoms.numbers, atoms.positions)
+    numbers, tried = whole.atomic_numbers, 0
+    for pair in whole.bonds:
+        if sorted(numbers[pair]) != [1, 7]:
+            continue
+        nitrogen, hydrogen = sorted(pair, key=lambda atom: -numbers[atom])
+        if sum(numbers[other] == 1 for one in whole.bonds for other in one if nitrogen in one) > 1:
+            continue  # of an amine
+        kept = np.delete(np.arange(len(numbers)), hydrogen)
+        rest = structure(numbers[kept], whole.positions[kept] / angstrom)
+        found = protonated_nitrogens(rest, np.ones(len(kept), bool))
+        assert [int(kept[site]) for site in found] == [nitrogen]
+        with pytest.raises(OrbitileError, match=f"name {rest.names[found[0]]}` and `attach H, 1, 1`"):
+            charge_of(rest)
+        tried += 1
+    assert tried == {"U": 4, "A": 3, "I": 1}[dimer[0]]
 
 
 def test_metals_have_formal_charges_or_are_asked_for():

@@ -183,7 +183,7 @@ def test_kohn_sham_orbitals_of_a_restricted_open_shell(tmp_path):
     np.testing.assert_allclose(w.alpha.energies, reference.mo_energy, atol=1e-5)
 
 
-@pytest.mark.parametrize(("basis", "core"), [("def2-svp", 28), ("lanl2dz", 46)])
+@pytest.mark.parametrize(("basis", "core"), [pytest.param("def2-svp", 28, marks=pytest.mark.slow), ("lanl2dz", 46)])
 def test_effective_core_potentials_count_once(tmp_path, basis, core):
     """Electrons and potential are those of the valence electrons and the charges that they see."""
     path = written(tmp_path / "hi.xyz", "H 0 0 0", "I 0 0 1.61")

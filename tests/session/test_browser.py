@@ -13,6 +13,7 @@ import pytest
 import orbitile as ob
 from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.session import commands
+from orbitile.session.computing import SampleWorker
 from orbitile.session.session import Session
 from orbitile.session.window.browser import Browser
 from tests.conftest import SAMPLES
@@ -60,8 +61,16 @@ class Window:
         self.playback = playback
 
 
+@pytest.fixture(scope="module")
+def worker():
+    """One process for all of these tests: each would wait until another has loaded its kernels."""
+    one = SampleWorker()
+    yield one
+    one.close()
+
+
 @pytest.fixture
-def browser(tmp_path, monkeypatch):
+def browser(tmp_path, monkeypatch, worker):
     monkeypatch.setenv("ORBITILE_DEVICE", "cpu")
     events = []
 
@@ -75,7 +84,10 @@ def browser(tmp_path, monkeypatch):
     one = Browser(Session(host), window)
     window.browser, one.events, one.window = one, events, window
     one.showing.set_quality("coarse")
+    one.session.computing._worker = worker
     yield one
+    one.cancel()
+    one.session.computing._worker = None  # which would be closed too
     one.close()
 
 

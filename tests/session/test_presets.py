@@ -9,6 +9,7 @@ import orbitile as ob
 from orbitile import Orbitals
 from orbitile.base.errors import FieldError, OrbitileError
 from orbitile.evaluation.requests import field_of
+from orbitile.fields import modes as vibrating
 from orbitile.fields import surroundings, transition, unavailable
 from orbitile.session.presets import PRESETS, preset_named, surfaces_of, why_not
 
@@ -80,8 +81,8 @@ def test_only_open_shells_have_a_spin_density(benzene):
 def test_what_is_unavailable_is_what_is_refused(benzene):
     """For the same reason."""
     missing = unavailable(benzene)
-    states, around = dict(transition.NAMES), dict(surroundings.NAMES)
-    assert set(missing) == {"spin", "magnetisation", "magnetisation:x", "phase:homo", *states, *around}
+    states, around, modes = (dict(family.NAMES) for family in (transition, surroundings, vibrating))
+    assert set(missing) == {"spin", "magnetisation", "magnetisation:x", "phase:homo", *states, *around, *modes}
     for name, reason in missing.items():
         with pytest.raises(FieldError, match=reason):
             field_of(benzene, name.replace("N", "1"))

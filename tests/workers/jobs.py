@@ -11,7 +11,7 @@ import numpy as np
 from orbitile.base.errors import FieldError, FileError
 from orbitile.base.temporary import own_folder
 from orbitile.base.watch import checkpoint, tell
-from orbitile.workers import retire
+from orbitile.workers import Worker, retire
 
 
 class DerivedError(FileError):
@@ -60,6 +60,15 @@ def unpicklable():
 def process_id():
     """Number of this process."""
     return os.getpid()
+
+
+def process_of_another():
+    """Number of the process of a worker of this one."""
+    worker = Worker("another")
+    try:
+        return worker.call(process_id)
+    finally:
+        worker.end()
 
 
 def doubled(array):

@@ -501,3 +501,26 @@ def test_no_processes_and_threads_pile_up(worker):
             Worker("the worker", python="/bin/false").call(jobs.process_id)
     worker.end()
     seconds_until(lambda: count() <= before)
+
+
+@pytest.mark.linux
+def test_a_worker_of_a_worker_where_the_temporary_folder_has_a_long_name(tmp_path):
+    folder = tmp_path / ("long" * 25)
+    folder.mkdir()
+    program = (
+        "from orbitile.workers import Worker\n"
+        "from tests.workers import jobs\n"
+        "worker = Worker('the worker')\n"
+        "print(worker.call(jobs.process_of_another), worker.process_id)\n"
+    )
+    before = set(Path("/tmp").glob("orbitile-*"))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**environment(), "TMPDIR": str(folder)},
+    )
+    assert len(set(done.stdout.split())) == 2, done.stderr
+    assert not list(folder.iterdir())
+    assert not [path for path in set(Path("/tmp").glob("orbitile-*")) - before if path.is_socket()]

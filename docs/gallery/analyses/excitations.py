@@ -37,6 +37,13 @@ for row in range(len(states)):
 ob.draw_plots(report, "spectrum.png")
 
 # %%
+# Lines of any program can be drawn, here over the wavelength:
+
+energies = 27.2114 * np.array([one.energy for one in excitations])
+lines = ob.Spectrum("uv", energies, np.array([one.strength for one in excitations]))
+ob.draw_plots(ob.spectra((lines,), axis="wavelength", fwhm=0.3), "wavelengths.png")
+
+# %%
 # The first of them as one pair of natural transition orbitals: an electron leaves the lone pair for the
 # antibonding pi orbital.
 

@@ -26,6 +26,7 @@ from ..model.elements import SYMBOLS
 from ..model.geometry import formula
 from ..model.report import atom_names
 from ..model.units import angstrom, electronvolt
+from ..model.vibrations import STRENGTHS, Vibrations
 from ..model.wavefunction import Orbitals, Shell, Spin, Wavefunction
 
 _CLOSE = 0.8
@@ -410,6 +411,28 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
             for n, excitation in enumerate(wavefunction.excitations, 1)
         ],
     }
+
+
+def vibrations_as_dictionary(vibrations: Vibrations) -> dict[str, Any]:
+    """How many modes there are, the lowest in cm^-1 (negative if imaginary), and which of their strengths are known."""
+    return {
+        "n_modes": vibrations.n_modes,
+        "n_imaginary": vibrations.n_imaginary,
+        "lowest_wavenumber": float(vibrations.wavenumbers[0]) if vibrations.n_modes else None,
+        "strengths": [name for name in STRENGTHS if len(getattr(vibrations, name))],
+        "remarks": list(vibrations.remarks),
+    }
+
+
+def vibrations_as_text(vibrations: Vibrations) -> str:
+    """The same in a line, as of 33 vibrations, 1 imaginary (-1520 cm^-1); infrared, raman. Remarks are below."""
+    imaginary = ", ".join(f"{value:.0f} cm^-1" for value in vibrations.wavenumbers[:3] if value < 0)
+    found = vibrations_as_dictionary(vibrations)
+    parts = f"{vibrations.n_modes} vibrations" + (
+        f", {vibrations.n_imaginary} imaginary ({imaginary})" if imaginary else ""
+    )
+    line = "; ".join(filter(None, (parts, ", ".join(found["strengths"]))))
+    return "\n".join((line, *(f"note: {remark}" for remark in vibrations.remarks)))
 
 
 def as_text(wavefunction: Wavefunction, everything: bool = False) -> str:

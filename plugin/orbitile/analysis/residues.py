@@ -7,8 +7,8 @@ With charges q_m at R_m (Gaussians of width w_m where they have one) the surroun
 and have with the nuclei and the polarised density of the region, of the potential V, the energy
 :math:`\sum_m q_m V(R_m)`. An orbital :math:`\psi` of the region is shifted, to first order, by
 :math:`-\langle\psi|\phi|\psi\rangle`. All of these are linear in the charges, so that residues add up to the whole. The
-density is held: how it answers the charges of one residue is in `energy_of_charges` only. Exchange repulsion and the
-answer of the residues' own electrons are in none of them.
+density is held: how it answers the charges of one residue tells a calculation `without_residues`. Exchange repulsion
+and the answer of the residues' own electrons are in none of them.
 
 The field along a bond is that of the surroundings alone, as it is meant in vibrational Stark spectroscopy (S. D. Fried
 and S. G. Boxer, Acc. Chem. Res. 2015, 48, 998), positive where it points from the first atom to the second.
@@ -30,6 +30,7 @@ from ..fields.density import density_of
 from ..fields.orbital import Orbital, orbital_of
 from ..integrals.external_charges import (
     energy_in_field,
+    field_at,
     fields_along,
     potential_at_charges,
     potential_of_molecule,
@@ -38,13 +39,11 @@ from ..integrals.external_charges import (
 from ..integrals.pairs import pairs_of, to_hermite
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import formula
-from ..model.report import Closure, Paths, Report, ResidueValues, Table, column, places_of
+from ..model.report import Arrows, Closure, Paths, Report, ResidueValues, Table, column, places_of
 from ..model.structure import Residue
 from ..model.units import angstrom, debye, electronvolt, kilocalorie_per_mole, megavolt_per_centimetre, volt
 from ..model.wavefunction import Wavefunction
 from ..readers._surroundings import at_same_places
-from ..scf.calculation import Calculation, Solution
-from ..scf.engines import AUTO, engine_of
 from ._quadrature import analytic_moments, density_matrix
 
 if TYPE_CHECKING:
@@ -200,37 +199,6 @@ def without_residues(region: Region, residues: Sequence[Residue]) -> Region:
     return replace(region, external=replace(region.external, charges=np.where(chosen, 0.0, region.external.charges)))
 
 
-def energy_of_charges(
-    solution: Solution,
-    region: Region,
-    residues: Sequence[Residue],
-    calculation: Calculation,
-    *,
-    engine: str = AUTO,
-    device: str | None = None,
-    precision: str = "single",
-) -> float:
-    """Energy of a region less that with the charges of some residues set to zero, in hartree: the density answers them.
-
-    The sum of the rows of `residue_shares`, for a density that is held, is lower than this by what the density gains
-    when it relaxes: by the variation principle it is never higher.
-
-    Parameters
-    ----------
-    solution
-        Of the region with all charges.
-    region, calculation
-        What it was solved for.
-    residues
-        All residues give the energy less that in vacuum.
-    engine, device, precision
-        As for `orbitile.compute_series`.
-    """
-    other = replace(calculation, external_charges=without_residues(region, residues).external)
-    solver, geometry = engine_of(engine, region.geometry, other), region.geometry
-    return solution.energy - solver.solve(geometry, other, (solution.wavefunction,), device, precision).energy
-
-
 def _surroundings(wavefunction: Wavefunction, region: Region) -> ExternalCharges:
     if region.external is None:
         raise OrbitileError("residues: this region is in vacuum; make it with the charges around it (embed)")
@@ -260,6 +228,9 @@ def _orbital_density(wavefunction: Wavefunction, name: str) -> Reals | None:
 
 # Report -----------------------------------------------------------------------------------------------------------
 
+_ABOUT = 1.5 * angstrom
+_MOST_ARROWS, _MOST_TRIED = 5_000, 1 << 22
+
 _ARROW = 0.05
 """Length of an arrow in bohr for each MV/cm."""
 
@@ -281,6 +252,7 @@ def residue_report(
     *,
     atom: int | None = None,
     bond: tuple[int, int] | None = None,
+    spacing: float | None = None,
     vacuum: Wavefunction | None = None,
     device: str | None = None,
 ) -> Report:
@@ -292,6 +264,8 @@ def residue_report(
     ----------
     wavefunction, region, atom, bond, device
         As for `residue_shares`.
+    spacing
+        Of a lattice in and about the region in bohr, on which the field of the surroundings is drawn as arrows.
     vacuum
         The same calculation without surroundings: the whole shift of the orbitals is told then.
     """
@@ -313,9 +287,10 @@ def residue_report(
             ("potential_in_volt", "V", key, 3, "the same"),
         ]
     if bond is not None:
-        key, what = field[:, 1], f"field along {along}"
+        direction = f"positive from {names[bond[0]]} to {names[bond[1]]}"
+        key, what = field[:, 1], f"field along {along}, {direction}"
         columns += [
-            ("field", "MV/cm", field[:, 1], 3, f"of its charges at the midpoint of {along}, positive along it"),
+            ("field", "MV/cm", field[:, 1], 3, f"of its charges at the midpoint of {along}, {direction}"),
             ("field_at_first", "MV/cm", field[:, 0], 3, f"at {names[bond[0]]}"),
             ("field_at_second", "MV/cm", field[:, 2], 3, f"at {names[bond[1]]}"),
         ]
@@ -339,15 +314,17 @@ def residue_report(
     )
     unit = "MV/cm" if bond is not None else "V" if atom is not None else "kcal/mol"
     colours = ResidueValues("share", residues, centres, key[order], unit)
+    arrows = None if spacing is None else field_arrows(wavefunction, region, spacing)
     return Report(
         "residues",
         f"Residues around {formula(wavefunction)}, by their {what}",
         (table, _whole(wavefunction, vacuum, shares, named, along, polarisation)),
-        drawings=(colours, *_arrows(wavefunction, bond, field)),
+        drawings=(colours, *_arrows(wavefunction, bond, field), *(() if arrows is None else (arrows.paths(),))),
         remarks=(
             "energies are of charges with a density that is held: without exchange repulsion, and without an answer of "
             "the residues' own electrons; the density answers all residues together",
-            *(("the field is that of the surroundings alone",) if bond is not None else ()),
+            *(("the field is that of the surroundings alone",) if bond is not None or arrows is not None else ()),
+            *(() if arrows is None else (_told_length(arrows),)),
             *region.notes,
         ),
     )
@@ -413,6 +390,44 @@ def frontier_energies(wavefunction: Wavefunction) -> dict[str, float]:
         orbital = _orbital(wavefunction, name)
         found[name] = np.nan if orbital is None else float(wavefunction.orbitals(orbital.spin).energies[orbital.index])
     return {**found, "gap": found["LUMO"] - found["HOMO"]}
+
+
+def field_arrows(wavefunction: Wavefunction, region: Region, spacing: float) -> Arrows:
+    """The electric field of the surroundings of a region on a lattice in and about it.
+
+    Parameters
+    ----------
+    wavefunction, region
+        As for `residue_shares`.
+    spacing
+        Of the lattice in bohr. Its points within 1.5 Angstrom of an atom are taken.
+
+    Raises
+    ------
+    OrbitileError
+        When there are no surroundings, or no such points, or more than 5,000.
+    """
+    from scipy.spatial import cKDTree
+
+    external, positions = _surroundings(wavefunction, region), wavefunction.positions
+    low, extent = positions.min(axis=0) - _ABOUT, np.ptp(positions, axis=0) + 2 * _ABOUT
+    n = np.floor(extent / spacing) + 1
+    points = np.zeros((0, 3))
+    if n.prod() <= _MOST_TRIED:
+        first = low + 0.5 * (extent - (n - 1) * spacing)
+        points = first + spacing * np.indices(n.astype(int)).reshape(3, -1).T
+        points = points[cKDTree(positions).query(points)[0] <= _ABOUT]
+    if not 0 < len(points) <= _MOST_ARROWS:
+        raise OrbitileError(
+            f"arrows: expected 1 to {_MOST_ARROWS:,} of them, got {len(points) or 'none or far more'} with a spacing "
+            f"of {spacing / angstrom:.3g} Angstrom; 1 to 2 suit a ligand"
+        )
+    return Arrows("field_on_lattice", points, field_at(external, points), 0.9 * spacing)
+
+
+def _told_length(arrows: Arrows) -> str:
+    largest = arrows.largest / megavolt_per_centimetre
+    return f"the longest arrows on the lattice stand for {largest:.3g} MV/cm and more, others are in proportion"
 
 
 def _arrows(wavefunction: Wavefunction, bond: tuple[int, int] | None, field: Reals) -> list[Paths]:

@@ -256,7 +256,7 @@ def is_atom_list(text: str) -> bool:
 
 
 def atoms_in(what: str, text: str) -> tuple[int, ...]:
-    """Atoms from 0, rising, of a list of their numbers from 1, as 1-6,9.
+    """Atoms from 0, in the order in which they are named, of a list of their numbers from 1, as 1-6,9 or 4,3.
 
     Raises
     ------
@@ -265,18 +265,18 @@ def atoms_in(what: str, text: str) -> tuple[int, ...]:
     """
     if not is_atom_list(text):
         raise OrbitileError(f"{what}: expected numbers of atoms such as 1-6,9, got {brief(text)}")
-    atoms: set[int] = set()
+    atoms: dict[int, None] = {}
     for piece in re.split(r"[,+\s]+", text.strip()):
         first, _, last = piece.partition("-")
         low, high = int(first), int(last or first)
         if not 1 <= low <= high <= 10_000_000:
             raise OrbitileError(f"{what}: expected rising numbers of atoms, counted from 1, got {brief(piece)}")
-        atoms.update(range(low - 1, high))
-    return tuple(sorted(atoms))
+        atoms |= dict.fromkeys(range(low - 1, high))
+    return tuple(atoms)
 
 
 def atom_list(atoms: Sequence[int]) -> str:
-    """Atoms, from 0 and rising, as a list of numbers from 1; the inverse of `atoms_in`."""
+    """Atoms, from 0, as a list of numbers from 1; the inverse of `atoms_in`."""
     runs: list[list[int]] = []
     for atom in atoms:
         if runs and runs[-1][1] == atom - 1:
@@ -297,7 +297,7 @@ def fragments_in(what: str, text: str) -> tuple[Fragment, ...]:
     fragments: list[Fragment] = []
     for piece in filter(None, (piece.strip() for piece in text.split(";"))):
         name, equals, listed = piece.rpartition("=")
-        atoms = atoms_in(what, listed)
+        atoms = tuple(sorted(atoms_in(what, listed)))
         fragments.append(Fragment(name.strip() if equals else atom_list(atoms), atoms))
     if not fragments:
         raise OrbitileError(f"{what}: expected fragments such as 1-6; 7-12, got {brief(text)}")

@@ -372,7 +372,7 @@ def read_calculation(options: argparse.Namespace, method: str) -> Calculation:
     from ..scf.from_file import calculation_of_file
     from ._console import tell
 
-    named = {part.name: getattr(options, part.name) for part in fields(Calculation)}
+    named = {part.name: getattr(options, part.name, None) for part in fields(Calculation)}
     named["external_charges"] = read_external_charges(options)
     given = {name: value for name, value in named.items() if value is not None}
     calculation, remarks = calculation_of_file(

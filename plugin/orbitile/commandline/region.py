@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..base.arguments import number
 from ..base.errors import Cancelled, OrbitileError
 from ._arguments import CommandParser, add_calculation, add_executor, executor_of
-from ._console import progress_bar, stoppable, tell
+from ._console import note, progress_bar, stoppable, tell
 
 if TYPE_CHECKING:
     from ..model.report import Report, Table
@@ -75,6 +75,12 @@ def add_arguments(parser: CommandParser) -> None:
     group.add_argument(
         "--vacuum", action="store_true", help="compute it without surroundings too, into OUT with -vacuum in its name"
     )
+    group.add_argument(
+        "--relax",
+        action="store_true",
+        help="move the region to a minimum first, by its forces and Lennard-Jones terms of Amber; the surroundings "
+        "stay, and the steps go to OUT with -steps in its name (needs ase)",
+    )
     add_calculation(parser, "gfn2", of_region=True)
     group = parser.add_argument_group("what is told")
     group.add_argument(
@@ -106,15 +112,12 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Compute the region, and print its energies and what residues do to it."""
     from ..analysis.presentation import as_json, as_text, check_tables, write_tables
-    from ..exporters._series import require_series
-    from ..scf.region_file import region_file, save_region, vacuum_file
+    from ..scf.region_file import region_file, require_region, save_region
     from ..scf.region_frames import at_frame
 
     if options.tables:
         check_tables(options.tables)
-    require_series(options.output)
-    if options.vacuum:
-        require_series(vacuum_file(options.output))
+    require_region(options.output, vacuum=options.vacuum)
     region = _region(options)
     atom = None if options.atom is None else _atom("--atom", region, options.atom)
     bond = _bond(region, options.bond)
@@ -122,18 +125,22 @@ def run(options: argparse.Namespace) -> None:
     if frames is not None and options.frame is not None:
         region = at_frame(region, frames, options.frame - 1)
     calculation = _calculation(options, region)
+    if options.relax and (region.external is None or (frames is not None and options.frame is None)):
+        raise OrbitileError("--relax: expected one geometry among charges, got --charges none or all --frames")
     if not options.quiet:
         for line in region.notes:
             tell(line)
         tell(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
     if region.external is None and not (atom is None and bond is None):
         raise OrbitileError("--atom and --bond: expected surroundings with charges, got --charges none")
+    if options.relax:
+        region = _relaxed(options, region, calculation)
     with stoppable() as cancelled, progress_bar(options, str(calculation)) as progress:
         if frames is not None and options.frame is None:
             report = _frames(options, region, calculation, bond, frames, progress, cancelled)
+            save_region(region, region_file(options.output))
         else:
             report = _one(options, region, calculation, (atom, bond), progress, cancelled)
-    save_region(region, region_file(options.output))
     written = write_tables(report, options.tables) if options.tables else []
     if options.json:
         print(as_json(report))
@@ -198,6 +205,33 @@ def _region(options: argparse.Namespace) -> Region:
     )
 
 
+def _relaxed(options: argparse.Namespace, region: Region, calculation: Calculation) -> Region:
+    """The region at a minimum in its surroundings."""
+    import numpy as np
+
+    from ..base.watch import watched
+    from ..model.units import angstrom, kilocalorie_per_mole
+    from ..scf.optimisation import relaxed_region
+    from ..scf.region import lennard_jones_of
+    from ..scf.series import Means
+
+    means = Means(calculation, options.engine, options.device, options.precision)
+    output = Path(options.output)
+    steps = output.with_name(f"{output.stem}-steps{output.suffix}")
+    with stoppable() as cancelled, progress_bar(options, "relaxing") as progress, watched(progress, cancelled):
+        relaxed = relaxed_region(region, steps, means, lambda line: note(options, line))
+    energy = lennard_jones_of(relaxed).energy_and_gradient(relaxed.geometry.positions)[0]
+    moved = np.linalg.norm(relaxed.geometry.positions - region.geometry.positions, axis=1) / angstrom
+    told = (
+        f"Relaxed ({steps.name}): its atoms moved by {np.sqrt((moved**2).mean()):.2f} Angstrom (root of the mean "
+        f"square; at most {moved.max():.2f}), and Lennard-Jones terms, in no energy here, are "
+        f"{energy / kilocalorie_per_mole:.2f} kcal/mol."
+    )
+    if not options.quiet:
+        tell(told)
+    return replace(relaxed, notes=(*relaxed.notes, told))
+
+
 def _has_charges(structure: Structure) -> bool:
     import numpy as np
 
@@ -236,20 +270,15 @@ def _one(
 ) -> Report:
     """A region at one geometry, in the field of its surroundings and, if asked for, in vacuum."""
     from ..analysis.residues import residue_report
-    from ..base.watch import stage, watched
+    from ..base.watch import watched
     from ..model.geometry import formula
     from ..model.report import Report
-    from ..scf.region_file import vacuum_file
+    from ..scf.region_file import compute_region
+    from ..scf.series import Means
 
-    vacuum: Solution | None = None
+    means = Means(calculation, options.engine, options.device, options.precision)
     with watched(progress, cancelled):
-        twice = options.vacuum and region.external is not None
-        with stage(0, 0.5 if twice else 1):
-            found = _solved(options, region, calculation, options.output)
-        if twice:
-            with stage(0.5, 1):
-                alone = replace(calculation, external_charges=None)
-                vacuum = _solved(options, region, alone, vacuum_file(options.output))
+        found, vacuum = compute_region(region, means, options.output, vacuum=options.vacuum)
     table, wavefunction = _energies(found, vacuum), found.wavefunction
     title = f"{formula(wavefunction)}: {calculation}, by {wavefunction.program}"
     if region.external is None:
@@ -258,17 +287,6 @@ def _one(
     atom, bond = asked
     shares = residue_report(wavefunction, region, atom=atom, bond=bond, vacuum=without, device=options.device)
     return Report("region", title, (table, *shares.tables), remarks=shares.remarks)
-
-
-def _solved(options: argparse.Namespace, region: Region, calculation: Calculation, path: str | Path) -> Solution:
-    """What an engine finds, which is written too."""
-    from ..exporters._series import write_series
-    from ..scf.engines import engine_of
-
-    solver = engine_of(options.engine, region.geometry, calculation)
-    found = solver.solve(region.geometry, calculation, (), options.device, options.precision)
-    write_series(path, found.wavefunction, str(calculation))
-    return found
 
 
 def _energies(found: Solution, vacuum: Solution | None) -> Table:

@@ -33,6 +33,8 @@ _EPILOG = """examples:
   orbitile vibrations water.xyz --method gfn2 --optimise -o modes.h5
                                                                    optimise the geometry, then compute its modes
   orbitile vibrations job.molden --raman --workers 4 -o modes.h5   with the method of the file, and Raman activities
+  orbitile vibrations modes.h5 --electrons 4                       the electrons along mode 4: modes-mode4.h5
+  orbitile render modes.h5 mode:4:density -o change.png            how the density changes along it
   orbitile vibrations modes.h5 --isotopes 2=2.014,3=2.014          of heavy water
 """
 
@@ -56,6 +58,13 @@ def add_arguments(parser: CommandParser) -> None:
         metavar="ATOM=MASS[,...]",
         help="masses in u of atoms, counted from 1, that are not the mean of their element: 2=2.014,3=2.014",
     )
+    parser.add_argument(
+        "--electrons",
+        type=int,
+        metavar="N",
+        help="compute the electrons along mode N of FILE: a series NAME-modeN.h5 beside FILE, or -o OUT.h5, for films "
+        "and the field mode:N:density",
+    )
     group = parser.add_argument_group(
         "computing", "With any of these options, or a FILE without vibrations, they are computed."
     )
@@ -74,6 +83,9 @@ def run(options: argparse.Namespace) -> None:
     is_series = bool(options.output and _SERIES.search(options.output))
     series, options.output = (options.output, None) if is_series else (None, options.output)
     _COMMAND.check(options)
+    if options.electrons is not None:
+        _compute_electrons(options, series)
+        return
     vibrations = _computed(options, series) if series or _asks(options) else _read(options)
     if options.isotopes:
         from ..model.normal_modes import with_isotopes
@@ -140,6 +152,30 @@ def _computed(options: argparse.Namespace, series: str | None) -> Vibrations:
         raise
     tell(f"computed by {calculation}")
     return found
+
+
+def _compute_electrons(options: argparse.Namespace, series: str | None) -> None:
+    """Compute the electrons along a mode of a file."""
+    from ..readers._modes import mode_file
+    from ..scf.modes import electrons_along
+
+    target = series or str(mode_file(options.file, options.electrons))
+    names = ("method", "basis", "charge", "unpaired", "solvent", "smearing", "cartesian")
+    given = {name: value for name in names if (value := getattr(options, name)) is not None}
+    with stoppable() as cancelled, progress_bar(options, f"mode {options.electrons}") as progress:
+        electrons_along(
+            options.file,
+            options.electrons,
+            target,
+            given=given,
+            engine=options.engine,
+            device=options.device,
+            precision=options.precision,
+            progress=progress,
+            cancelled=cancelled,
+            report=tell,
+        )
+    print(target)
 
 
 def _isotopes(text: str) -> dict[int, float]:

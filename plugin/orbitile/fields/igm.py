@@ -113,8 +113,8 @@ def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
         named = np.array(atoms_in(f"field '{field}'", listed))
     except OrbitileError as error:
         raise FieldError(str(error)) from error
-    if named[-1] >= n:
-        raise FieldError(f"field '{field}': expected atoms from 1 to {n}, got {named[-1] + 1}")
+    if named.max() >= n:
+        raise FieldError(f"field '{field}': expected atoms from 1 to {n}, got {named.max() + 1}")
     which = np.isin(np.arange(n), named)
     atoms = []
     for chosen, what in ((which, "there is no nucleus among these atoms"), (~which, "no nucleus is left for the rest")):

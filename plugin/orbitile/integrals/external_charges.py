@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import erf
 
 from taichi_kernels.target import Target
 
 from ..base.arrays import Reals
+from ..gaussians.potentials import radial_derivatives
 from ..model.external_charges import ExternalCharges
 from .coulomb import coulomb_values
 from .far_charges import boxes_of, far_potentials, far_values
@@ -202,15 +202,17 @@ def fields_along(external: ExternalCharges, first: Reals, second: Reals) -> Real
     return np.array([-external.charges * slopes * (axes @ unit) for axes, _, slopes in places])
 
 
+def field_at(external: ExternalCharges, positions: Reals) -> Reals:
+    """Field of all charges at positions, both of shape (n, 3), in bohr and in hartree/(e bohr)."""
+    found = [-(external.charges * slopes) @ axes for axes, _, slopes in potentials(external, positions)]
+    return np.array(found).reshape(-1, 3)
+
+
 def potentials(external: ExternalCharges, positions: Reals) -> Iterator[tuple[Reals, Reals, Reals]]:
     """For one position after the other: unit vectors from the charges, potentials of unit charges, their slopes."""
     widths = np.asarray(external.widths, np.float64)
-    wide = widths > 0
     for position in positions:
         along = position - external.positions
         r = np.linalg.norm(along, axis=1)
-        potential, slope = 1 / r, -1 / r**2
-        share = r[wide] / widths[wide]
-        potential[wide] *= erf(share)
-        slope[wide] *= erf(share) - 2 / np.sqrt(np.pi) * share * np.exp(-(share**2))
-        yield along / r[:, None], potential, slope
+        potential, slope = radial_derivatives(np.ones(len(r)), r**2, widths, 1)
+        yield along / r[:, None], potential, -r * slope

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..analysis.information import as_dictionary, notes
 from ..analysis.presentation import draw_plots
-from ..analysis.reports import analyse
+from ..analysis.reports import FILE_KINDS, analyse, analysis_named
 from ..base.errors import Cancelled, OrbitileError
 from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.streaming import compute_to_file
@@ -29,6 +29,7 @@ from ..pictures.surface import (
     surface_of,
     surfaces_of_picture,
 )
+from ..readers import load_spectra, load_vibrations
 from ..renderer import render
 from ..scenes.web import page
 from .request import BatchRequest, Item, is_of_surfaces
@@ -227,7 +228,11 @@ def note_picture(found: Findings, item: Item, path: Path) -> None:
 
 def _analysed(item: Item, wavefunction: Wavefunction, request: BatchRequest, folder: Path, found: Findings) -> None:
     parameters: dict[str, Any] = dict(item.parameters)
-    report = analyse(wavefunction, item.analysis, device=request.device, **parameters)
+    kind = analysis_named(item.analysis).KIND
+    subject: Any = wavefunction
+    if kind in FILE_KINDS:
+        subject = (load_vibrations if kind == "vibrations" else load_spectra)(wavefunction.source)
+    report = analyse(subject, item.analysis, device=request.device, **parameters)
     found.values.update(values_of_report(item.column, report))
     for remark in report.remarks:
         found.warn(f"{item.name}: {remark}")

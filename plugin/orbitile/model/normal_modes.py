@@ -124,14 +124,25 @@ def is_linear(positions: Reals) -> bool:
     return bool(np.linalg.norm(beside, axis=1).max() < _LINE)
 
 
+def whole_motions(masses: Reals, positions: Reals) -> Reals:
+    """Orthonormal columns, over mass-weighted coordinates, of translations and rotations of the whole molecule."""
+    return _axes_of_motions(masses, positions)[0]
+
+
 def _inner_space(masses: Reals, positions: Reals) -> Reals:
-    """Orthonormal columns, over mass-weighted coordinates, of all that is no translation nor rotation."""
+    """The same of all that is no translation nor rotation."""
+    return _axes_of_motions(masses, positions)[1]
+
+
+def _axes_of_motions(masses: Reals, positions: Reals) -> tuple[Reals, Reals]:
+    """Orthonormal axes of motions of the whole, and of all others."""
     from_centre = positions - masses @ positions / masses.sum()
     whole = [np.tile(axis, len(masses)).reshape(-1, 3) for axis in np.eye(3)]
     whole += [np.cross(axis, from_centre) for axis in np.eye(3)]
     motions = np.array([(np.sqrt(masses)[:, None] * motion).ravel() for motion in whole]).T
     n = 3 if len(masses) == 1 else 5 if is_linear(positions) else 6
-    return np.linalg.svd(motions, full_matrices=True)[0][:, n:]
+    axes = np.linalg.svd(motions, full_matrices=True)[0]
+    return axes[:, :n], axes[:, n:]
 
 
 def _hessian_of_modes(vibrations: Vibrations) -> Reals:

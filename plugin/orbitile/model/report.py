@@ -81,6 +81,12 @@ class Plot:
     y_range: tuple[float, float] | None = None
 
 
+_SEEN = 0.95
+"""Share of vectors whose arrows are in proportion to them."""
+_SLENDER = 0.04
+"""Radius of arrows, in units of the longest."""
+_TINY = 1e-30
+
 Cell = str | int | float
 
 Colour = tuple[float, float, float]
@@ -284,6 +290,46 @@ class Paths:
     colour: Colour = (0.85, 0.65, 0.1)
     radius: float = 0.06
     heads: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """A vector at each of some places, such as a field on a lattice; hosts draw its `paths`.
+
+    Attributes
+    ----------
+    name : str
+    places, vectors : ndarray, shape (n, 3)
+        In bohr, and in atomic units.
+    longest : float
+        Length in bohr of the arrows of the longest vectors: of the twentieth part of all.
+    """
+
+    name: str
+    places: Reals
+    vectors: Reals
+    longest: float
+
+    def __post_init__(self) -> None:
+        if self.places.shape != self.vectors.shape or self.places.shape[1:] != (3,) or not self.longest > 0:
+            raise OrbitileError(
+                f"arrows {self.name}: expected places and vectors of shape (n, 3) and a positive length, got "
+                f"{self.places.shape}, {self.vectors.shape} and {self.longest:g}"
+            )
+
+    @property
+    def largest(self) -> float:
+        """Magnitude from which on vectors have the longest arrows, so that a single large one leaves others seen."""
+        magnitudes = np.linalg.norm(self.vectors, axis=1)
+        return float(np.quantile(magnitudes, _SEEN)) if len(magnitudes) else 0.0
+
+    def paths(self) -> Paths:
+        """Arrows with their middles at the places, as long as the vectors in proportion, up to the longest."""
+        magnitudes = np.maximum(np.linalg.norm(self.vectors, axis=1), _TINY)[:, None]
+        length = self.longest * np.minimum(magnitudes / max(self.largest, _TINY), 1.0)
+        half = 0.5 * length * self.vectors / magnitudes
+        lines = tuple(np.stack([self.places - half, self.places + half], axis=1))
+        return Paths(self.name, lines, radius=_SLENDER * self.longest, heads=True)
 
 
 @dataclass(frozen=True)

@@ -177,8 +177,13 @@ def motion_of(vibrations: Vibrations, mode: int) -> Reals:
 
 
 def arrows_of(displacements: Reals, positions: Reals) -> list[Reals]:
-    """Arrows from atoms along their displacements, shape (2, 3) in bohr each; those that hardly move have none."""
+    """Arrows from atoms along their displacements, shape (2, 3) in bohr each; those that hardly move have none.
+
+    Of the two directions of a mode, which mean the same, they show the one that is outwards: not through the molecule.
+    """
     lengths = np.linalg.norm(displacements, axis=1)
+    if (displacements * (positions - positions.mean(axis=0))).sum() < 0:
+        displacements = -displacements
     stretch = max(1.0, _LONGEST / float(lengths.max()))
     moving = np.flatnonzero(lengths > _LEAST * lengths.max())
     return [np.stack([positions[a], positions[a] + stretch * displacements[a]]) for a in moving]

@@ -56,6 +56,7 @@ from ._formats import reader_modules as reader_modules
 from ._isolation import isolated
 from ._vibrations import load_spectra as load_spectra
 from ._vibrations import load_vibrations as load_vibrations
+from ._vibrations import vibrations_in as vibrations_in
 
 _MOST_TRIED = 4
 """Kinds of files of a folder that are tried one after another."""

@@ -18,11 +18,15 @@ from ..files.reading import user_path
 from ..model.external_charges import ExternalCharges
 from ..model.wavefunction import Wavefunction
 
+LIVE = "region.live"
+"""Name of the region of all wavefunctions in a folder of a live molecule."""
+
 
 def region_file(path: str | PathLike[str]) -> Path:
     """Where the region is of which a file or store has the wavefunction."""
     file = user_path(path)
-    return file.parent / f"{file.stem}.region"
+    live = file.parent / LIVE
+    return live if live.exists() else file.parent / f"{file.stem}.region"
 
 
 def vacuum_file(path: str | PathLike[str]) -> Path:

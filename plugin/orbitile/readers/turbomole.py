@@ -107,6 +107,78 @@ def _wavefunction(path: Path) -> Wavefunction:
     )
 
 
+@dataclass(frozen=True)
+class Modes:
+    """Modes as `aoforce` leaves them in `control` and beside it, translations and rotations among them.
+
+    Attributes
+    ----------
+    atomic_numbers : ndarray of int, shape (n_atoms,)
+    positions : ndarray, shape (n_atoms, 3)
+        In bohr.
+    wavenumbers, infrared : ndarray, shape (n_modes,)
+        In cm^-1, imaginary ones negative, and in km/mol; empty where there is but a Hessian.
+    displacements : ndarray, shape (n_modes, 3 n_atoms)
+        Cartesian ones.
+    symmetries : tuple of str
+    hessian : ndarray, shape (3 n_atoms, 3 n_atoms)
+        In hartree/bohr^2; empty where unknown.
+    """
+
+    atomic_numbers: Indices
+    positions: Reals
+    wavenumbers: Reals
+    infrared: Reals
+    displacements: Reals
+    symmetries: tuple[str, ...]
+    hessian: Reals
+
+
+def modes_in(path: Path) -> Modes | None:
+    """Modes of `control` or of a file beside it that has one of its groups of vibrations; None where there are none.
+
+    Raises
+    ------
+    FileError
+        When `control` is missing, or a file is damaged.
+    """
+    own = groups_in(path)
+    control = path if "coord" in own else path.parent / "control"
+    if not any(name in own for name in ("coord", *_VIBRATIONAL)):
+        return None
+    if not control.is_file():
+        raise FileError(f"{path.name}: vibrations of Turbomole need the file control beside them; of xtb, open g98.out")
+    with damage_as_error(path, "Turbomole file", OrbitileError):
+        groups = groups_of(control)
+        numbers = {name: _matrix(groups[name]) for name in _VIBRATIONAL[1:] if name in groups}
+        if not numbers:
+            return None
+        symbols, positions = _atoms(group(groups, "coord", control, "expected the atoms"))
+        n = positions.size
+        hessian = numbers.get("hessian (projected)", np.empty(0))
+        hessian = hessian.reshape(n, n) if hessian.size else hessian
+        spectrum = [line.split() for line in groups["vibrational spectrum"].lines] if _VIBRATIONAL[0] in groups else []
+        columns = numbers.get("vibrational normal modes", np.empty(0))
+        if not columns.size or not spectrum:
+            spectrum, columns = [], np.empty(0)
+        # a row has a number, often a symmetry, then wavenumber and intensity
+        at = [2 if re.match(r"[A-Za-z]", row[1]) else 1 for row in spectrum]
+        return Modes(
+            np.array([_number(symbol) for symbol in symbols], np.int64),
+            positions,
+            np.array([float(row[place]) for row, place in zip(spectrum, at, strict=True)]),
+            np.array([float(row[place + 1]) for row, place in zip(spectrum, at, strict=True)]),
+            columns.reshape(n, -1).T if columns.size else columns,
+            tuple(row[1] if place == 2 else "" for row, place in zip(spectrum, at, strict=True)),
+            hessian,
+        )
+
+
+def _matrix(found: Group) -> Reals:
+    """All values row by row; numbers of row and block before them, which may touch, have no point."""
+    return np.array(re.findall(r"-?\d*\.\d+(?:[ED][-+]?\d+)?", " ".join(found.lines).replace("D", "E")), float)
+
+
 def _atoms(coord: Group) -> tuple[list[str], Reals]:
     """Symbols as written, and positions in bohr."""
     if "frac" in coord.options:
@@ -345,7 +417,9 @@ def files_named_in(control: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(control.parent / match[1] for match in found if match is not None))
 
 
-_WANTED = ("coord", "basis", "ecp", "energy", "scfmo", "uhfmo_alpha", "uhfmo_beta")
+_TWO_WORDS = r"(?:alpha|beta|closed|open) shells|vibrational (?:spectrum|normal modes)|hessian \(projected\)"
+_VIBRATIONAL = ("vibrational spectrum", "vibrational normal modes", "hessian (projected)")
+_WANTED = ("coord", "basis", "ecp", "energy", "scfmo", "uhfmo_alpha", "uhfmo_beta", *_VIBRATIONAL)
 """Groups whose files are read; others may be large."""
 
 
@@ -356,7 +430,7 @@ def groups_in(path: Path) -> dict[str, Group]:
     groups: dict[str, Group] = {}
     for part in re.split(r"^\$", text, flags=re.MULTILINE)[1:]:
         heading, _, rest = part.partition("\n")
-        words = re.match(r"(alpha shells|beta shells|closed shells|open shells|\S+)\s*(.*)", heading)
+        words = re.match(rf"({_TWO_WORDS}|\S+)\s*(.*)", heading)
         if words is not None and words[1] != "end":
             lines = tuple(line for line in rest.split("\n") if line.strip() and not line.lstrip().startswith("#"))
             groups.setdefault(words[1], Group(words[2].strip(), lines, path.name))

@@ -22,6 +22,7 @@ require_ase()
 from ase import Atoms  # noqa: E402  only where it is there
 from ase.calculators.calculator import Calculator, all_changes  # noqa: E402  the same
 from ase.calculators.singlepoint import SinglePointCalculator  # noqa: E402  the same
+from ase.constraints import FixAtoms  # noqa: E402  the same
 from ase.optimize import BFGS  # noqa: E402  the same
 
 
@@ -167,6 +168,11 @@ def geometry_of(atoms: Any) -> Geometry:
 def bfgs(atoms: Atoms) -> BFGS:
     """ASE's optimiser by the method of Broyden, Fletcher, Goldfarb and Shanno, which prints nothing."""
     return BFGS(atoms, logfile=None)
+
+
+def hold(atoms: Atoms, held: Sequence[int]) -> None:
+    """Leave atoms of ASE where they are."""
+    atoms.set_constraint(FixAtoms(held))  # type: ignore[no-untyped-call]  # ASE has no types
 
 
 def give_forces(atoms: Atoms, forces: NDArray[np.float64]) -> None:

@@ -17,6 +17,7 @@ from ..integrals.solvents import dielectric_constant
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
+from .lennard_jones import LennardJones
 
 _ONE_PLACE = 0.01
 """Atoms closer than this in bohr are at one place: basis functions on them are the same, and no engine can tell."""
@@ -56,6 +57,8 @@ class Calculation:
         without; 0 for none.
     external_charges : ExternalCharges or None
         Charges around the molecule, in whose field it is. Energies have no part of these charges with each other.
+    lennard_jones : LennardJones or None
+        Repulsion and dispersion between the molecule and what is around it, a part of the energy.
 
     Raises
     ------
@@ -73,6 +76,7 @@ class Calculation:
     solvent: str = ""
     smearing: float = 0.0
     external_charges: ExternalCharges | None = None
+    lennard_jones: LennardJones | None = None
 
     def __post_init__(self) -> None:
         if not self.method.strip():
@@ -105,6 +109,7 @@ class Calculation:
             f"{f', solvent {self.solvent.lower()}' if self.solvent else ''}"
             f"{f', smearing {self.smearing:g} K' if self.smearing else ''}"
             f"{f', in the field of {self.external_charges}' if self.external_charges is not None else ''}"
+            f"{', with Lennard-Jones terms' if self.lennard_jones is not None else ''}"
         )
 
 
@@ -169,6 +174,7 @@ class Solution:
         What was learnt, for the next geometry of the same atoms; None where the engine tells nothing.
     parts : dict
         Parts of the energy that have a name of their own, in hartree, as far as there are any: "dispersion";
+        "Lennard-Jones";
         "solvation", half of the energy of the molecule in the field of the solvent; "smearing", -TS of the electrons.
     """
 

@@ -23,14 +23,13 @@ from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from math import gamma, pi
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
+from ..gaussians.potentials import radial_derivatives
 from ..model.external_charges import ExternalCharges
 
 RELEASE = "0.8"
@@ -57,9 +56,6 @@ _SHARES = np.where(_ROW == _COLUMN, 1, 2) / 3
 _EXTENT = 1.5
 """Width in bohr of the Gaussians that moments of atoms are: at 6 bohr as points (1e-8), and energies have a bound where
 atoms are dragged over charges."""
-
-_AS_POINTS = 40.0
-"""Squares of distances in those of widths from which on Gaussians are points, to 1e-13."""
 
 _AT_ONCE = 4096
 """Charges whose numbers stay in the cache of a processor."""
@@ -175,29 +171,14 @@ def gradients(external: ExternalCharges, positions: Reals, moments: Reals) -> tu
 
 
 def _around(external: ExternalCharges, positions: Reals) -> Iterator[tuple[int, slice, Reals, Reals]]:
-    r"""For each atom and some of the charges: vectors from them, (3, n), their potentials and derivatives, (4, n).
-
-    These are :math:`(-\frac{1}{r} \frac{d}{dr})^l V` for l = 0 to 3; of Gaussians by Boys' functions, downwards from
-    the third (T. Helgaker, P. Jorgensen, J. Olsen, Molecular Electronic-Structure Theory, Wiley 2000, chapter 9.8).
-    """
+    """For each atom and some of the charges: vectors from them, (3, n), and `radial_derivatives` to the third."""
     for start in range(0, len(external), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
         places, widths = np.ascontiguousarray(external.positions[some].T), np.hypot(external.widths, _EXTENT)[some]
         charges = external.charges[some]
         for atom, position in enumerate(positions):
             along = position[:, None] - places
-            square = (along**2).sum(0)
-            result, inverse = np.empty((4, len(square))), 1 / square
-            result[0] = charges * np.sqrt(inverse)
-            for l in (0, 1, 2):
-                result[l + 1] = (2 * l + 1) * result[l] * inverse
-            near = np.flatnonzero(square < _AS_POINTS * widths**2)
-            wide, x = widths[near], square[near] / widths[near] ** 2
-            boys, unit = gamma(3.5) * gammainc(3.5, x) / (2 * x**3.5), 2 / np.sqrt(pi) * charges[near] / wide
-            for l in (3, 2, 1, 0):
-                result[l, near] = unit * (2 / wide**2) ** l * boys
-                boys = (2 * x * boys + np.exp(-x)) / (2 * l - 1)
-            yield atom, some, along, result
+            yield atom, some, along, radial_derivatives(charges, (along**2).sum(0), widths, 3)
 
 
 @cache

@@ -72,7 +72,7 @@ _NO_METHODS = ("", "r", "u", "ro", "dft", "ks", "rks", "uks", "roks", "scf", "ca
 _OURS = re.compile(
     r"(\S+?)(?:/(.+))?, charge (-?\d+), unpaired electrons (\d+)(, Cartesian functions)?"
     r"(?:, solvent (?P<solvent>.+?))?(?:, smearing (?P<smearing>\S+) K)?"
-    r"(?:, in the field of (?P<field>\d+ charges) \(\w+\))?"
+    r"(?:, in the field of (?P<field>\d+ charges) \(\w+\))?(?:, with Lennard-Jones terms)?"
 )
 """As `Calculation` writes itself."""
 
@@ -125,12 +125,13 @@ def calculation_for(
     told = {name: value for name, value in (ours.groupdict() if ours else {}).items() if value} | given
     solvent, smearing = str(told.get("solvent", otherwise.solvent)), float(told.get("smearing", otherwise.smearing))
     external = given.get("external_charges", otherwise.external_charges)
+    terms = given.get("lennard_jones", otherwise.lennard_jones)
     if external is None and "field" in told:
         remarks.append(
             f"it was computed in the field of {told['field']}, which are not in the file: there are none here"
         )
     if own := semiempirical(str(given.get("method", named))):
-        start = Calculation(own[:4].lower(), "", charge, unpaired, False, solvent, smearing, external)
+        start = Calculation(own[:4].lower(), "", charge, unpaired, False, solvent, smearing, external, terms)
         calculation = replace(start, **{name: given[name] for name in ("basis", "cartesian") if name in given})
         try:
             engine_of(engine, geometry, calculation)
@@ -149,7 +150,7 @@ def calculation_for(
         if not _all_have(basis, geometry):
             basis = "def2-svp"
         remarks.append(f"its basis set has no known name: {basis} is used")
-    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian, solvent, smearing, external)
+    start = Calculation(otherwise.method, basis, charge, unpaired, cartesian, solvent, smearing, external, terms)
     if "method" in given:
         return replace(start, method=str(given["method"])), tuple(remarks)
     kind = _kind(wavefunction) if same else ""

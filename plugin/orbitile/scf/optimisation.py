@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from math import log
 from os import PathLike
 from pathlib import Path
@@ -24,6 +25,7 @@ from ..readers.series import SeriesFrames
 from .calculation import Calculation, NotConverged, sound
 from .engines import AUTO
 from .from_file import calculation_of_geometries
+from .region import Region, at_geometry, lennard_jones_of
 from .series import Means, engine_of_series
 
 LARGEST_FORCE = 4e-4
@@ -31,6 +33,9 @@ LARGEST_FORCE = 4e-4
 
 STEPS = 200
 """Geometries after which an optimisation is given up."""
+
+_STEPS_OF_REGION = 1000
+"""The same of a region: a ligand is soft in its pocket."""
 
 _SAME = 1e-6
 """Positions in bohr that differ by less are those of one geometry."""
@@ -118,7 +123,7 @@ def minimum_from(
     report: Callable[[str], None] | None = None,
 ) -> Trajectory:
     """The same for a geometry that has been read, under the watch of the caller (`orbitile.base.watch`)."""
-    from .ase_calculator import AseCalculator, atoms_of, bfgs
+    from .ase_calculator import AseCalculator, atoms_of, bfgs, hold
 
     if not largest_force > 0:
         raise OrbitileError(f"largest force: expected more than 0, got {largest_force:g} hartree/bohr")
@@ -133,6 +138,8 @@ def minimum_from(
         calculator = AseCalculator(calculation, engine=engine, device=means.device, precision=means.precision)
         atoms = atoms_of(start)
         atoms.calc = calculator
+        if calculation.lennard_jones is not None:
+            hold(atoms, calculation.lennard_jones.held)
         with SeriesWriter(target, settings=settings) as writer:
             largest = _run(bfgs(atoms), done, writer, largest_force, steps, report)
     if largest > largest_force:
@@ -141,6 +148,20 @@ def minimum_from(
             "are kept: allow more steps to continue from there"
         )
     return Trajectory(SeriesFrames(target))
+
+
+def relaxed_region(
+    region: Region, path: str | PathLike[str], means: Means, report: Callable[[str], None] | None = None
+) -> Region:
+    """A region at a minimum in its surroundings, which stay; the steps go to a series file.
+
+    The energy is that of the region in the field of the charges with Lennard-Jones terms. Atoms at bonds that are cut
+    stay too. Errors are those of `optimise` and of `lennard_jones`.
+    """
+    calculation = replace(means.calculation, lennard_jones=lennard_jones_of(region))
+    means = replace(means, calculation=calculation)
+    last = minimum_from(region.geometry, path, means, steps=_STEPS_OF_REGION, report=report)[-1]
+    return at_geometry(region, Geometry(last.atomic_numbers, last.positions))
 
 
 def one_geometry(geometries: Geometries, frame: int | None) -> Geometry:

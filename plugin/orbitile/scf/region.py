@@ -28,6 +28,7 @@ from ..model.geometry import NOT_A_BOND, Geometry, connected_parts, find_bonds
 from ..model.structure import Structure, known_charges
 from ..model.units import angstrom
 from .calculation import Calculation, check_electrons
+from .lennard_jones import LennardJones, lennard_jones
 from .valences import HYDROGENS, USUAL_UNPAIRED, atom_names, check_valences, named, signed, without_ionic_bonds
 
 SHARE = 1.09 / 1.53
@@ -188,6 +189,11 @@ def calculation_of(region: Region, method: str = "gfn2", basis: str = "") -> Cal
     return Calculation(method, basis, region.charge, region.unpaired, external_charges=region.external)
 
 
+def lennard_jones_of(region: Region) -> LennardJones:
+    """Repulsion and dispersion between a region and all other atoms of its structure; errors as of `lennard_jones`."""
+    return lennard_jones(region.structure, region.atoms, [(link.inside, link.outside) for link in region.links])
+
+
 def to_structure(region: Region, forces: ArrayLike, on_charges: ArrayLike | None = None) -> Reals:
     """Forces on the atoms of the structure: those on link hydrogens and charges go to the atoms that place them.
 
@@ -236,6 +242,24 @@ def with_positions(region: Region, positions: ArrayLike) -> Region:
     geometry = Geometry(region.geometry.atomic_numbers, _positions(structure.positions, region.atoms, region.links))
     external = region.external and replace(region.external, positions=_places(structure.positions, region))
     return replace(region, structure=structure, geometry=geometry, external=external)
+
+
+def at_geometry(region: Region, geometry: Geometry) -> Region:
+    """A region whose atoms and link hydrogens were moved, in surroundings that stay.
+
+    Raises
+    ------
+    OrbitileError
+        When these are other atoms.
+    """
+    if not np.array_equal(region.geometry.atomic_numbers, geometry.atomic_numbers):
+        raise OrbitileError(
+            f"region: expected its {len(region.geometry.atomic_numbers)} atoms, got {len(geometry.atomic_numbers)} or "
+            "other elements; compute the region again"
+        )
+    positions = region.structure.positions.copy()
+    positions[region.atoms] = geometry.positions[: len(region.atoms)]
+    return replace(region, structure=replace(region.structure, positions=positions), geometry=geometry)
 
 
 def _mask(structure: Structure, chosen: ArrayLike) -> NDArray[np.bool_]:

@@ -75,6 +75,11 @@ _BENT, _PYRAMIDAL = 150.0, 345.0
 """Sums of angles in degrees, below which C with two and with three neighbours lacks hydrogens."""
 
 
+_USUAL_ANGLES = {5: (106.0, 1.5), 6: (120.0, 3.0), 7: (124.0, 3.0)}
+"""Of nitrogens with two neighbours by the size of their ring: the angle in degrees that lies half-way between those
+without and those with a hydrogen, which are wider (C. Singh, Acta Cryst. 1965, 19, 861), and half of the difference."""
+
+
 @dataclass(frozen=True)
 class Valences:
     """The charge of what was looked at, and sentences about it."""
@@ -160,9 +165,14 @@ def check_valences(
         ions |= {value + change for value in ions}
     if asked and not unknown and charge not in ions | set(range(total, total + (unpaired or 0) + 1)):
         told = " or ".join(signed(value) for value in sorted(ions))
+        sites = [site for atom in asked if (site := bonds.protonated(atom)) is not None]
+        how = HYDROGENS
+        if sites:
+            names = atom_names(structure, dict.fromkeys(sites))
+            how = f"probably at {names}, where the angle is that of an NH; in PyMOL by {_at_site(structure, sites[0])}"
         raise OrbitileError(
-            f"region: {atom_names(structure, asked)}: open valence; add missing hydrogens ({HYDROGENS}), or give the "
-            f"charge if it is an ion ({told} in all), charge and unpaired electrons if it is a radical"
+            f"region: {atom_names(structure, asked)}: open valence; add missing hydrogens ({how}), or give the charge "
+            f"if it is an ion ({told} in all), charge and unpaired electrons if it is a radical"
         )
     notes = [*_told(structure, charges, total, charge)]
     acids = [atom for atom in bonds.around if bonds.is_phosphoric_acid(atom)]
@@ -172,6 +182,28 @@ def check_valences(
             "where they are ions."
         )
     return Valences(total, tuple(notes))
+
+
+def protonated_nitrogens(structure: Structure, inside: NDArray[np.bool_]) -> list[int]:
+    """Nitrogens of rings that lack a hydrogen by the angles at them, where double bonds leave valences open.
+
+    Of each system of double bonds the most likely one; with a hydrogen there, another one may follow.
+
+    Parameters
+    ----------
+    structure, inside
+        As for `check_valences`.
+    """
+    bonds = _Bonds(structure, inside)
+    found = (bonds.protonated(atom) for atom, n in _left_open(bonds)[0].items() if bonds.ion(atom, n)[0] == "ask")
+    return sorted({site for site in found if site is not None})
+
+
+def _at_site(structure: Structure, atom: int) -> str:
+    """How PyMOL adds a hydrogen to a nitrogen that it takes for one without."""
+    residue = structure.residues[structure.residue_of[atom]]
+    chain = f"chain {residue.chain} and " if residue.chain else ""
+    return f"`edit {chain}resi {residue.number} and name {structure.names[atom]}` and `attach H, 1, 1`"
 
 
 def _refuse_lacking(structure: Structure, inside: NDArray[np.bool_], lacking: list[int]) -> None:
@@ -250,6 +282,38 @@ class _Bonds:
         cosines = (along @ along.T)[np.triu_indices(n, 1)]
         angles = np.degrees(np.arccos(np.clip(cosines, -1, 1))).sum()
         return bool(angles < (_BENT if n == 2 else _PYRAMIDAL))
+
+    def protonated(self, atom: int) -> int | None:
+        """The nitrogen most likely to lack a hydrogen, of those that double bonds connect with an atom; None for none.
+
+        By the angles at nitrogens with two neighbours in rings.
+        """
+        reached, front = {atom}, [atom]
+        while front:
+            front = [o for one in front for o in self.around[one] if self.open.get(o, 0) > 0 and o not in reached]
+            reached.update(front)
+        scores: dict[int, float] = {}
+        for one in reached:
+            if self.symbols[one] != "N" or len(self.around[one]) != 2 or self.open[one] <= 0:
+                continue
+            if (size := self._ring(one)) in _USUAL_ANGLES:
+                middle, half = _USUAL_ANGLES[size]
+                along = self.positions[self.around[one]] - self.positions[one]
+                cosine = along[0] @ along[1] / np.prod(np.linalg.norm(along, axis=1))
+                scores[one] = (float(np.degrees(np.arccos(cosine))) - middle) / half
+        return max(scores, key=scores.__getitem__) if scores else None
+
+    def _ring(self, atom: int) -> int:
+        """Atoms of the smallest ring that an atom with two neighbours is in; 0 for none."""
+        start, end = self.around[atom]
+        seen, front, n = {atom, start}, [start], 2
+        while front:
+            front = [o for one in front for o in self.around.get(one, ()) if o not in seen]
+            seen.update(front)
+            n += 1
+            if end in front:
+                return n
+        return 0
 
     def ends(self, atom: int) -> list[str]:
         """Elements of the neighbours that have no other one."""

@@ -267,3 +267,90 @@ class RunningPath(BackgroundJob):
     def account(self) -> tuple[float, str]:
         """As for orbitals."""
         return self.share, f"{self.molecule}: {self.share:.0%} of the path"
+
+
+def computed_vibrations(geometry: Geometry, target: Path, calculation: Calculation, optimise: bool) -> str:
+    """Compute vibrations into a series file; returns what there is to say of them.
+
+    Raises
+    ------
+    OrbitileError
+        As `orbitile.compute_vibrations` does.
+    """
+    from ..scf.vibrations import compute_vibrations
+
+    found = compute_vibrations(geometry, target, calculation, optimise=optimise)
+    return "\n".join([f"{found.n_modes} vibrations, {found.n_imaginary} imaginary", *found.remarks])
+
+
+class RunningVibrations(BackgroundJob):
+    """Vibrations that are computed in a worker.
+
+    Parameters
+    ----------
+    molecule : str
+        Object of the viewer.
+    geometry : Geometry
+    calculation : Calculation
+    target : Path
+        The series file; a computation of it that was interrupted is continued.
+    optimise : bool
+        Whether atoms are moved to a minimum at first.
+    """
+
+    def __init__(
+        self, molecule: str, geometry: Geometry, calculation: Calculation, target: Path, optimise: bool
+    ) -> None:
+        self.molecule, self.target = molecule, target
+        worker = Worker("the vibrations", python=os.environ.get("ORBITILE_PYTHON"))
+        super().__init__(worker, computed_vibrations, geometry, target, calculation, optimise)
+
+    def account(self) -> tuple[float, str]:
+        """As for orbitals."""
+        return self.share, f"{self.molecule}: {self.share:.0%} of the vibrations"
+
+
+class RunningMolecule(BackgroundJob):
+    """A calculation in a worker whose result becomes a molecule of the viewer.
+
+    Parameters
+    ----------
+    molecule : str
+        What it is to be called.
+    target : Path
+        The series file, which is written or replaced.
+    take : callable
+        Takes what the function gave, and returns the name of the molecule that was made.
+    function : callable
+        What is computed, with its arguments; gives what there is to say, a sentence each.
+
+    Attributes
+    ----------
+    shown : str
+        That name, once it is there.
+    is_over : bool
+        Whether there is nothing to come.
+    """
+
+    def __init__(
+        self,
+        molecule: str,
+        target: Path,
+        take: Callable[[tuple[str, ...]], str],
+        function: Callable[..., tuple[str, ...]],
+        *arguments: Any,
+    ) -> None:
+        self.molecule, self.target, self.take = molecule, target, take
+        super().__init__(Worker(molecule, python=os.environ.get("ORBITILE_PYTHON")), function, *arguments)
+        self.shown, self.is_over = "", False
+
+    def finish(self) -> None:
+        """Have what was found shown, once it has ended; errors as of `result`."""
+        try:
+            self.shown = self.take(self.result())
+        finally:
+            self.is_over = True
+
+    def account(self) -> tuple[float, str]:
+        """As for orbitals."""
+        return self.share, f"{self.molecule}: {self.share:.0%} of its electrons"

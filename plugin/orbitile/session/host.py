@@ -122,7 +122,9 @@ class Selections:
         return ()
 
     def atoms(self, molecule: str, selection: str) -> tuple[int, ...]:
-        """Atoms of a molecule, from 0 and rising, that the program knows by a selection in its own language.
+        """Atoms of a molecule, from 0, that the program knows by a selection in its own language.
+
+        Of selections joined by "or" come those of the first first, where the program can tell.
 
         Raises
         ------
@@ -134,7 +136,10 @@ class Selections:
         )
 
     def selected(self, molecule: str) -> tuple[int, ...]:
-        """Atoms of a molecule, from 0 and rising, that the user has selected; none where the program does not say."""
+        """Atoms of a molecule, from 0, that the user has selected or picked, those picked in the order of picking.
+
+        There are none where the program does not say.
+        """
         return ()
 
     def select(self, molecule: str, atoms: Sequence[int]) -> None:

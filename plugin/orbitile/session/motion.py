@@ -132,12 +132,19 @@ class Motion:
 
     def _hide_surfaces(self) -> None:
         """Hide surfaces of the atoms at rest until these are there again."""
-        assert self.now is not None
-        of = {name: self._shelf[name].molecule for name in self._shelf.present()}
-        unseen = self._viewer.hidden(of)
-        for name in [name for name, molecule in of.items() if molecule == self.now.molecule and name not in unseen]:
+        for name in self._seen_surfaces():
             self._shelf.set_visible(name, False)
             self._hidden.append(name)
+
+    def _seen_surfaces(self) -> list[str]:
+        """Surfaces of the molecule that can be seen."""
+        of = {name: self._shelf[name].molecule for name in self._shelf.present()}
+        unseen = self._viewer.hidden(of)
+        return [
+            name
+            for name, molecule in of.items()
+            if self.now is not None and molecule == self.now.molecule and name not in unseen
+        ]
 
     def _put_back(self) -> None:
         """Have the atoms where they were, and surfaces seen again."""
@@ -183,7 +190,7 @@ class Motion:
                 self._shelf.set_visible(name, True)
 
     def tick(self) -> None:
-        """Move on; stop when the molecule is gone, hidden, or at another frame."""
+        """Move on; stop when the molecule is gone, hidden, at another frame, or the user shows a surface of it."""
         now = self.now
         if now is None or not now.moves:
             return
@@ -193,6 +200,7 @@ class Motion:
             molecule not in self._viewer.objects()
             or self._viewer.hidden({molecule: molecule})
             or (self._frame is not None and frame != self._frame)
+            or self._seen_surfaces()
         ):
             self.stop()
             return

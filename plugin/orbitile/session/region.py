@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,15 +12,11 @@ from numpy.typing import NDArray
 
 from ..base.errors import OrbitileError
 from ..base.packages import install_command
-from ..base.watch import tell
-from ..exporters._series import write_series
+from ..base.watch import stage, tell
 from ..model.structure import Structure
 from ..model.units import electronvolt
 from ..model.wavefunction import Wavefunction
 from ..scf.region import Region, calculation_of, quantum_region
-from ..scf.region_file import region_file, save_region, vacuum_file
-from ..workers import Worker
-from .calculation import BackgroundJob
 
 SEMIEMPIRICAL, FUNCTIONAL = ("gfn2", ""), ("pbe", "6-31g*")
 """Method and basis set of a region for which none is named, and what takes their place where they cannot be."""
@@ -102,8 +97,9 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
     OrbitileError
         When it cannot be done.
     """
-    from ..scf.calculation import sound
-    from ..scf.engines import AUTO, chosen, engine_of
+    from ..scf.engines import AUTO, chosen
+    from ..scf.region_file import compute_region
+    from ..scf.series import Means
 
     structure, atoms = order.structure, order.chosen
     if order.embed and order.charges:
@@ -121,18 +117,13 @@ def computed_region(order: RegionOrder, target: Path) -> tuple[str, ...]:
         except OrbitileError as error:
             calculation = calculation_of(region, *FUNCTIONAL)
             notes.append(f"{'/'.join(FUNCTIONAL)} in place of gfn2: {error}")
-    solver = engine_of(AUTO, sound(region.geometry), calculation)
-    found = solver.solve(region.geometry, calculation).wavefunction
-    write_series(target, found, str(calculation))
-    save_region(region, region_file(target))
+    with stage(0.05, 1):
+        found, alone = compute_region(region, Means(calculation), target, vacuum=True)
     notes.append(f"{len(region.geometry.atomic_numbers)} atoms: {calculation}")
-    if calculation.external_charges is None:
-        return (*notes, _frontier(found))
-    tell(0.6)
-    free = replace(calculation, external_charges=None)
-    alone = solver.solve(region.geometry, free, [found]).wavefunction
-    write_series(vacuum_file(target), alone, str(free))
-    return (*notes, f"in its surroundings {_frontier(found)}", f"in vacuum {_frontier(alone)}")
+    if alone is None:
+        return (*notes, _frontier(found.wavefunction))
+    of_both = zip(("in its surroundings", "in vacuum"), (found, alone), strict=True)
+    return (*notes, *(f"{where} {_frontier(solution.wavefunction)}" for where, solution in of_both))
 
 
 def found_again(before: Structure, atoms: NDArray[np.int64], now: Structure) -> NDArray[np.int64]:
@@ -158,43 +149,3 @@ def _frontier(wavefunction: Wavefunction) -> str:
 
     found = frontier_energies(wavefunction).items()
     return ", ".join(f"{name} {energy / electronvolt:.2f} eV" for name, energy in found if energy == energy)
-
-
-class RunningRegion(BackgroundJob):
-    """A calculation of a region in a worker.
-
-    Parameters
-    ----------
-    molecule : str
-        What the region is to be called in the viewer.
-    order : RegionOrder
-    target : Path
-        The series file, which is written or replaced.
-    take : callable
-        Takes what there is to say, and returns the name of the molecule that was made.
-
-    Attributes
-    ----------
-    shown : str
-        That name, once it is there.
-    is_over : bool
-        Whether there is nothing to come.
-    """
-
-    def __init__(self, molecule: str, order: RegionOrder, target: Path, take: Callable[[tuple[str, ...]], str]) -> None:
-        self.molecule, self.order, self.target, self.take = molecule, order, target, take
-        worker = Worker("the region", python=os.environ.get("ORBITILE_PYTHON"))
-        super().__init__(worker, computed_region, order, target)
-
-        self.shown, self.is_over = "", False
-
-    def finish(self) -> None:
-        """Have what was found shown, once it has ended; errors as of `result`."""
-        try:
-            self.shown = self.take(self.result())
-        finally:
-            self.is_over = True
-
-    def account(self) -> tuple[float, str]:
-        """As for orbitals."""
-        return self.share, f"{self.molecule}: {self.share:.0%} of its electrons"

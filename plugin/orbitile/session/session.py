@@ -9,28 +9,29 @@ from typing import Any, Protocol
 from ..base.arguments import Argument
 from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
-from ..model.external_charges import ExternalCharges
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
 from ..pictures.look import Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
+from ..scf.region import lennard_jones_of
 from ..scf.region_file import region_file, region_of
 from .analysing import AnalysisOrder, DrawnReports, geometry_of
-from .calculation import RunningCalculation, RunningPath
+from .calculation import RunningCalculation, RunningMolecule, RunningPath, RunningVibrations
 from .computing import Computing
 from .declaration import Call
 from .host import Viewer, trajectory_viewer
 from .live.live import LiveMolecule
 from .motion import Motion
 from .player import MEMORY, TICK, Player
-from .region import RunningRegion
 from .sampling import ShownTrajectory
 from .saving import Saving
 from .shelf import Shelf
 from .shown import Shown, numbered, surface_of
 from .source import OneFile, Source, files_of, is_trajectory, promolecule_source
 
+Running = RunningCalculation | RunningPath | RunningVibrations | RunningMolecule
+"""What is computed in the background."""
 _FOLLOW = 500
 """Polling interval in milliseconds: what the user has renamed or deleted, where the viewer has a loop."""
 _DRAWN = 200
@@ -64,7 +65,7 @@ class Session:
         The molecule whose electrons follow its atoms, where there is one.
     player : Player
         Keeps surfaces of trajectories in step with the frame that is seen.
-    calculation : RunningCalculation, RunningPath, RunningRegion or None
+    calculation : Running or None
         What `orb_scf` and its like compute in the background.
     saving : Saving
         Pictures and films of what is shown.
@@ -82,7 +83,7 @@ class Session:
         memory = kept if isinstance(kept, int) and 64 <= kept <= 1 << 20 else MEMORY
         self.player = Player(host, self.shelf, self.computing, memory)
         self.panel: Window | None = None
-        self.calculation: RunningCalculation | RunningPath | RunningRegion | None = None
+        self.calculation: Running | None = None
         self.saving = Saving(host, self.computing)
         self.drawn = DrawnReports(host, self.shelf)
         self.motion = Motion(host, self.shelf)
@@ -226,7 +227,7 @@ class Session:
 
     # ---- calculations
 
-    def calculate(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+    def calculate(self, calculation: Running) -> None:
         """Have something computed in the background; wait where the viewer cannot be left alone.
 
         Raises
@@ -256,14 +257,15 @@ class Session:
         except OrbitileError as error:
             self.host.say(str(error))
 
-    def _calculated(self, calculation: RunningCalculation | RunningPath | RunningRegion) -> None:
+    def _calculated(self, calculation: Running) -> None:
         """Give the molecule the orbitals that were computed, or tell of the path that was found."""
         self.calculation, self._told = None, ""
-        if isinstance(calculation, RunningRegion):
+        if isinstance(calculation, RunningMolecule):
             calculation.finish()
             return
-        if isinstance(calculation, RunningPath):
-            self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows the path")
+        if isinstance(calculation, RunningPath | RunningVibrations):
+            what = "the path" if isinstance(calculation, RunningPath) else "the vibrations"
+            self.host.say(f"{calculation.result()}\n{calculation.target}: orb_load shows {what}")
             return
         left_out = calculation.finish()
         trajectory = ShownTrajectory(Source((str(calculation.target),)))
@@ -288,19 +290,24 @@ class Session:
         """How an orbital of a molecule is shown, for people, as they type it in this viewer."""
         return f"{self.host.syntax.line(Call('orb_mo', (molecule, 'homo')))} shows one"
 
-    def external_charges(self, molecule: str) -> ExternalCharges | None:
-        """Charges in whose field a molecule is live, or was computed, as far as its file tells; None for none."""
+    def surroundings(self, molecule: str) -> dict[str, Any]:
+        """Parts of a `Calculation`: charges around a molecule that is live or has a region, and what repels it."""
         live = self.live.now
         if live is not None and live.molecule == molecule:
-            return live.level.calculation.external_charges
+            now = live.level.calculation
+            return {"external_charges": now.external_charges, "lennard_jones": now.lennard_jones}
         source = self.host.molecules().get(molecule, "")
+        parts: dict[str, Any] = {}
         if not source or not region_file(files_of(source)[0]).exists():
-            return None
+            return {}
         try:
-            return self.computing.aside(lambda: region_of(self.computing.wavefunctions.get(source))).external
+            region = self.computing.aside(lambda: region_of(self.computing.wavefunctions.get(source)))
+            parts["external_charges"] = region.external
+            if region.external is not None:
+                parts["lennard_jones"] = lennard_jones_of(region)
         except OrbitileError as error:
-            self.host.say(f"{molecule}: without the charges around it: {error}")
-            return None
+            self.host.say(f"{molecule}: without {'Lennard-Jones terms' if parts else 'the charges around it'}: {error}")
+        return parts
 
     def room(self, molecule: str) -> Corners | None:
         """Corners of the box that holds the atoms of a trajectory in all frames, in bohr; None for other molecules."""

@@ -26,7 +26,7 @@ from weakref import WeakSet
 
 from ..base.errors import OrbitileError
 from ..base.imports import isolated
-from ..base.temporary import own_folder, remove
+from ..base.temporary import PREFIX, own_folder, remove
 from ..base.watch import Progress, checkpoint, stage, tell, watched
 from . import transport
 from .child_process import ChildProcess, ProcessError, environment, interpreter, n_cores
@@ -43,6 +43,8 @@ _COMPLETION = 60.0
 _LINES = 20
 """Of what a worker wrote last, for the cause of an error."""
 _FAMILY = "AF_PIPE" if os.name == "nt" else "AF_UNIX"
+_LONGEST = 100
+"""Bytes that the path of a socket may have on all systems, where 104 or 108 hold it with a zero at its end."""
 
 _Result = TypeVar("_Result")
 
@@ -208,10 +210,9 @@ class _Process(ChildProcess):
         self._folder = ""
         try:
             self._folder = tempfile.mkdtemp(dir=own_folder())
-            # Short, and not in the folder of the worker: a socket's path may have some hundred bytes.
-            address = None if _FAMILY == "AF_PIPE" else str(own_folder() / secrets.token_hex(3))
+            address = None if _FAMILY == "AF_PIPE" else _address()
             self._listener = Listener(address, _FAMILY, authkey=self._key)
-        except OSError as error:  # the temporary folder has too long a name, above all, or no room
+        except OSError as error:  # the temporary folder has no room, above all
             remove(Path(self._folder))
             raise WorkerNotStarted(f"{name} cannot be connected to ({error})") from error
         told = (str(self._listener.address), self._prefix, transport.own_prefix(), self._folder, *options)
@@ -376,6 +377,16 @@ class _Process(ChildProcess):
             with suppress(OSError):  # somebody who knows no key ends the waiting
                 Client(self._listener.address).close()
         self._listener.close()
+
+
+def _address() -> str:
+    """A path for the socket of a worker, which is gone as soon as that has connected.
+
+    It lies in /tmp where the temporary folder has too long a name, as it may for a worker of a worker. Nobody else can
+    write to the socket, and so connect to it.
+    """
+    address = str(own_folder() / secrets.token_hex(3))
+    return address if len(os.fsencode(address)) <= _LONGEST else f"/tmp/{PREFIX}{secrets.token_hex(8)}"
 
 
 # ---- several workers as an executor of `concurrent.futures`

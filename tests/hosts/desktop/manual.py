@@ -37,7 +37,9 @@ class Manual(Tour):
 
     def _both(self) -> tuple[int, int, int, int]:
         """Where PyMOL's window and that of Orbitile are, with menus that are open."""
-        boxes = self.window.ask("[box(main_window()), box(panel()), *map(box, _shown(QtWidgets.QMenu))]")
+        analysis = "filter(None, [panel()._analysis_window])"
+        boxes = self.window.ask(f"[*map(box, [main_window(), panel(), *{analysis}, *_shown(QtWidgets.QMenu)])]")
+        boxes = [box for box in boxes if box is not None]
         left, top = max(min(at[0] for at in boxes) - _MARGIN, 0), min(at[1] for at in boxes) - _FRAME
         right, bottom = max(at[0] + at[2] for at in boxes), max(at[1] + at[3] for at in boxes)
         return left, top, right - left + _MARGIN, bottom - top + _MARGIN
@@ -97,6 +99,27 @@ def take_live(manual: Manual) -> None:
     manual.keep("live")
 
 
+def take_vibrations(manual: Manual) -> None:
+    """Have acetaldehyde move along its C=O stretch, with arrows."""
+    window, screen, analysis = manual.window, manual.window.screen, "panel()._analysis_window"
+    window.prompt("delete all")
+    time.sleep(1)
+    manual.open("acetaldehyde.h5")
+    manual.wait()
+    window.wait("panel().vibrations_button.isVisible()", 20)
+    screen.click(window.at("box(panel().vibrations_button)"))
+    window.wait(f"{analysis} is not None and {analysis}._report() is not None and at_rest()")
+    window.prompt("orient acetaldehyde; zoom acetaldehyde, 1.5")
+    view = f"{analysis}.view"
+    strongest = window.ask(f"int({view}.plot().plot.curves[0].y.argmax())")
+    at = f"(lambda at: [at.x(), at.y()])({view}.plot().mapToGlobal({view}.plot().place_of(0, {strongest})))"
+    x, y = window.ask(at)
+    screen.click((x, y + 10))
+    screen.click(window.at(f"box({analysis}.motion_bar.arrows_box)", (0.08, 0.5)))
+    time.sleep(1)
+    manual.keep("vibrations")
+
+
 def main() -> None:
     if missing():
         sys.exit(missing())
@@ -111,6 +134,7 @@ def main() -> None:
             manual = Manual(window, files, folder)
             take(manual)
             take_live(manual)
+            take_vibrations(manual)
             window.quit()
 
 

@@ -30,6 +30,18 @@ _DIMER = (
 """Formic acid twice, for its hydrogen bonds."""
 
 
+_ALDEHYDE = """7
+
+C  0.00  0.00  0.00
+O  1.05  0.60  0.00
+H -0.95  0.58  0.00
+C  0.00 -1.50  0.00
+H  1.02 -1.87  0.00
+H -0.51 -1.87  0.89
+H -0.51 -1.87 -0.89
+"""
+
+
 def write_samples(folder: Path) -> None:
     """Write the files that the tour opens."""
     from orbitile_benchmarks.systems import SYSTEMS, hartree_fock, path_of
@@ -44,6 +56,10 @@ def write_samples(folder: Path) -> None:
     path = ROOT / "docs" / "examples" / "hcn_to_hnc.xyz"
     command = [sys.executable, "-m", "orbitile", "scf", path, "--basis", "6-31g*", "-q", "-o", folder / "hcn.h5"]
     subprocess.run(command, check=True)
+    (folder / "acetaldehyde.xyz").write_text(_ALDEHYDE)
+    command = [sys.executable, "-m", "orbitile", "vibrations", folder / "acetaldehyde.xyz", "--method", "gfn2"]
+    command += ["--optimise", "-q", "-o", folder / "acetaldehyde.h5"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 _HEAD = "| step | seconds (mouse and keys) | stood still, ms | bar stood still, s | load | what was wrong |"

@@ -55,6 +55,8 @@ _MANY = 120
 
 _SECONDS_AN_ATOM = 0.15
 """On two cores, for large structures."""
+_MOST_ATOMS = 2_000
+"""Of a structure whose every interaction is analysed: five minutes."""
 
 
 def unavailable(subject: Wavefunction | Geometry) -> str:
@@ -122,7 +124,7 @@ def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) ->
     from ..interactions import molecules_of
 
     if named:
-        return named
+        return tuple(sorted(named))
     molecules = molecules_of(wavefunction.atomic_numbers, wavefunction.positions)
     if len(molecules) == 2:
         return tuple(min(molecules, key=len).tolist())
@@ -130,6 +132,12 @@ def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) ->
         found = f"{len(molecules)} molecules" if len(molecules) > 1 else "one molecule"
         raise OrbitileError(
             f"interactions by {model}: expected the atoms of one fragment, such as atoms=1-12; got {found}"
+        )
+    if (n := wavefunction.n_atoms) > _MOST_ATOMS:
+        raise OrbitileError(
+            f"interactions: expected the atoms of one fragment, such as atoms=1-12 or the name of a ligand, since all "
+            f"of {n:,} atoms would take about {_SECONDS_AN_ATOM * n / 60:.0f} minutes; without one it takes "
+            f"{_MOST_ATOMS:,} at most"
         )
     return ()
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ...base.arguments import ATOMS, Argument
+from ...base.arguments import ATOMS, POSITIVE_NUMBER, Argument
 from ...base.errors import FileError, OrbitileError
 from ...model.report import Report
+from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
 from ...readers._surroundings import check_vacuum, file_of, region_file, vacuum_file
 
@@ -19,12 +20,19 @@ PARAMETERS = (
     Argument(
         "atoms",
         ATOMS,
-        "one atom: the potential there; two: the field along the bond, positive towards the one of the higher number",
+        "one atom: the potential there; two: the field along the bond, positive from the one named first",
         (),
         "none: energies",
     ),
+    Argument(
+        "arrows",
+        POSITIVE_NUMBER,
+        "spacing in Angstrom of a lattice in the region, on which the field around it is drawn as arrows, such as 1.5",
+        None,
+        "no arrows",
+    ),
 )
-EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=3-4")
+EXAMPLES = ("orb_residues ligand", "orb_residues ligand, atoms=4,3", "orb_residues ligand, atoms=pk1 pk2")
 
 
 def unavailable(wavefunction: Wavefunction) -> str:
@@ -43,7 +51,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     from ...scf.region_file import region_of
     from ..residues import residue_report
 
-    atoms = parameters["atoms"]
+    atoms, spacing = parameters["atoms"], parameters["arrows"]
     if len(atoms) > 2:
         raise OrbitileError(f"atoms: expected one, or two for a bond, got {len(atoms)}")
     file, remark = vacuum_file(file_of(wavefunction)), ""
@@ -58,6 +66,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         region_of(wavefunction),
         atom=atoms[0] if len(atoms) == 1 else None,
         bond=tuple(atoms) if len(atoms) == 2 else None,
+        spacing=None if spacing is None else spacing * angstrom,
         vacuum=vacuum,
         device=device,
     )

@@ -13,7 +13,6 @@ from pymol import cgo, editing
 
 from ...base.errors import OrbitileError
 from ...model.report import AtomValues, Drawing, Paths, Points, ResidueValues
-from ...model.structure import Residue
 from ...model.surface import Colouring
 from ...model.units import angstrom
 from ...session.shown import numbered
@@ -112,19 +111,22 @@ class Drawings:
     def _mark_residues(self, molecule: str, name: str, drawing: ResidueValues) -> list[str]:
         """Mark the residues of what is around a molecule; gives the name of the explanation."""
         limit = limit_of(drawing.values)
-        values = dict(zip(drawing.residues, drawing.values.tolist(), strict=True))
-        labels = {residue: f"{residue.name} {residue.number}" for residue in drawing.residues[:_LABELLED]}
+        keys = [(residue.chain, residue.number, residue.name) for residue in drawing.residues]
+        values = dict(zip(keys, drawing.values.tolist(), strict=True))
+        labels = {key: f"{key[2]} {key[1]}" for key in keys[:_LABELLED]}
         marked = self._residues[molecule, name] = {}
         for one in self._surroundings():
-            found: list[tuple[str, ...]] = []
-            self._cmd.iterate(f"%{one}", "add((chain, resi, resn, name))", space={"add": found.append})
-            atoms = [(Residue(*those), atom) for *those, atom in found]
+            atoms: list[tuple[tuple[str, str, str], str]] = []
+            self._cmd.iterate(f"%{one}", "add(((chain, resi, resn), name))", space={"add": atoms.append})
             of_atoms = [values.get(residue, math.nan) for residue, _ in atoms]
             if all(map(math.isnan, of_atoms)):
                 continue
-            first = {residue: at for at, (residue, _) in reversed(list(enumerate(atoms)))}
-            first |= {residue: at for at, (residue, atom) in enumerate(atoms) if atom == _CALPHA}
-            texts = [labels.get(residue, "") if first[residue] == at else "" for at, (residue, _) in enumerate(atoms)]
+            labelled = [(at, residue, atom) for at, (residue, atom) in enumerate(atoms) if residue in labels]
+            first = {residue: at for at, residue, _ in reversed(labelled)}
+            first |= {residue: at for at, residue, atom in labelled if atom == _CALPHA}
+            texts = [""] * len(atoms)
+            for residue, at in first.items():
+                texts[at] = labels[residue]
             of_residues = AtomValues(drawing.name, tuple(of_atoms), drawing.unit)
             marked[one] = MarkedAtoms.mark(self._cmd, one, of_residues, texts, limit)
         return [self._scale(molecule, name, drawing, limit)]
@@ -321,8 +323,10 @@ class MarkedAtoms:
         since = {}
         shares = (np.clip(np.nan_to_num(np.array(drawing.values)) / limit, -1, 1) + 1) / 2
         is_charge = drawing.unit == "e"
+        different = np.unique(shares)  # of a large structure many atoms have the value of their residue
         inks = {
-            share: _index(cmd, ink) for share, ink in zip(shares.tolist(), colours_along(_MAP, shares), strict=True)
+            share: _index(cmd, ink)
+            for share, ink in zip(different.tolist(), colours_along(_MAP, different), strict=True)
         }
         for (number, (colour, label, charge)), value, text, share in zip(
             before.items(), drawing.values, labels, shares.tolist(), strict=True

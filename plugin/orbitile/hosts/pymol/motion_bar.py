@@ -55,8 +55,11 @@ class MotionBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types her
         outer.addWidget(self.text)
         label = QtWidgets.QLabel("Amplitude")
         self.film_button = QtWidgets.QPushButton("Film…", clicked=save_film, toolTip="Save a film of the motion")
+        self.electrons_button = QtWidgets.QPushButton(
+            "Electrons", clicked=vibrating.compute_electrons, toolTip="Compute the orbitals along this mode"
+        )
         buttons = (self.motion_box, self.arrows_box, label, self.slider, self.amplitude)
-        outer.addLayout(row(*buttons, self.film_button, self.stop_button, stretch=3))
+        outer.addLayout(row(*buttons, self.electrons_button, self.film_button, self.stop_button, stretch=3))
         self.follow()
 
     def _slide(self, at: int) -> None:
@@ -71,4 +74,5 @@ class MotionBar(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types her
         self.arrows_box.setChecked(look.arrows)
         self.amplitude.setText(f"{look.amplitude:.2f} Å")
         self.stop_button.setEnabled(bool(text))
+        self.electrons_button.setEnabled(bool(text))
         self.film_button.setEnabled(bool(text) and look.moves)

@@ -151,7 +151,7 @@ class RegionDialog(QtWidgets.QDialog):  # type: ignore[misc]  # Qt has no types 
             self.found.setText("\n".join(filter(None, [f"{self.found.text()}{links}", *notes, self._why_vacuum])))
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
-        self.hydrogens_button.setVisible("h_add" in problem)
+        self.hydrogens_button.setVisible("h_add" in problem or "attach H" in problem)
         self.ok_button.setEnabled(not problem)
         self.adjustSize()
 

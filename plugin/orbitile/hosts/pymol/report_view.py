@@ -21,6 +21,8 @@ Qt = QtCore.Qt
 
 _PADDING = 10
 """Room in pixels beside the text of a column."""
+_MEASURED = 50
+"""Texts of a column, those of the most letters, whose widths are measured."""
 _SHORT = 5
 """Largest number of letters of a title that stands in one line."""
 _INKS = ("#1f5fa8", "#c2571a", "#1a7f37", "#a33846", "#6f4fb0", "#0f8c94", "#785717", "#b04fc4")
@@ -147,8 +149,7 @@ def _both(plot: ReportPlot, table: ReportTable) -> Any:
     splitter = QtWidgets.QSplitter(Qt.Vertical, childrenCollapsible=False)
     splitter.addWidget(plot)
     splitter.addWidget(table)
-    splitter.setStretchFactor(0, 2)
-    splitter.setStretchFactor(1, 1)
+    splitter.setSizes([300, 200])
     table.chosen.connect(lambda shown, row: plot.mark(shown.fields[row]))
     plot.picked.connect(table.mark)
     return splitter
@@ -218,8 +219,8 @@ class _View(ListView):
         self._proxy.setSourceModel(model)
         self._proxy.setSortRole(Qt.UserRole)
         self.setModel(self._proxy)
+        self.horizontalHeader().setSortIndicator(-1, Qt.AscendingOrder)  # or enabling would sort a thousand rows
         self.setSortingEnabled(True)
-        self.sortByColumn(-1, Qt.AscendingOrder)
         self.setAlternatingRowColors(True)
         self.setSelectionBehavior(self.SelectRows)
         self.setHorizontalScrollMode(self.ScrollPerPixel)
@@ -250,10 +251,25 @@ class _View(ListView):
         metrics, table = self.fontMetrics(), self._proxy.sourceModel().table
         arrow = self.style().pixelMetric(QtWidgets.QStyle.PM_HeaderMarkSize)
         for at, column in enumerate(table.columns):
-            texts = {column.text(row) for row in range(len(table))}
+            texts = map(column.text, _longest(column.values))
             widest = max(map(metrics.horizontalAdvance, texts), default=0)
             head = max(map(metrics.horizontalAdvance, _heading(column.title).splitlines()))
             self.setColumnWidth(at, _PADDING + max(widest, head + arrow))
+
+
+def _longest(values: Sequence[Any]) -> set[int]:
+    """Rows among which the longest text of a column is: of numbers the extreme ones, and the smallest other than zero.
+
+    To write all of a thousand rows would hold up the window.
+    """
+    if not values:
+        return set()
+    if any(isinstance(value, str) for value in values):
+        return set(sorted(range(len(values)), key=lambda row: len(str(values[row])))[-_MEASURED:])
+    numbers = np.nan_to_num(np.asarray(values, np.float64), posinf=0.0, neginf=0.0)
+    small = np.where(numbers == 0, np.inf, np.abs(numbers))
+    negative = np.where(numbers < 0, small, np.inf)
+    return {int(row) for row in (numbers.argmin(), numbers.argmax(), small.argmin(), negative.argmin())}
 
 
 class ReportTable(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types here
@@ -476,7 +492,7 @@ class ReportPlot(QtWidgets.QWidget):  # type: ignore[misc]  # Qt has no types he
         painter.translate(2, inside.center().y())
         painter.rotate(-90)
         beside = QtCore.QRectF(-inside.height() / 2, 0, inside.height(), line)
-        painter.drawText(beside, int(Qt.AlignCenter), unit_in_print(self.plot.y_label))
+        painter.drawText(beside, int(Qt.AlignCenter | Qt.TextDontClip), unit_in_print(self.plot.y_label))
         painter.restore()
 
     def _paint_curve(self, painter: Any, axes: Axes, curve: Curve, ink: Any) -> None:

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from ...base.arguments import listed
 from ...base.errors import OrbitileError
-from ...model.elements import SYMBOLS
+from ...model.elements import NUMBERS
 from ...model.structure import Residue, Structure, known_charges, most_occupied
 from ...model.units import angstrom
 
 _AROMATIC = 4
 """PyMOL's order of a bond in an aromatic ring."""
-_PIECE = 10_000
-"""Atoms that are gone through at once, in some 25 ms."""
+_PIECE = 5_000
+"""Atoms that are gone through at once, in some 15 ms: the window is drawn between, which may take longer than that."""
 _TOLD = 3
 """Residues that a note names."""
 _ATOM = "(index, elem, name, segi, chain, resi, resn, alt, q, formal_charge, partial_charge)"
@@ -44,8 +44,15 @@ class _Atom(NamedTuple):
         return self.segment, self.chain, self.number
 
 
+_ALTERNATE = _Atom._fields.index("alternate")
+
+
 def of_atoms(cmd: Any, name: str, what: str, pause: Callable[[], None]) -> list[Any]:
-    """A property of all atoms of an object, in parts, between which a window can be drawn."""
+    """A property of all atoms of an object, in parts, between which a window can be drawn.
+
+    Several are plain tuples: Python's search for garbage passes over these, while objects by the ten thousand would
+    have it stop the window for a tenth of a second.
+    """
     found: list[Any] = []
     for first in range(1, cmd.count_atoms(f"%{name}") + 1, _PIECE):
         if first > 1:
@@ -91,14 +98,15 @@ def structure_of(
     """
     numbers: list[int] = []
     positions: list[NDArray[np.float64]] = []
-    atoms: list[_Atom] = []
+    names: list[str] = []
+    charges: list[tuple[int, float]] = []
     residues: dict[tuple[str, ...], int] = {}
     residue_of, chosen, bonds, notes = [], [], [], []
     left_out: set[str] = set()
     for name in objects:
         state = min(max(int(cmd.get_state()), 1), max(int(cmd.count_states(f"%{name}")), 1))
         pause()
-        every = [_Atom(*values) for values in of_atoms(cmd, name, _ATOM, pause)]
+        every = of_atoms(cmd, name, _ATOM, pause)
         pause()
         places = cmd.get_coords(f"%{name}", state)
         if places is None or len(places) != len(every):
@@ -108,18 +116,22 @@ def structure_of(
         pause()
         selected = {index for _, index in cmd.index(f"%{name} and ({selection})")}
         pause()
-        wanted = selected | {index for _, index in cmd.index(f"%{name} and ({within})")}
+        wanted = None if within == "all" else selected | {i for _, i in cmd.index(f"%{name} and ({within})")}
         pause()
-        alternates = most_occupied((atom.place, atom.alternate, atom.occupancy) for atom in every)
-        notes += _told_alternates(name, every, alternates)
+        several = [_Atom._make(values) for values in every if values[_ALTERNATE]]
+        alternates = most_occupied((atom.place, atom.alternate, atom.occupancy) for atom in several)
+        notes += _told_alternates(name, several, alternates)
         at: dict[int, int] = {}
-        for number, atom in enumerate(every):
+        for number, values in enumerate(every):
             if number % _PIECE == 0:
                 pause()
-            if atom.at not in wanted or atom.alternate not in ("", alternates.get(atom.place, atom.alternate)):
+            atom = _Atom._make(values)
+            if not (wanted is None or atom.at in wanted):
+                continue
+            if atom.alternate and atom.alternate != alternates[atom.place]:
                 continue
             symbol = "H" if atom.element == "D" else atom.element.capitalize()
-            if symbol not in SYMBOLS[1:]:
+            if not (atomic_number := NUMBERS.get(symbol)):
                 if atom.at in selected:
                     raise OrbitileError(
                         f"atom {atom.name} of {atom.residue} {atom.number} is of the element {atom.element!r}, which "
@@ -127,30 +139,39 @@ def structure_of(
                     )
                 left_out.add(atom.element)
                 continue
-            at[number] = len(atoms)
+            at[number] = len(names)
             if atom.at in selected:
-                chosen.append(len(atoms))
+                chosen.append(len(names))
             residue_of.append(residues.setdefault((name, *atom.place, atom.residue), len(residues)))
-            numbers.append(SYMBOLS.index(symbol))
-            positions.append(places[number])
-            atoms.append(atom)
-        bonds += [(at[i], at[j], order) for i, j, order in cmd.get_bonds(f"%{name}") if i in at and j in at]
+            numbers.append(atomic_number)
+            names.append(atom.name)
+            charges.append((atom.formal_charge, atom.partial_charge))
+        positions.append(places[list(at)])
+        pause()
+        between = cmd.get_bonds(f"%{name}")
+        for first in range(0, len(between), _PIECE):
+            pause()
+            bonds += [(at[i], at[j], order) for i, j, order in between[first : first + _PIECE] if i in at and j in at]
     if left_out:
         notes.append(f"atoms of no element ({', '.join(sorted(left_out))}) are left out")
+    pause()
     of = np.array(residue_of, np.int64)
     pairs = np.array([bond[:2] for bond in bonds], np.int64).reshape(-1, 2)
+    formal, partial = np.array(charges, np.float64).reshape(-1, 2).T
+    pause()
     structure = Structure(
         np.array(numbers, np.int64),
-        np.array(positions, np.float64).reshape(-1, 3) * angstrom,
-        tuple(atom.name for atom in atoms),
+        np.concatenate([np.zeros((0, 3)), *positions]) * angstrom,
+        tuple(names),
         tuple(Residue(chain, number, name) for _, _, chain, number, name in residues),
         of,
         pairs,
         _orders(pairs, np.array([bond[2] for bond in bonds], np.float64), of),
-        np.array([atom.formal_charge for atom in atoms], np.int64),
-        known_charges(np.array([atom.partial_charge for atom in atoms], np.float64), of),
+        formal.astype(np.int64),
+        known_charges(partial, of),
         tuple(notes),
     )
+    pause()
     return structure, np.array(chosen, np.int64)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
 from typing import Any
@@ -21,6 +22,7 @@ from ...model.units import angstrom
 from ...model.volume import Volume
 from ...pictures.look import Look
 from ...pictures.writing import Pixels
+from ...scf.valences import protonated_nitrogens
 from ...session.declaration import PYMOL
 from ...session.host import Colour, TrajectoryViewer
 from ...session.source import is_promolecule
@@ -52,6 +54,11 @@ _BYTES_A_FACE = 250
 _PICKED = ("pk1", "pk2", "pk3", "pk4")
 """Selections of the atoms that were picked in editing mode."""
 
+_OR = re.compile(r"(?:\s+|\s*\|\s*)(?:or\s+)?")
+"""Between names of selections, whose order is kept: pk1 pk2, pk1 or pk2, pk1|pk2."""
+
+_ROUNDS = 3
+"""Hydrogens that a system of double bonds may lack at nitrogens of rings."""
 _AROUND_RESIDUE = 6.0
 """Margin in Angstrom around a residue that is brought into view."""
 _MOST_LIGANDS = 20
@@ -498,14 +505,20 @@ class PyMOLViewer(TrajectoryViewer):
             raise OrbitileError(f"PyMOL does not know the selection {selection[:80]!r}: {error}") from error
         if not chosen:
             raise OrbitileError(f"{selection[:80]!r} selects no atom of {molecule}")
-        return self._places_of(molecule, chosen)
+        words = _OR.split(selection.strip())
+        if not set(words) <= {"", *self.cmd.get_names("selections")}:
+            return self._places_of(molecule, chosen)
+        return tuple(dict.fromkeys(atom for word in filter(None, words) for atom in self._of(molecule, word)))
 
     def selected(self, molecule: str) -> tuple[int, ...]:
-        if _CHOSEN not in self.names():
-            return ()
-        chosen: list[int] = []
-        self.cmd.iterate(f"%{molecule} and %{_CHOSEN}", "add(index)", space={"add": chosen.append})
-        return self._places_of(molecule, chosen)
+        there = self.names()
+        if _CHOSEN in there and (chosen := self._of(molecule, _CHOSEN)):
+            return chosen
+        return tuple(atom for name in _PICKED if name in there for atom in self._of(molecule, name))
+
+    def _of(self, molecule: str, selection: str) -> tuple[int, ...]:
+        """Atoms of a molecule that a selection of a name holds."""
+        return self._places_of(molecule, [index for _, index in self.cmd.index(f"%{molecule} and %{selection}")])
 
     def select(self, molecule: str, atoms: Sequence[int]) -> None:
         every = [index for _, index in self.cmd.index(f"%{molecule}")]
@@ -546,7 +559,23 @@ class PyMOLViewer(TrajectoryViewer):
         return found
 
     def add_hydrogens(self, selection: str) -> None:
-        self.cmd.h_add(f"({selection})")
+        self.cmd.h_add(f"({selection}) or byres neighbor ({selection})")
+        # PyMOL takes many NH of rings for N; once one has its hydrogen, another one may turn out to lack it
+        for _ in range(_ROUNDS):
+            structure, chosen = self.structure(selection, f"({selection}) extend 2")
+            inside = np.zeros(len(structure.names), bool)
+            inside[chosen] = True
+            sites = protonated_nitrogens(structure, inside)
+            for site in sites:
+                residue = structure.residues[structure.residue_of[site]]
+                number = residue.number.replace("-", "\\-")
+                where = f"resn {residue.name} and resi {number} and chain '{residue.chain}'"
+                at = f'({selection}) and {where} and name "{structure.names[site]}"'
+                self.cmd.edit(at)
+                self.cmd.attach("H", 1, 1)  # h_add would take its own view of the valence again
+                self.cmd.unpick()
+            if not sites:
+                return
 
     def show_residue(self, residue: Residue) -> bool:
         objects = " ".join(f"%{name}" for name in self._surroundings())

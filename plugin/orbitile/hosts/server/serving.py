@@ -140,8 +140,7 @@ def main() -> None:
     input, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     ends: queue.SimpleQueue[None] = queue.SimpleQueue()
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGTERM", "SIGHUP", "SIGINT"):
         if hasattr(signal, name):  # no exception, which could be lost in a finaliser or come while it cleans up
             signal.signal(getattr(signal, name), lambda number, frame: ends.put(None))
-    with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C, for whoever tries it out in a terminal
-        serve(input, output, ends)
+    serve(input, output, ends)

@@ -16,7 +16,7 @@ A module offers
 
 `auto` stands for the first one that has no obstacle, by `PRIORITY`; for a method that an engine names in `METHODS`,
 only such engines are asked, and for another one only those that name none. Engines know nothing of dispersion: what
-`engine_of` gives adds it, whatever computes the rest.
+`engine_of` gives adds it, whatever computes the rest, and Lennard-Jones terms too.
 """
 
 from __future__ import annotations
@@ -91,24 +91,28 @@ def engine_names() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Solver:
-    """An engine that computes a calculation, with its dispersion correction."""
+    """An engine that computes a calculation, with its dispersion correction and Lennard-Jones terms."""
 
     engine: Engine
     correction: Correction | None = None
 
     def solve(self, geometry: Geometry, calculation: Calculation, *how: Any, **more: Any) -> Solution:
-        """Self-consistent field of a geometry, as by the engine; the energy includes the dispersion."""
+        """Self-consistent field of a geometry, as by the engine; the energy includes what is added."""
         if calculation.external_charges is not None:
             require_apart(geometry, calculation.external_charges)
-        energy = None if self.correction is None else self.correction.energy(geometry, calculation.charge)
+        added = {}
+        if self.correction is not None:
+            added["dispersion"] = self.correction.energy(geometry, calculation.charge)
+        if calculation.lennard_jones is not None:
+            added["Lennard-Jones"] = calculation.lennard_jones.energy_and_gradient(geometry.positions)[0]
         found = self.engine.solve(geometry, _plain(calculation), *how, **more)
-        if energy is None:
+        if not added:
             return found
         return replace(
             found,
             wavefunction=replace(found.wavefunction, method=str(calculation)),
-            energy=found.energy + energy,
-            parts={**found.parts, "dispersion": energy},
+            energy=found.energy + sum(added.values()),
+            parts={**found.parts, **added},
         )
 
     def gradient(
@@ -116,15 +120,17 @@ class Solver:
     ) -> NDArray[np.float64]:
         """Derivatives of this energy, shape (n_atoms, 3), in hartree/bohr."""
         found = self.engine.gradient(wavefunction, _plain(calculation), device, precision)
-        if self.correction is None:
-            return found
-        geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
-        return found + self.correction.gradient(geometry, calculation.charge)
+        if self.correction is not None:
+            geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+            found = found + self.correction.gradient(geometry, calculation.charge)
+        if calculation.lennard_jones is not None:
+            found = found + calculation.lennard_jones.energy_and_gradient(wavefunction.positions)[1]
+        return found
 
 
 def _plain(calculation: Calculation) -> Calculation:
-    """A calculation without its dispersion correction."""
-    return replace(calculation, method=split_name(calculation.method)[0])
+    """A calculation without what is added to it."""
+    return replace(calculation, method=split_name(calculation.method)[0], lennard_jones=None)
 
 
 def engine_of(name: str, geometry: Geometry, calculation: Calculation) -> Solver:

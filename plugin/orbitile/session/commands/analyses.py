@@ -8,7 +8,7 @@ from typing import Any
 from warnings import warn
 
 from ...analysis.presentation import FORMATS, as_text, check_tables, draw_plots, write_tables
-from ...analysis.reports import Analysis, analyses
+from ...analysis.reports import FILE_KINDS, Analysis, analyses
 from ...base.arguments import FLAG, PATH, TEXT, Argument
 from ...base.errors import OrbitileError
 from ...files.writing import checked_target
@@ -16,6 +16,8 @@ from ..analysing import order_of
 from ..declaration import Answer, Command
 from ..session import Session
 from ._arguments import OBJECT
+from .loading import orb_load
+from .vibrations import COMPUTED, compute
 
 TOPIC, PRIORITY = "analyses", 20
 
@@ -30,19 +32,27 @@ _DRAW = Argument("draw", FLAG, "draw the result at the molecule; 0 removes the d
 
 def command_of(name: str, module: Analysis) -> Command:
     """The command of an analysis."""
+    is_of_file = module.KIND in FILE_KINDS
     any_object = Argument("name", TEXT, "an object", otherwise="the only one with orbitals", completes="molecules")
     subject = any_object if module.KIND == "atoms" else OBJECT
+    if is_of_file:
+        subject = replace(OBJECT, help="an object loaded by orb_load, or a file")
     # parameters are read with the molecule at hand, which may name atoms
     parameters = [replace(one, kind=replace(one.kind, read=TEXT.read), default="") for one in module.PARAMETERS]
 
     def run(session: Session, molecule: str, *values: Any) -> Answer:
-        *texts, filename, draw = values
+        *texts, filename, draw = values[: len(parameters) + 2]
+        if any(value is not None for value in values[len(parameters) + 2 :]):
+            return compute(session, molecule, filename, *values[len(parameters) + 2 :])
+        if is_of_file and molecule not in session.host.molecules() and Path(molecule).expanduser().is_file():
+            molecule = orb_load.run(session, [molecule]).value or molecule
         given = {one.name: text for one, text in zip(module.PARAMETERS, texts, strict=True) if text != ""}
         return _analyse(session, name, molecule, given, filename, draw)
 
+    more = (_FILE, _DRAW, *(COMPUTED if name == "vibrations" else ()))
     summary = f"{module.HELP[0].upper()}{module.HELP[1:]}."
     related = tuple(f"orb_{other}" for other in analyses() if other != name)[:4]
-    return Command(f"orb_{name}", summary, (subject, *parameters, _FILE, _DRAW), module.EXAMPLES, related, True, run)
+    return Command(f"orb_{name}", summary, (subject, *parameters, *more), module.EXAMPLES, related, True, run)
 
 
 def _analyse(

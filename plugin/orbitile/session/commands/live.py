@@ -94,7 +94,7 @@ def orb_scf(
         cartesian=cartesian,
         solvent=solvent,
         smearing=smearing,
-        external_charges=session.external_charges(name),
+        **session.surroundings(name),
     )
     level, remarks = session.live.level_of(name, given, Level(Calculation()))
     calculation = level.calculation
@@ -206,7 +206,7 @@ def orb_live(
         raise OrbitileError("no molecule is live: orb_live NAME makes one live")
     if live is not None and (not name or (name == live.molecule and not given and engine in (AUTO, live.level.engine))):
         return _ended(session, live)
-    given |= _given(external_charges=session.external_charges(name))
+    given |= _given(**session.surroundings(name))
     otherwise = Level(Calculation("pbe", "sto-3g"), engine, session.computing.device)
     level, remarks = session.live.level_of(name, given, otherwise)
     if live is not None and (name, level) == (live.molecule, live.level):

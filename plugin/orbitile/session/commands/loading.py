@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from glob import glob
 from pathlib import Path
@@ -187,6 +188,27 @@ def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, Sh
     for note in notes(shown):
         session.host.say(f"{name}: note: {note}")
     return wavefunction, None if trajectory.is_one_file else trajectory
+
+
+def taker(session: Session, name: str, target: Path) -> Callable[[tuple[str, ...]], str]:
+    """What takes a series file that was computed in the background: shows its molecule, and says what there is to say.
+
+    The function returns the name that the molecule got.
+    """
+
+    def take(notes: tuple[str, ...]) -> str:
+        source = Source((str(target),)).noted()
+        session.computing.aside(lambda: session.computing.read(source))
+        try:
+            molecule = session.name_for(name, source.files, given=True)
+        except OrbitileError as error:  # an object that was made meanwhile
+            raise OrbitileError(f"{error}. What was computed is in {target}: orb_load loads it") from error
+        place(session, molecule, source)
+        session.host.look_at([molecule], usual_view(session))
+        session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *notes]))
+        return molecule
+
+    return take
 
 
 def _clear(session: Session, name: str, source: str) -> None:

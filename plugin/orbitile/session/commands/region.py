@@ -7,14 +7,14 @@ from pathlib import Path
 
 from ...base.arguments import COUNT, FLAG, PATH, TEXT, WHOLE_NUMBER, Argument
 from ...base.errors import OrbitileError
-from ...exporters._series import require_series, series_target
+from ...exporters._series import series_target
 from ...scf.region import complete_choice
-from ...scf.region_file import region_file, vacuum_file
+from ...scf.region_file import region_file, require_region
+from ..calculation import RunningMolecule
 from ..declaration import Answer, command
-from ..region import FUNCTIONAL, RegionOrder, RunningRegion, source_of_charges
+from ..region import FUNCTIONAL, RegionOrder, computed_region, source_of_charges
 from ..session import Session
-from ..source import Source
-from .loading import place, usual_view
+from .loading import taker
 
 TOPIC, PRIORITY = "calculations and live molecules", 29
 
@@ -39,7 +39,7 @@ TOPIC, PRIORITY = "calculations and live molecules", 29
     Argument(
         "charges",
         TEXT,
-        "where the charges around it are from: pdb2pqr, or a file of PQR or mol2 with the same residues and atoms",
+        "where the charges around it are from: pdb2pqr, a PQR or mol2 file with the same residues and atoms, or none",
         "",
         "partial charges of the objects, where these have none pdb2pqr",
     ),
@@ -68,6 +68,8 @@ def orb_region(
     structure, chosen = session.host.structure(selection, surroundings)
     if complete:
         chosen = complete_choice(structure, chosen)
+    if charges.strip().lower() == "none":
+        charges, embed = "", False
     charges = charges or (source_of_charges(structure, chosen) if embed else "")
     order = RegionOrder(structure, chosen, charge, unpaired, method, basis, embed, charges)
     session.computing.aside(order.region)  # what cannot be is told before anything takes long
@@ -75,21 +77,8 @@ def orb_region(
     target = series_target(folder / (filename or f"{name}.h5"))
     if target.exists() and not region_file(target).exists():
         raise OrbitileError(f"{target}: is there already, and no region; give another filename")
-    for file in (target, vacuum_file(target)) if embed else (target,):
-        require_series(file)
+    require_region(target, vacuum=embed)
     session.name_for(name, (str(target),), given=True)
 
-    def take(notes: tuple[str, ...]) -> str:
-        source = Source((str(target),)).noted()
-        session.computing.aside(lambda: session.computing.read(source))
-        try:
-            molecule = session.name_for(name, source.files, given=True)
-        except OrbitileError as error:  # an object that was made meanwhile
-            raise OrbitileError(f"{error}. What was computed is in {target}: orb_load loads it") from error
-        place(session, molecule, source)
-        session.host.look_at([molecule], usual_view(session))
-        session.host.say("\n".join([f"{molecule}: {session.showing(molecule)}", *notes]))
-        return molecule
-
-    session.calculate(RunningRegion(name, order, target, take))
+    session.calculate(RunningMolecule(name, target, taker(session, name, target), computed_region, order, target))
     return Answer(name, f"{name}: computed to {target}")

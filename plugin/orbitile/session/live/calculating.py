@@ -138,7 +138,8 @@ def _taken(known: _Known, order: Order, after: Converged | None, solution: Solut
     if after is None and order.like is not None:
         solved = with_phases_of(order.like, solved)
     wavefunction, first = _in_order(after, solved)
-    source = str(_written(order, wavefunction))
+    file = _written(order, wavefunction)
+    source, wavefunction = str(file), replace(wavefunction, source=file.path)
     known.solved = source, solution.wavefunction
     what = order.positions, wavefunction, source, first, solution.energy, solution.n_iterations, seconds
     return Converged(*what, parts=solution.parts)
@@ -149,8 +150,11 @@ def _relaxed(known: _Known, order: Order, found: Converged, relaxation: Relaxati
     try:
         if known.forces is None or known.forces[0] != found.source:
             known.forces = found.source, _forces(known, order, found)
-        geometry = Geometry(order.atomic_numbers, order.positions)
-        largest, relaxed = known.relaxer.step(geometry, known.forces[1], relaxation)
+        geometry, calculation = Geometry(order.atomic_numbers, order.positions), order.level.calculation
+        if (terms := calculation.lennard_jones) is not None:
+            relaxation = replace(relaxation, held=tuple(sorted({*relaxation.held, *terms.held})))
+        is_free = calculation.external_charges is None
+        largest, relaxed = known.relaxer.step(geometry, known.forces[1], relaxation, is_free=is_free)
     except Cancelled:
         raise
     except OrbitileError as error:

@@ -12,6 +12,7 @@ step along the forces after each geometry, by the viewer, as if somebody moved t
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from ...base.errors import Cancelled, OrbitileError
 from ...model.wavefunction import Wavefunction
 from ...pictures.request import Request
+from ...readers._surroundings import LIVE, region_file
 from ...scf.calculation import Calculation, NotConverged, require_ase
 from ...scf.from_file import altered, electrons_of
 from ...scf.optimisation import LARGEST_FORCE, force_in_ev
@@ -35,7 +37,7 @@ from ..computing import Computing, one_thread
 from ..host import Viewer
 from ..shelf import Shelf
 from ..shown import Shown
-from ..source import OneFile, has_only_vibrations, is_promolecule, is_volume_file
+from ..source import OneFile, files_of, has_only_vibrations, is_promolecule, is_volume_file
 from .calculating import converged
 from .following import Following, Show, counted_from_frontier
 from .order import Converged, Level, Order, Positions, Relaxation, energy_text
@@ -267,13 +269,13 @@ class Pulling:
         ------
         OrbitileError
             When hardness is another number, ASE is missing, the viewer cannot be told where atoms are, or there are
-            charges around the molecule.
+            charges around the molecule without Lennard-Jones terms.
         """
-        if calculation.external_charges is not None:
+        if calculation.external_charges is not None and calculation.lennard_jones is None:
             raise OrbitileError(
-                "forces would take atoms into the charges around them, which repel nothing: that needs the "
-                "Lennard-Jones terms of a force field, which are not there yet. Move atoms by hand, or make live a "
-                "region that was computed with embed=0"
+                "forces would take atoms into the charges around them, which repel nothing: Lennard-Jones terms are "
+                "there for the atoms that a region was computed with only, and not for all elements. Move atoms by "
+                "hand, compute the region again, or make live one that was computed with embed=0"
             )
         if not 0 <= hardness <= 1:
             raise OrbitileError(f"hardness: expected 0 to 1, got {hardness:g}")
@@ -932,6 +934,9 @@ class LiveMolecule:
             )
         if has_changed:
             level = replace(level, calculation=with_parity_of(numbers, level.calculation))
+            terms = level.calculation.lennard_jones
+            if terms is not None and not np.array_equal(numbers, terms.atomic_numbers):
+                level = replace(level, calculation=replace(level.calculation, lennard_jones=None))
         check_calculation(molecule, numbers, level.calculation)
         positions = self._host.positions(molecule)
         if positions is None:
@@ -941,6 +946,8 @@ class LiveMolecule:
         isovalues = self._prepare_surfaces(molecule, numbers, level)
         what = molecule, numbers, level, self._show, positions
         self.now = Live(self._host, self._shelf, self._computing, *what, before, origin, isovalues)
+        if origin is not None and level.calculation.external_charges is not None:
+            shutil.copyfile(region_file(files_of(origin.source)[0]), self.now.path.folder / LIVE)
         if before is not None:
             self._ended.append(before)
             if before.molecule != molecule:

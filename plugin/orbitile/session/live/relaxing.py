@@ -38,7 +38,9 @@ class Relaxer:
         self._optimiser: Any = None
         self._held: tuple[int, ...] = ()
 
-    def step(self, geometry: Geometry, forces: Forces, relaxation: Relaxation) -> tuple[float, Positions]:
+    def step(
+        self, geometry: Geometry, forces: Forces, relaxation: Relaxation, *, is_free: bool = True
+    ) -> tuple[float, Positions]:
         """Where forces take the atoms.
 
         Parameters
@@ -49,6 +51,8 @@ class Relaxer:
             On the atoms, in hartree/bohr.
         relaxation
             Which atoms stay where they are, and how far the others may go.
+        is_free
+            Whether the energy stays the same where the whole moves or turns: not among charges.
 
         Returns
         -------
@@ -65,7 +69,11 @@ class Relaxer:
 
         here, held = geometry.positions, list(relaxation.held)
         free = np.setdiff1d(np.arange(len(here)), held)
-        forces = inner_forces(forces, here, held)
+        if is_free:
+            forces = inner_forces(forces, here, held)
+        else:
+            forces = forces.copy()
+            forces[held] = 0
         largest = float(np.linalg.norm(forces, axis=1).max())
         if largest < LARGEST_FORCE:
             return largest, here

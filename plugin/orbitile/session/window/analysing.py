@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +118,12 @@ class Analysing(Activity):
         """Whether the file of a molecule is known to have vibrations by now; it is looked through in a thread."""
         source = file_source(self.session.host, molecule) if molecule else ""
         if source != self._noticed[0]:
-            look = partial(self.session.computing.wavefunctions.has, "vibrations", source)
+            has = self.session.computing.wavefunctions.has
+
+            def look() -> bool:
+                has("spectra", source)  # known by the time that a menu asks
+                return has("vibrations", source)
+
             self._noticed = source, in_thread(look) if source else None
         looked = self._noticed[1]
         return looked is not None and looked.done() and looked.result()

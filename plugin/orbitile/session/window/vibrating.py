@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...model.vibrations import AMPLITUDE
-from ..commands.vibrations import vibrate
+from ..commands.vibrations import orb_electrons, vibrate
 from .showing import Showing
 
 
@@ -69,6 +69,13 @@ class Vibrating:
         self._showing.attempt(
             lambda: vibrate(self._session, molecule, mode, look.amplitude, moves=look.moves, arrows=look.arrows)
         )
+
+    def compute_electrons(self) -> None:
+        """Compute the electrons along the mode, in the background; they become a molecule of their own."""
+        molecule, mode = self._chosen
+        self.stop()
+        molecule = self._session.shelf.molecule_now(molecule)
+        self._showing.attempt(lambda: orb_electrons.run(self._session, [mode, molecule]))
 
     def stop(self) -> None:
         """Show no mode any more."""

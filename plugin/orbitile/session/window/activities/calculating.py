@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ....pictures.words import of_error
-from ...calculation import BackgroundJob, RunningPath
-from ...region import RunningRegion
+from ...calculation import BackgroundJob, RunningMolecule, RunningPath, RunningVibrations
 from ..activity import Activity
 from ..browser import Browser
 
@@ -26,7 +25,7 @@ class Calculating(Activity):
     def tick(self) -> None:
         """List the orbitals of a region that has come, and open a path."""
         before, now, view = self._running, self._session.calculation, self._molecules.view
-        if before is None or before is now or (isinstance(before, RunningRegion) and not before.is_over):
+        if before is None or before is now or (isinstance(before, RunningMolecule) and not before.is_over):
             self._running = before or now
             return
         self._running = now
@@ -36,9 +35,9 @@ class Calculating(Activity):
             text = of_error(error)
             view.say(text or "Cancelled.", error=bool(text))
             return
-        if isinstance(before, RunningPath):
+        if isinstance(before, RunningPath | RunningVibrations):
             self._molecules.open(before.target)
-        elif isinstance(before, RunningRegion) and before.shown in self._session.host.molecules():
+        elif isinstance(before, RunningMolecule) and before.shown in self._session.host.molecules():
             self._molecules.take_up(before.shown)
             view.say(f"{before.shown}: {'; '.join(found)}")
 
