@@ -1,7 +1,7 @@
 r"""Enthalpy, entropy and free energy of an ideal gas from vibrations: rigid rotor, harmonic oscillators.
 
-Partition functions are those of D. A. McQuarrie, *Statistical Mechanics*, chapters 5, 6 and 8. The harmonic entropy of a
-mode has no bound as its wavenumber goes to zero, so low modes may be treated otherwise: `LOW_MODES`.
+Partition functions are those of D. A. McQuarrie, *Statistical Mechanics*, chapters 5, 6 and 8. The harmonic entropy of
+a mode has no bound as its wavenumber goes to zero, so low modes may be treated otherwise: `LOW_MODES`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..model.units import dalton, kelvin, pascal, wavenumber
 from ..model.vibrations import Vibrations
 
 LOW_MODES = ("harmonic", "grimme", "truhlar")
-"""How low modes are treated: as all others; their entropy goes over to that of free rotors below 100 cm^-1 (S. Grimme, Chem.
-Eur. J. 2012, 18, 9955); in the entropy and the energy they have 100 cm^-1 (R. F. Ribeiro, A. V. Marenich, C. J. Cramer,
-D. G. Truhlar, J. Phys. Chem. B 2011, 115, 14556)."""
+"""How low modes are treated: as all others; their entropy goes over to that of free rotors below 100 cm^-1 (S. Grimme,
+Chem. Eur. J. 2012, 18, 9955); in the entropy and the energy they have 100 cm^-1 (R. F. Ribeiro, A. V. Marenich, C. J.
+Cramer, D. G. Truhlar, J. Phys. Chem. B 2011, 115, 14556)."""
 
 TEMPERATURE, PRESSURE = 298.15, 101325.0
 """In K and Pa, where nothing else is asked for."""
@@ -32,7 +32,8 @@ _MOMENT = 1e-44 / 2.55088724e-51
 """Moment of inertia that free rotors of low modes have at most, 1e-44 kg m^2, in m_e bohr^2."""
 
 _SAME_PLACE, _OFF_CENTRE = 0.1, 0.5
-"""Distance in bohr by which a rotation may miss an atom, and from which on an atom is not at the centre, or on an axis."""
+"""Distance in bohr by which a rotation may miss an atom, and that from which on an atom is not at the centre, or on an
+axis."""
 
 
 @dataclass(frozen=True)
