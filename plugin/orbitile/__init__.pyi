@@ -283,3 +283,17 @@ def vibronic(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def thermochemistry(
+    subject: Vibrations,
+    /,
+    *,
+    temperature: float = ...,
+    pressure: float = ...,
+    symmetry_number: int = ...,
+    multiplicity: int = ...,
+    low_modes: str = ...,
+    scale: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...

@@ -25,6 +25,13 @@ for row in range(len(table)):
     print("  ".join(f"{column.text(row):>8s}" for column in table.columns))
 
 # %%
+# Enthalpy, entropy and free energy of the gas follow from the modes:
+
+for table in ob.thermochemistry(modes, temperature=350).tables:
+    for row in range(len(table)):
+        print("  ".join(f"{column.text(row):>18s}" for column in table.columns))
+
+# %%
 # The spectrum as chemists draw it, with a stick for each mode:
 
 ob.draw_plots(report, "infrared.png")

@@ -199,4 +199,29 @@ def _as_dictionary(vibrations: Vibrations) -> dict[str, Any]:
         "raman": known(vibrations.raman),
         "symmetries": list(vibrations.symmetries) or None,
         "displacements": vibrations.displacements.tolist(),
+        "thermochemistry": _thermochemistry(vibrations),
+    }
+
+
+def _thermochemistry(vibrations: Vibrations) -> dict[str, Any] | None:
+    """That of an ideal gas at 298.15 K and one atmosphere, in hartree; null of a molecule in the field of charges."""
+    from ..analysis.thermochemistry import thermochemistry
+
+    if vibrations.n_modes == 3 * len(vibrations.masses):
+        return None
+    found = thermochemistry(vibrations)
+    is_known = bool(np.isfinite(found.electronic_energy))
+    return {
+        "temperature": found.temperature,
+        "pressure": found.pressure,
+        "symmetry_number": found.symmetry_number,
+        "multiplicity": found.multiplicity,
+        "low_modes": found.low_modes,
+        "electronic_energy": found.electronic_energy if is_known else None,
+        "zero_point_energy": found.zero_point_energy,
+        "enthalpy_correction": found.enthalpy_correction,
+        "entropy": found.entropy,
+        "free_energy_correction": found.free_energy_correction,
+        "enthalpy": found.electronic_energy + found.enthalpy_correction if is_known else None,
+        "free_energy": found.electronic_energy + found.free_energy_correction if is_known else None,
     }

@@ -106,7 +106,7 @@ def modes_of(vibrations: Vibrations, masses: Reals | None = None, *, is_free: bo
         vibrations,
         masses=masses,
         wavenumbers=np.sign(squares) * np.sqrt(np.abs(squares)) / wavenumber,
-        displacements=(along / lengths).reshape(len(along), -1, 3),
+        displacements=(along / lengths).reshape(len(along), len(masses), 3),
         infrared=infrared,
         raman=raman,
         rotatory=np.empty(0),

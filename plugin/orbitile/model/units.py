@@ -30,3 +30,6 @@ megavolt_per_centimetre = 1.0 / 5142.20674763
 
 dalton = 1822.888486209
 """One unified atomic mass unit in masses of the electron."""
+
+pascal = 1.0 / 2.9421015697e13
+"""One pascal in hartree/bohr^3."""

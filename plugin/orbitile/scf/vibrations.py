@@ -30,8 +30,7 @@ from ..base.temporary import own_folder
 from ..base.watch import checkpoint, stage, tell, watched
 from ..exporters._series import require_series, series_target, write_series
 from ..files.writing import refuse_inputs, written_atomically
-from ..gaussians.expansion import integrals
-from ..gaussians.products import density_products
+from ..gaussians.overlap import position_integrals
 from ..model.external_charges import ExternalCharges
 from ..model.geometry import Geometry
 from ..model.normal_modes import modes_of, standard_masses
@@ -304,14 +303,12 @@ def gradient_in_field(undisplaced: Wavefunction, direction: Sequence[float], mea
 
 def dipole_of(wavefunction: Wavefunction) -> Reals:
     """Dipole moment about the origin in e bohr, shape (3,)."""
-    electrons = np.zeros(3)
+    dipole = wavefunction.core_charges @ wavefunction.positions
     for orbitals in wavefunction.sets:
-        occupied = orbitals.occupations > 0
-        density = density_products(
-            wavefunction, orbitals.coefficients[:, occupied], orbitals.occupations[occupied], tolerance=1e-12
-        )
-        electrons += integrals(density)[1]
-    return wavefunction.core_charges @ wavefunction.positions - electrons
+        occupied = np.flatnonzero(orbitals.occupations)
+        elements = position_integrals(wavefunction, orbitals.coefficients[:, occupied])
+        dipole = dipole - np.einsum("xii,i->x", elements, orbitals.occupations[occupied])
+    return dipole
 
 
 _DIRECTIONS = [

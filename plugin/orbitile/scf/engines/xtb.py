@@ -70,8 +70,8 @@ _ROUGH = 10.0
 """Times the thresholds of tblite, where the atoms are about to be elsewhere: 6e-7 hartree for 200 atoms, in two thirds
 of the cycles."""
 
-_TIGHT = 1e-3
-"""The same where forces are compared."""
+_TIGHT = 0.01
+"""The same where forces are compared: wavenumbers are right to 0.01 cm^-1 (docs/vibrations.md)."""
 
 _gradients: Cache[Reals] = Cache("numbers")
 """Of what was solved, since tblite computes them with the energy: by calculation, elements and positions. Three
