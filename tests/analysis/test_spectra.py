@@ -123,7 +123,7 @@ def jcamp(values, first, last):
 
 
 def test_measured_spectra_are_absorptions_scaled_to_the_computed_curve(water, tmp_path):
-    pytest.importorskip("jcamp")
+    pytest.importorskip("jcamp", reason="jcamp (extra spectra) is not installed")
     at = np.arange(1600, 1801, 5)
     values = np.round(1000 - 900 * np.exp(-(((at - 1700) / 30) ** 2))).astype(int).tolist()
     file = tmp_path / "band.jdx"

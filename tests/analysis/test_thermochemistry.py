@@ -50,7 +50,7 @@ def test_symmetry_number(molecule, expected):
 
 
 def test_partition_functions_agree_with_pyscf():
-    gto = pytest.importorskip("pyscf").gto
+    gto = pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed").gto
     from pyscf.hessian import thermo
 
     symbols, positions = _WATER

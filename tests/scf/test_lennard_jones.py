@@ -62,7 +62,7 @@ def test_energy_is_that_of_its_pairs_and_bonded_partners_have_none():
 @pytest.mark.parametrize("chosen", [range(9), METHYL], ids=("whole", "cut"))
 def test_a_region_relaxes_where_it_is(chosen, tmp_path):
     for package in ("ase", "h5py", "tblite.interface"):
-        pytest.importorskip(package)
+        pytest.importorskip(package, reason=f"{package} (extra region) is not installed")
     region = ob.quantum_region(alcohol(), list(chosen))
     relaxed = relaxed_region(region, tmp_path / "steps.h5", Means(calculation_of(region)))
     terms = lennard_jones_of(region)

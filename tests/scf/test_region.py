@@ -104,7 +104,9 @@ def test_a_cut_keeps_charge_and_dipole_moment(alcohol):
 
 
 def test_energies_and_forces_on_the_structure_are_those_of_pyscf(alcohol):
-    pyscf = pytest.importorskip("pyscf.qmmm", reason="needs PySCF") and pytest.importorskip("pyscf")
+    pyscf = pytest.importorskip("pyscf.qmmm", reason="needs PySCF") and pytest.importorskip(
+        "pyscf", reason="PySCF (extra scf) is not installed"
+    )
     region = ob.quantum_region(alcohol, METHYL)
 
     def theirs(of):
@@ -133,9 +135,11 @@ def test_energies_and_forces_on_the_structure_are_those_of_pyscf(alcohol):
 @pytest.mark.slow
 def test_regions_of_a_protein_are_those_of_pyscf():
     """HIV protease by engine orbitile: a side chain and a molecule; most of the error is that of exchange in vacuum."""
-    pyscf = pytest.importorskip("pyscf.qmmm", reason="needs PySCF") and pytest.importorskip("pyscf")
+    pyscf = pytest.importorskip("pyscf.qmmm", reason="needs PySCF") and pytest.importorskip(
+        "pyscf", reason="PySCF (extra scf) is not installed"
+    )
     for package in ("pdb2pqr", "MDAnalysis"):
-        pytest.importorskip(package)
+        pytest.importorskip(package, reason=f"{package} (extra region) is not installed")
     protease = ob.with_charges(ob.load_structure(files("pymol") / "pymol_path/data/tut/1hpv.pdb"), "pdb2pqr")
     for choice in ("chain A and resi 25 and not name N+CA+C+O+H+HA", "resn HOH and resi 201"):
         region = ob.quantum_region(protease, ob.select(protease, choice))
@@ -217,7 +221,9 @@ def test_missing_hydrogens_are_refused_and_ions_and_radicals_asked_for():
 )
 def test_a_hydrogen_that_a_ring_lacks_is_at_the_nitrogen_of_the_widest_angle(dimer):
     """Of each NH of rings of nucleobases and indole, by geometries of the set S22."""
-    atoms = pytest.importorskip("ase.data.s22").create_s22_system(dimer)
+    atoms = pytest.importorskip("ase.data.s22", reason="ASE (extra optimisation) is not installed").create_s22_system(
+        dimer
+    )
     whole = structure(atoms.numbers, atoms.positions)
     numbers, tried = whole.atomic_numbers, 0
     for pair in whole.bonds:

@@ -17,7 +17,7 @@ WATER = Geometry(
 
 
 def test_hartree_fock_agrees_with_an_analytic_hessian(tmp_path):
-    pytest.importorskip("pyscf")
+    pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
     from pyscf.hessian import thermo
 
     calculation = Calculation("hf", "6-31g")
@@ -42,7 +42,7 @@ def test_hartree_fock_agrees_with_an_analytic_hessian(tmp_path):
 
 
 def test_interrupted_it_goes_on_from_what_is_done(tmp_path, monkeypatch):
-    pytest.importorskip("tblite")
+    pytest.importorskip("tblite", reason="tblite (extra xtb) is not installed")
     from orbitile.scf import vibrations
 
     monkeypatch.setattr(vibrations, "_OFTEN", 0.0)

@@ -10,8 +10,8 @@ from tests.session.test_browser import wait
 
 
 @pytest.mark.slow  # the worker starts, and a surface is drawn
-def test_a_row_moves_the_molecule_until_another_thing_is_shown(browser, tmp_path):  # noqa: F811
-    pytest.importorskip("tblite")
+def test_a_row_moves_the_molecule_until_another_thing_is_shown(browser, tmp_path):  # noqa: F811  the fixture
+    pytest.importorskip("tblite", reason="tblite (extra xtb) is not installed")
     compute_vibrations(WATER, tmp_path / "modes.h5", Calculation("gfn2"))
     opened(browser, tmp_path / "modes.h5", "modes")
     session, host, analysing = browser.session, browser.session.host, browser.analysing
