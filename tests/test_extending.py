@@ -186,7 +186,7 @@ def test_the_commands_of_viewers(tmp_path):
     assert "0 surfaces, few" in said
     assert "PresetSurface(field='toy-field', isovalue=0.4, color_by='density', transparency=0.25)" in said
     assert "toy, how close the atoms are, coloured by the density" in " ".join(said.split())
-    assert "  orb_count         Count the surfaces that are shown\n" in said
+    assert "orb_count Count the surfaces that are shown" in " ".join(said.split())
 
 
 def test_an_activity_of_a_window(tmp_path):
