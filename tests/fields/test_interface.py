@@ -12,8 +12,8 @@ from orbitile.evaluation.requests import field_of
 from orbitile.fields import Field, field_groups, field_names
 
 _OF_EXCITED_STATES = ("attachment", "change", "detachment", "electron", "hole", "nto", "transition")
-_OF_REGIONS = ("polarisation", "esp-")
-_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OF_EXCITED_STATES, *_OF_REGIONS)
+_OF_FILES_BESIDE = ("polarisation", "esp-", "mode:")
+_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OF_EXCITED_STATES, *_OF_FILES_BESIDE)
 
 NAMES = [
     re.sub(r"\bN\b", "1", name)

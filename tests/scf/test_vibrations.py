@@ -43,6 +43,7 @@ def test_hartree_fock_agrees_with_an_analytic_hessian(tmp_path):
 
 def test_interrupted_it_goes_on_from_what_is_done(tmp_path, monkeypatch):
     pytest.importorskip("tblite", reason="tblite (extra xtb) is not installed")
+    pytest.importorskip("zarr", reason="stores need zarr (extra stores), which needs Python 3.11")
     from orbitile.scf import vibrations
 
     monkeypatch.setattr(vibrations, "_OFTEN", 0.0)

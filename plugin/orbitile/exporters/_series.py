@@ -121,13 +121,17 @@ def require_series(path: str | PathLike[str]) -> None:
     Raises
     ------
     FileError
-        When there is such a file, or such a folder; before anything is computed also when h5py is missing, or nothing
-        may be written there.
+        When there is such a file, or such a folder; before anything is computed also when h5py or zarr is missing, or
+        nothing may be written there.
     """
     target = series_target(path)
     if not os.access(target.parent, os.W_OK):
         raise FileError(f"{path}: nothing may be written to {target.parent}; choose a name in another folder")
-    h5py = None if _is_store(path) else hdf5.library(target.name)
+    h5py = None
+    if _is_store(path):
+        zarr.library(target.name)
+    else:
+        h5py = hdf5.library(target.name)
     if h5py and target.is_file() and target.stat().st_size and not h5py.is_hdf5(target):
         raise FileError(f"{path}: exists already and is no series file; choose another name, such as path.h5")
 
