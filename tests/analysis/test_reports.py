@@ -59,7 +59,7 @@ def water():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if analyses()[name].KIND != "trajectory"])
+@pytest.mark.parametrize("name", [name for name in NAMES if analyses()[name].KIND in ("wavefunction", "atoms")])
 def test_tables_close_and_can_be_told_and_written(name, request):
     """Each table of a molecule without anything odd that has a sum which is known says so, and it holds."""
     # that the basins of benzene close is tested beside them, and takes long
