@@ -203,6 +203,11 @@ class Analysing(Activity):
         """Whether an analysis runs."""
         return self._analysing is not None
 
+    def at_rest(self) -> bool:
+        """Whether neither an analysis runs nor a file is looked through for vibrations."""
+        looked = self._noticed[1]
+        return not self.is_busy() and (looked is None or looked.done())
+
     def _arrived_report(self, job: Future[Report]) -> None:
         self._analysing, finding = None, self.finding
         if finding is None:
