@@ -5,12 +5,12 @@ import pytest
 
 from orbitile import Calculation, compute_vibrations
 from tests.scf.test_vibrations import WATER
-from tests.session.test_analysis_browsing import browser, opened  # noqa: F401  a fixture
+from tests.session.test_analysis_browsing import browser, opened  # noqa: F401  fixtures, which pytest finds by name
 from tests.session.test_browser import wait
 
 
 @pytest.mark.slow  # the worker starts, and a surface is drawn
-def test_a_row_moves_the_molecule_until_another_thing_is_shown(browser, tmp_path):  # noqa: F811  the fixture
+def test_a_row_moves_the_molecule_until_another_thing_is_shown(browser, tmp_path):  # noqa: F811  the fixture's name is that of the argument
     pytest.importorskip("tblite", reason="tblite (extra xtb) is not installed")
     compute_vibrations(WATER, tmp_path / "modes.h5", Calculation("gfn2"))
     opened(browser, tmp_path / "modes.h5", "modes")

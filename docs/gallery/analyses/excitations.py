@@ -39,8 +39,8 @@ ob.draw_plots(report, "spectrum.png")
 # %%
 # Lines of any program can be drawn, here over the wavelength:
 
-energies = 27.2114 * np.array([one.energy for one in excitations])
-lines = ob.Spectrum("uv", energies, np.array([one.strength for one in excitations]))
+energies = 27.2114 * np.array([state.energy for state in excitations])
+lines = ob.Spectrum("uv", energies, np.array([state.strength for state in excitations]))
 ob.draw_plots(ob.spectra((lines,), axis="wavelength", fwhm=0.3), "wavelengths.png")
 
 # %%

@@ -94,7 +94,7 @@ def _jcamp(file: Path, text: str) -> tuple[Reals, Reals, str, str]:
         with redirect_stdout(told):
             found = jcamp.read(text.splitlines())
         blocks = [found, *found.get("children", ())]
-        found = next((one for one in blocks if len(one.get("x", ()))), found)
+        found = next((block for block in blocks if len(block.get("x", ()))), found)
         x, y = np.asarray(found["x"], np.float64), np.asarray(found["y"], np.float64)
     except Exception as error:
         raise FileError(f"{file.name}: cannot be read as JCAMP-DX ({error})") from error

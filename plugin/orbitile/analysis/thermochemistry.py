@@ -75,13 +75,13 @@ class Thermochemistry:
     @property
     def enthalpy_correction(self) -> float:
         """Enthalpy less the electronic energy, in hartree: the zero-point energy, thermal energies, and kT for pV."""
-        thermal = sum(one.energy for one in self.contributions)
+        thermal = sum(part.energy for part in self.contributions)
         return self.zero_point_energy + thermal + kelvin * self.temperature
 
     @property
     def entropy(self) -> float:
         """In hartree/K."""
-        return sum(one.entropy for one in self.contributions)
+        return sum(part.entropy for part in self.contributions)
 
     @property
     def free_energy_correction(self) -> float:
@@ -91,7 +91,7 @@ class Thermochemistry:
     @property
     def heat_capacity(self) -> float:
         """At constant pressure, in hartree/K."""
-        return sum(one.heat_capacity for one in self.contributions) + kelvin
+        return sum(part.heat_capacity for part in self.contributions) + kelvin
 
 
 def thermochemistry(

@@ -288,28 +288,29 @@ class _Bonds:
 
         By the angles at nitrogens with two neighbours in rings.
         """
-        reached, front = {atom}, [atom]
+        reached, front = {atom}, {atom}
         while front:
-            front = [o for one in front for o in self.around[one] if self.open.get(o, 0) > 0 and o not in reached]
-            reached.update(front)
+            beyond = {neighbour for inner in front for neighbour in self.around[inner]}
+            front = {neighbour for neighbour in beyond - reached if self.open.get(neighbour, 0) > 0}
+            reached |= front
         scores: dict[int, float] = {}
-        for one in reached:
-            if self.symbols[one] != "N" or len(self.around[one]) != 2 or self.open[one] <= 0:
+        for site in sorted(reached):
+            if self.symbols[site] != "N" or len(self.around[site]) != 2 or self.open[site] <= 0:
                 continue
-            if (size := self._ring(one)) in _USUAL_ANGLES:
+            if (size := self._ring(site)) in _USUAL_ANGLES:
                 middle, half = _USUAL_ANGLES[size]
-                along = self.positions[self.around[one]] - self.positions[one]
+                along = self.positions[self.around[site]] - self.positions[site]
                 cosine = along[0] @ along[1] / np.prod(np.linalg.norm(along, axis=1))
-                scores[one] = (float(np.degrees(np.arccos(cosine))) - middle) / half
+                scores[site] = (float(np.degrees(np.arccos(cosine))) - middle) / half
         return max(scores, key=scores.__getitem__) if scores else None
 
     def _ring(self, atom: int) -> int:
         """Atoms of the smallest ring that an atom with two neighbours is in; 0 for none."""
         start, end = self.around[atom]
-        seen, front, n = {atom, start}, [start], 2
+        seen, front, n = {atom, start}, {start}, 2
         while front:
-            front = [o for one in front for o in self.around.get(one, ()) if o not in seen]
-            seen.update(front)
+            front = {neighbour for inner in front for neighbour in self.around.get(inner, ())} - seen
+            seen |= front
             n += 1
             if end in front:
                 return n

@@ -353,8 +353,8 @@ class _Task:
         ]
         self._collect(self.rows, differences, calls, 0, total)
         if self.raman:
-            fields = [(sign * np.array(one)).tolist() for one in _DIRECTIONS for sign in (1, -1)]
-            calls = [(start.wavefunction, one, self.means) for one in fields[len(self.in_fields) :]]
+            fields = [(sign * np.array(direction)).tolist() for direction in _DIRECTIONS for sign in (1, -1)]
+            calls = [(start.wavefunction, field, self.means) for field in fields[len(self.in_fields) :]]
             self._collect(self.in_fields, gradient_in_field, calls, n, total)
         return self._made(start)
 

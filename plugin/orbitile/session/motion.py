@@ -156,7 +156,7 @@ class Motion:
                 self._viewer.go_to(molecule, self._frame)  # type: ignore[attr-defined]  # it is a TrajectoryViewer
             self._viewer.move(molecule, self._rest)
             if elsewhere:
-                self._viewer.go_to(molecule, frame)  # type: ignore[attr-defined]
+                self._viewer.go_to(molecule, frame)  # type: ignore[attr-defined]  # the same
         there = set(self._shelf.present())
         for name in filter(there.__contains__, self._hidden):
             self._shelf.set_visible(name, True)

@@ -185,7 +185,7 @@ def _plot(
         f"{title}, {shape} bands {fwhm:g} cm^-1 wide{f', wavenumbers times {scale:g}' * (scale != 1)}",
         look.x_label,
         y_label,
-        (Curve("", positions, sticks, "sticks", fields=fields, foot=foot), *(Curve(*one) for one in drawn)),
+        (Curve("", positions, sticks, "sticks", fields=fields, foot=foot), *(Curve(*curve) for curve in drawn)),
         x_range=(highest, 0.0) if look.descending else (0.0, highest),
         y_range=y_range,
     )

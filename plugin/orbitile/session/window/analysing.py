@@ -290,7 +290,7 @@ class Analysing(Activity):
             return
         if self.finding is not None and self.choose_subject(self.finding.molecule):
             if " " in field:
-                self.showing.ask_for_several([Asked(one) for one in field.split()])
+                self.showing.ask_for_several([Asked(name) for name in field.split()])
             else:
                 self.showing.ask_for_named(field)
 
