@@ -150,9 +150,3 @@ def test_two_columns_are_read_with_decimal_commas_and_say_how_they_were_understo
     file.write_text("nothing here\n")
     with pytest.raises(FileError, match="at least two points"):
         read_measured(file)
-
-
-def test_a_file_that_is_no_text_has_no_spectra(tmp_path):
-    (tmp_path / "region.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(range(256)) * 100)
-    with pytest.raises(FileError, match="it is no text"):
-        ob.load_spectra(tmp_path / "region.h5")

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from orbitile import Calculation, compute_vibrations
+from orbitile.session import commands
+from tests.readers.test_spectra import SHIELDINGS
 from tests.scf.test_vibrations import WATER
 from tests.session.test_analysis_browsing import browser, opened  # noqa: F401  fixtures, which pytest finds by name
 from tests.session.test_browser import wait
@@ -15,7 +17,7 @@ def test_a_row_moves_the_molecule_until_another_thing_is_shown(browser, tmp_path
     compute_vibrations(WATER, tmp_path / "modes.h5", Calculation("gfn2"))
     opened(browser, tmp_path / "modes.h5", "modes")
     session, host, analysing = browser.session, browser.session.host, browser.analysing
-    wait(browser, lambda: analysing.notices_vibrations("modes"))
+    wait(browser, lambda: analysing.noticed("modes") == ("vibrations",))
     rest = host.positions("modes")
     browser.showing.ask_for_named("homo")
     wait(browser, lambda: "modes_homo" in session.shelf and browser.at_rest())
@@ -38,3 +40,11 @@ def test_a_row_moves_the_molecule_until_another_thing_is_shown(browser, tmp_path
     assert session.motion.now is None
     np.testing.assert_allclose(host.positions("modes"), rest, atol=1e-8)
     assert ("modes", "mode") not in host.drawn
+
+
+def test_a_log_of_spectra_opens_without_orbitals(browser, tmp_path):  # noqa: F811  the fixture's name is that of the argument
+    (tmp_path / "water.out").write_text(SHIELDINGS["orca"])
+    answer = commands.orb_load.run(browser.session, [str(tmp_path / "water.out")])
+    assert "spectra (nmr:H, nmr:O); orb_spectra water shows them; without orbitals" in answer.text
+    wait(browser, lambda: browser.analysing.noticed("water") == ("spectra",))
+    assert "31.50" in commands.orb_spectra.run(browser.session, ["water"]).text

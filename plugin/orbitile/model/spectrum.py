@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
-from .geometry import Displayed
+from .geometry import Displayed, Geometry
 from .wavefunction import frozen
 
 
@@ -26,6 +26,8 @@ class Spectrum(Displayed):
         In km/mol, Angstrom^4/u, 1e-44 esu^2 cm^2 (vcd), oscillator strengths, 1e-40 esu^2 cm^2 (ecd), nuclei.
     labels : tuple of str
         What each line is called, such as a symmetry or an atom; empty where nothing is known.
+    geometry : Geometry or None
+        Of the molecule, where it is known.
     source : str
         The file.
     title, method : str
@@ -37,6 +39,7 @@ class Spectrum(Displayed):
     positions: Reals
     strengths: Reals
     labels: tuple[str, ...] = ()
+    geometry: Geometry | None = None
     source: str = ""
     title: str = ""
     method: str = ""

@@ -54,7 +54,7 @@ from ._formats import open_volume as open_volume
 from ._formats import patterns as patterns
 from ._formats import reader_modules as reader_modules
 from ._isolation import isolated
-from ._vibrations import load_spectra as load_spectra
+from ._spectra import load_spectra as load_spectra
 from ._vibrations import load_vibrations as load_vibrations
 from ._vibrations import vibrations_in as vibrations_in
 

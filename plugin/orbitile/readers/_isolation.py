@@ -37,7 +37,13 @@ _MEMORY, _MEMORY_PER_BYTE = 1 << 30, 40
 
 
 def isolated(
-    function: Callable[..., Any], *arguments: Any, name: str, library: str, size: int, computing: float = 0.0
+    function: Callable[..., Any],
+    *arguments: Any,
+    name: str,
+    library: str,
+    size: int,
+    computing: float = 0.0,
+    imports: str = "",
 ) -> Any:
     """What a function gives, called in the process for foreign code.
 
@@ -53,6 +59,8 @@ def isolated(
         Bytes of the file, after which the limits go.
     computing
         Seconds of processor time that it may take beyond those for reading.
+    imports
+        Module that is imported before the time is taken: the first import of a library may compile all of it.
 
     Raises
     ------
@@ -67,7 +75,9 @@ def isolated(
     until = time.monotonic() + _START + _PATIENCE * seconds
     try:
         with Watch(cancelled=lambda: time.monotonic() > until).stage():
-            return worker.call(_limited, function.__module__, function.__qualname__, arguments, seconds, memory)
+            return worker.call(
+                _limited, function.__module__, function.__qualname__, arguments, seconds, memory, imports
+            )
     except _Failed as error:
         raise FileError(f"{name}: {library} cannot read it ({error})") from error
     except WorkerEnded as error:
@@ -112,9 +122,12 @@ class _Failed(OrbitileError):
     """Foreign code raised something, or took too much."""
 
 
-def _limited(module: str, name: str, arguments: tuple[Any, ...], seconds: float, memory: int) -> Any:
+def _limited(module: str, name: str, arguments: tuple[Any, ...], seconds: float, memory: int, imports: str) -> Any:
     """What a function gives within limits."""
     function = getattr(import_module(module), name)
+    if imports:
+        with suppress(Exception):  # the function meets it again, and says so
+            import_module(imports)
     _limit(seconds, memory)
     try:
         return function(*arguments)

@@ -478,7 +478,13 @@ BOHR, ELECTRONVOLT = 1.8897261245, 27.21138505
 def parse_log(path: Path, *, part: bool = False) -> tuple[Any, Program]:
     """What cclib finds in a log, or in part of one, where it may stumble over what is missing below the orbitals."""
     attributes, program = isolated(
-        attributes_of, str(path.absolute()), part, name=path.name, library="cclib", size=path.stat().st_size
+        attributes_of,
+        str(path.absolute()),
+        part,
+        name=path.name,
+        library="cclib",
+        imports="cclib",
+        size=path.stat().st_size,
     )
     if part:
         attributes["metadata"].pop("success", None)  # what it says of the log is not said of its part

@@ -74,7 +74,15 @@ class DynamicsPositions:
 
     def _asked(self, function: Callable[..., Any], *arguments: int) -> Any:
         path = self._file.path
-        return isolated(function, str(path), *arguments, name=self.name, library="MDTraj", size=path.stat().st_size)
+        return isolated(
+            function,
+            str(path),
+            *arguments,
+            name=self.name,
+            library="MDTraj",
+            imports="mdtraj",
+            size=path.stat().st_size,
+        )
 
 
 def n_frames_of(path: str) -> int:
@@ -150,7 +158,9 @@ class DynamicsGeometries:
         except OSError as error:
             raise FileError(f"{self._path}: cannot be read ({error.strerror})") from error
         paths = str(self._file.path), str(self._topology.path)
-        return isolated(function, *paths, *arguments, name=self._path.name, library="MDTraj", size=size)
+        return isolated(
+            function, *paths, *arguments, name=self._path.name, library="MDTraj", imports="mdtraj", size=size
+        )
 
 
 def contents_of(path: str, topology: str) -> tuple[list[int], int]:

@@ -88,7 +88,7 @@ def read(path: Path, topology: Path | None = None) -> Structure:
     with PlainFile(path) as file, PlainFile(topology or path) as named:
         size = sum(part.path.stat().st_size for part in (file, named))
         paths = [str(part.path.absolute()) for part in (file, named)]  # its process may be in another folder
-        found = isolated(contents_of, *paths, name=path.name, library="MDAnalysis", size=size)
+        found = isolated(contents_of, *paths, name=path.name, library="MDAnalysis", imports="MDAnalysis", size=size)
     try:
         return _structure(found, path.name)
     except FileError:
@@ -483,6 +483,7 @@ def _by_pdb2pqr(structure: Structure, forcefield: str, ph: float) -> Structure:
             *arguments,
             name="structure",
             library="PDB2PQR",
+            imports="pdb2pqr.main",
             size=path.stat().st_size,
             computing=_SECONDS_AN_ATOM * n,
         )

@@ -192,7 +192,16 @@ def _placed(steps: Sequence[Any], n: int, name: str) -> tuple[Reals, Reals]:
 
 
 def _described(path: Path, array: str, version: int) -> Described:
-    return isolated(described, str(path.absolute()), array, version, name=path.name, library="the package zarr", size=0)
+    return isolated(
+        described,
+        str(path.absolute()),
+        array,
+        version,
+        name=path.name,
+        library="the package zarr",
+        imports="zarr",
+        size=0,
+    )
 
 
 @dataclass(frozen=True)
@@ -248,6 +257,7 @@ class StoredArrays:
             self.whole,
             name=self.path.name,
             library="the package zarr",
+            imports="zarr",
             size=n_bytes,
         )
         others = tuple(axis for axis in range(values.ndim) if axis not in self.xyz)

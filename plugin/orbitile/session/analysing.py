@@ -21,7 +21,7 @@ from ..model.report import AtomValues, Drawing, Report
 from .host import TrajectoryViewer, Viewer
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .shelf import Shelf
-from .source import has_only_vibrations, is_promolecule, is_trajectory, is_volume_file
+from .source import is_promolecule, is_trajectory, is_volume_file, is_without_orbitals
 
 _MOVED = 1e-3
 """Displacement in bohr below which an atom is where it was when something was ordered: viewers round."""
@@ -97,7 +97,7 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
 def source_of(viewer: Viewer, molecule: str) -> str:
     """Where the wavefunctions of a molecule are; empty for one without, such as a promolecule."""
     source = viewer.molecules().get(molecule, "")
-    return "" if is_volume_file(source) or is_promolecule(source) or has_only_vibrations(source) else source
+    return "" if is_volume_file(source) or is_promolecule(source) or is_without_orbitals(source) else source
 
 
 def file_source(viewer: Viewer, molecule: str) -> str:

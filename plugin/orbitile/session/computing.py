@@ -331,13 +331,13 @@ class Computing:
                 _ = trajectory.geometries, trajectory.first
                 self.wavefunctions.keep(trajectory)
         except OrbitileError:
-            if self.only_vibrations(source) is None:
+            if self.without_orbitals(source) is None:
                 raise
 
-    def only_vibrations(self, source: Source) -> OneFile | None:
-        """The file of a source that holds vibrations, to be shown without its orbitals; None where it holds none."""
-        file = OneFile(source.files[0], source.contents[0], only_vibrations=True)
-        has_some = len(source.files) == 1 and self.wavefunctions.has("vibrations", str(file))
+    def without_orbitals(self, source: Source) -> OneFile | None:
+        """The file of a source to be shown by its vibrations or spectra alone; None where it holds neither."""
+        file = OneFile(source.files[0], source.contents[0], without_orbitals=True)
+        has_some = len(source.files) == 1 and self.wavefunctions.lines_in(str(file))
         return file if has_some else None
 
     def of_file(self, source: str) -> Request:

@@ -323,6 +323,12 @@ class WavefunctionCache:
         source = paths[0] if is_trajectory(source) else source
         return self._read(source, *self._of_files[kind])
 
+    def lines_in(self, source: str) -> str:
+        """Which of `FILE_KINDS` the file of a source has that names its atoms; the first, or empty for none."""
+        if self.has("vibrations", source):
+            return "vibrations"
+        return "spectra" if self.has("spectra", source) and self.of_file("spectra", source)[0].geometry else ""
+
     def has(self, kind: str, source: str) -> bool:
         """Whether the file of a source has any of that; what is not known is found out once."""
         found = self._has.get((kind, source))

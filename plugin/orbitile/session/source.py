@@ -176,7 +176,7 @@ def content_of_frame(wavefunction: Wavefunction, settings: str) -> str:
     return f"1-{digest.hexdigest()[:40]}"
 
 
-_VIBRATIONS = "vibrations in "
+_WITHOUT = "without orbitals "
 
 
 @dataclass(frozen=True)
@@ -188,22 +188,22 @@ class OneFile:
     path : str
     content : str
         What it held when it was loaded, see `content_of`; empty for whatever it holds.
-    only_vibrations : bool
-        Whether it holds vibrations and no orbitals.
+    without_orbitals : bool
+        Whether it holds vibrations or spectra, and no orbitals.
     """
 
     path: str
     content: str = ""
-    only_vibrations: bool = False
+    without_orbitals: bool = False
 
     def __str__(self) -> str:
         text = f"content {self.content}: {self.path}" if self.content else self.path
-        return f"{_VIBRATIONS}{text}" if self.only_vibrations else text
+        return f"{_WITHOUT}{text}" if self.without_orbitals else text
 
     @classmethod
     def read(cls, text: str) -> OneFile:
         """The inverse of `str`."""
-        plain = text.removeprefix(_VIBRATIONS)
+        plain = text.removeprefix(_WITHOUT)
         found = re.fullmatch(r"content (\d{1,18}-[0-9a-f]{40}): (.*)", plain, re.DOTALL)
         path, content = (found[2], found[1]) if found else (plain, "")
         return cls(path, content, plain != text)
@@ -436,7 +436,7 @@ VALUES = "values"
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The atoms of a file of volumes or of vibrations, as a viewer shows those of a wavefunction.
+    """The atoms of a file of volumes, vibrations or spectra, as a viewer shows those of a wavefunction.
 
     Attributes
     ----------
@@ -464,9 +464,9 @@ def is_volume_file(source: str) -> bool:
     return not is_trajectory(source) and holds_volumes(OneFile.read(source).path)
 
 
-def has_only_vibrations(source: str) -> bool:
-    """Whether a source, as text, is a file of vibrations without orbitals."""
-    return not is_trajectory(source) and OneFile.read(source).only_vibrations
+def is_without_orbitals(source: str) -> bool:
+    """Whether a source, as text, is a file of vibrations or spectra without orbitals."""
+    return not is_trajectory(source) and OneFile.read(source).without_orbitals
 
 
 def volumes_of(path: str) -> tuple[Volume, ...]:

@@ -40,8 +40,8 @@ def test_a_peak_moves_the_molecule_and_its_electrons_are_computed(window, tmp_pa
     file = tmp_path / "water.h5"
     ob.compute_vibrations(ob.Geometry(np.array([8, 1, 1]), positions), file, ob.Calculation("gfn2"))
     open_file(window, file)
-    window.wait("at_rest() and panel().vibrations_button.isVisible()")
-    window.screen.click(window.at("box(panel().vibrations_button)"))
+    window.wait('at_rest() and panel().line_buttons["vibrations"].isVisible()')
+    window.screen.click(window.at('box(panel().line_buttons["vibrations"])'))
     window.wait(f"{WINDOW} is not None and {WINDOW}.analysing.finding is not None and at_rest()")
     plot = f"{WINDOW}.view.plot()"
     peak = f"int({plot}.plot.curves[0].y.argmax())"

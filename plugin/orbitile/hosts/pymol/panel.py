@@ -24,7 +24,7 @@ from ...session.live.live import LiveStatus
 from ...session.recipe import render_line
 from ...session.seen import Listed, visible
 from ...session.session import Session
-from ...session.source import has_only_vibrations
+from ...session.source import is_without_orbitals
 from ...session.window.browser import Browser
 from ...session.window.localising import LISTED_ORBITALS
 from ...session.window.view import TWO_COLOURS, Choices, Finding, Playback, choices_of
@@ -176,10 +176,14 @@ class Panel(ToolWindow):
         outer.addLayout(row(self.open_button, self.molecule_box, *buttons, stretch=1))
         self.summary, self.notes = shortened_label(), shortened_label()
         self.notes.hide()
-        self.vibrations_button = QtWidgets.QPushButton(
-            "Vibrations…", toolTip="Normal modes and spectra that the file of this molecule has", visible=False
-        )
-        outer.addLayout(row(self.summary, self.vibrations_button, stretch=0))
+        self.line_buttons = {
+            kind: QtWidgets.QPushButton(text, toolTip=f"{about} that the file of this molecule has", visible=False)
+            for kind, text, about in (
+                ("vibrations", "Vibrations…", "Normal modes and their spectra"),
+                ("spectra", "Spectra…", "UV, ECD and NMR spectra"),
+            )
+        }
+        outer.addLayout(row(self.summary, *self.line_buttons.values(), stretch=0))
         outer.addWidget(self.notes)
 
     def _add_orbitals(self, outer: Any) -> None:
@@ -318,7 +322,8 @@ class Panel(ToolWindow):
         button = self.analyse_button
         button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self._analysis_subject())))
         button.chosen.connect(self._open_analysis)
-        self.vibrations_button.clicked.connect(lambda: self._open_analysis("vibrations"))
+        for kind, button in self.line_buttons.items():
+            button.clicked.connect(lambda *_, kind=kind: self._open_analysis(kind))
         self.compute_button.chosen.connect(self._ask_region)
         self.compute_button.path_chosen.connect(
             lambda: ask_path(self.session.host, self, partial(self.run, commands.orb_path_between))
@@ -476,8 +481,9 @@ class Panel(ToolWindow):
         self.raise_()
         self.activateWindow()  # a dialog gives the keys back to PyMOL's own window
         self.table.setFocus()
-        if has_only_vibrations(self.showing.listed[1]):
-            self._open_analysis("vibrations")
+        source = self.showing.listed[1]
+        if is_without_orbitals(source) and (kind := self.session.computing.wavefunctions.lines_in(source)):
+            self._open_analysis(kind)
 
     def neighbours(self) -> list[Level]:
         """Orbitals below and above the one that is selected in the table."""
@@ -524,7 +530,9 @@ class Panel(ToolWindow):
         if names != [self.molecule_box.itemText(at) for at in range(self.molecule_box.count())]:
             self.molecule_box.clear()
             self.molecule_box.addItems(names)
-        self.vibrations_button.setVisible(self.browser.analysing.notices_vibrations(self.showing.molecule))
+        noticed = self.browser.analysing.noticed(self.showing.molecule)
+        for kind, button in self.line_buttons.items():
+            button.setVisible(kind in noticed)
         self.molecule_box.setCurrentIndex(names.index(self.showing.molecule) if self.showing.molecule in names else -1)
         if self.device_box.currentText() != self.session.computing.device:
             self.device_box.setCurrentText(self.session.computing.device)

@@ -120,10 +120,10 @@ def _load(session: Session, source: Source, wanted: str, *, given: bool) -> tupl
     except Cancelled:
         raise
     except OrbitileError as error:
-        file = session.computing.aside(lambda: session.computing.only_vibrations(source))
+        file = session.computing.aside(lambda: session.computing.without_orbitals(source))
         if file is None:
             raise
-        return name, _show_vibrations(session, name, str(file), str(error))
+        return name, _show_lines(session, name, str(file), str(error))
     if trajectory is None:
         chosen = f"; {first.remarks[-1]}" if is_place(Path(source.files[0])) else ""  # which file of it that is
         return name, f'"{name}", {first.kind} orbitals; {session.showing(name)}{chosen}'
@@ -151,14 +151,21 @@ def _show_volume(session: Session, name: str, source: str) -> str:
     return f"{text}; {changing} changes that"
 
 
-def _show_vibrations(session: Session, name: str, source: str, without: str) -> str:
-    """Show the atoms of a file of vibrations that has no orbitals, which `without` explains; an account of it."""
-    found = session.computing.wavefunctions.vibrations(source)
+def _show_lines(session: Session, name: str, source: str, without: str) -> str:
+    """Show the atoms of a file of vibrations or spectra; an account of it. `without` says why there are no orbitals."""
+    wavefunctions = session.computing.wavefunctions
+    kind = wavefunctions.lines_in(source)
+    found = wavefunctions.of_file(kind, source)
+    if kind == "vibrations":
+        what, atoms, title = f"{found.n_modes} vibrations", found, found.title
+    else:
+        what = f"spectra ({', '.join(spectrum.kind for spectrum in found)})"
+        atoms, title = found[0].geometry, found[0].title
     _clear(session, name, source)
     session.drawn.forget(name)
-    session.host.add_molecule(name, Sampled(found.atomic_numbers, found.positions[None], source, found.title), 0)
-    showing = session.host.syntax.line(Call("orb_vibrations", (name,)))
-    return f'"{name}", {found.n_modes} vibrations; {showing} shows them; without orbitals: {without}'
+    session.host.add_molecule(name, Sampled(atoms.atomic_numbers, atoms.positions[None], source, title), 0)
+    showing = session.host.syntax.line(Call(f"orb_{kind}", (name,)))
+    return f'"{name}", {what}; {showing} shows them; without orbitals: {without}'
 
 
 def place(session: Session, name: str, source: Source) -> tuple[Wavefunction, ShownTrajectory | None]:

@@ -37,7 +37,7 @@ from ..computing import Computing, one_thread
 from ..host import Viewer
 from ..shelf import Shelf
 from ..shown import Shown
-from ..source import OneFile, files_of, has_only_vibrations, is_promolecule, is_volume_file
+from ..source import OneFile, files_of, is_promolecule, is_volume_file, is_without_orbitals
 from .calculating import converged
 from .following import Following, Show, counted_from_frontier
 from .order import Converged, Level, Order, Positions, Relaxation, energy_text
@@ -908,7 +908,7 @@ class LiveMolecule:
             When no engine can do that.
         """
         source = self._host.molecules().get(molecule, "")
-        if not source or is_volume_file(source) or is_promolecule(source) or has_only_vibrations(source):
+        if not source or is_volume_file(source) or is_promolecule(source) or is_without_orbitals(source):
             stated = {"charge": self._host.formal_charge(molecule), **given}
             return replace(otherwise, calculation=altered(otherwise.calculation, stated)), ()
         calculation, remarks = self._computing.calculation(source, given, otherwise.calculation, otherwise.engine)
@@ -1022,7 +1022,7 @@ class LiveMolecule:
                 return origin
         if not source or is_promolecule(source) or self._is_of_live(source):
             return None
-        without = is_volume_file(source) or has_only_vibrations(source)
+        without = is_volume_file(source) or is_without_orbitals(source)
         wavefunction = None if without else self._computing.wavefunctions.get(source)
         shown = {name: self._shelf[name] for name in self._shelf.present() if self._shelf[name].molecule == molecule}
         return Origin(source, positions, shown, wavefunction)

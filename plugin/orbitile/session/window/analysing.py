@@ -64,7 +64,7 @@ class Analysing(Activity):
         self.finding: Finding | None = None
         self.follows = False
         self.vibrating = Vibrating(self.showing)
-        self._noticed: tuple[str, Future[bool] | None] = "", None
+        self._noticed: tuple[str, Future[tuple[str, ...]] | None] = "", None
         self._analysing: Future[Report] | None = None
         self._analysed = Advance(_ROOM, _SECONDS)
 
@@ -114,19 +114,18 @@ class Analysing(Activity):
         known = [molecule for molecule in host.molecules() if source_of(host, molecule)]
         return [molecule for molecule in known if kind != "trajectory" or is_trajectory(host.molecules()[molecule])]
 
-    def notices_vibrations(self, molecule: str) -> bool:
-        """Whether the file of a molecule is known to have vibrations by now; it is looked through in a thread."""
+    def noticed(self, molecule: str) -> tuple[str, ...]:
+        """Which of `FILE_KINDS` the file of a molecule is known to have by now; it is looked through in a thread."""
         source = file_source(self.session.host, molecule) if molecule else ""
         if source != self._noticed[0]:
             has = self.session.computing.wavefunctions.has
 
-            def look() -> bool:
-                has("spectra", source)  # known by the time that a menu asks
-                return has("vibrations", source)
+            def look() -> tuple[str, ...]:
+                return tuple(kind for kind in FILE_KINDS if has(kind, source))
 
             self._noticed = source, in_thread(look) if source else None
         looked = self._noticed[1]
-        return looked is not None and looked.done() and looked.result()
+        return looked.result() if looked is not None and looked.done() else ()
 
     def _file_has(self, kind: str, molecule: str) -> bool:
         source = file_source(self.session.host, molecule)
@@ -204,7 +203,7 @@ class Analysing(Activity):
         return self._analysing is not None
 
     def at_rest(self) -> bool:
-        """Whether neither an analysis runs nor a file is looked through for vibrations."""
+        """Whether neither an analysis runs nor a file is looked through for vibrations and spectra."""
         looked = self._noticed[1]
         return not self.is_busy() and (looked is None or looked.done())
 

@@ -14,7 +14,7 @@ from ...pictures.words import of_error
 from .. import commands
 from ..commands.loading import usual_view
 from ..computing import in_thread
-from ..source import Source, has_only_vibrations, is_volume_file
+from ..source import Source, is_volume_file, is_without_orbitals
 from .activity import Activity
 from .live import LiveOrbitals
 from .localising import Localising
@@ -130,7 +130,7 @@ class Molecules(Activity):
         self.showing.listed = name, self.session.host.molecules().get(name, "")
         self.session.host.bring_back(name)
         source = self.showing.listed[1]
-        if name and not (is_volume_file(source) or has_only_vibrations(source)):
+        if name and not (is_volume_file(source) or is_without_orbitals(source)):
             try:
                 showing.wavefunction = self.session.wavefunction(name)
                 showing.levels, self.notes = levels_of(showing.wavefunction), notes(showing.wavefunction)
