@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..base.watch import checkpoint, watcher
-from ..gaussians.expansion import fallen, integrals
+from ..gaussians.expansion import GaussianExpansion, fallen, integrals
 from ..gaussians.kernels._charges import potential_near_and_far
 from ..gaussians.kernels._sums import in_double
 from ..gaussians.kernels._tolerances import tolerances
@@ -132,7 +133,8 @@ class ElectrostaticPotential(Field):
 
         tolerance = tolerances(target.dtype).potential if self.tolerance is None else self.tolerance
         field = _far_field(self.wavefunction, tolerance)
-        working = in_double(target) if _cancels(self.wavefunction, field) else target
+        electrons = field.classes[1:]  # without the nuclei
+        working = in_double(target) if _cancels(self.wavefunction.positions, field, electrons) else target
         sources = _sources(field, (1 - _SCREENED) * tolerance if self.far_field else 0.0, working)
 
         def evaluate(points: Reals) -> NDArray[np.floating]:
@@ -185,6 +187,58 @@ class PotentialOfCharges(Field):
         return lambda points: potential_near_and_far(self.charges, points, target).astype(target.dtype)
 
 
+@dataclass(frozen=True, eq=False)
+class PotentialOfSum(Field):
+    r"""The integral of a sum of Gaussians over the distance, :math:`\int f(r') / |r - r'| dr'`, a `Field`.
+
+    Attributes
+    ----------
+    expansion : GaussianExpansion
+    sites : ndarray, shape (n, 3)
+        Where far distributions are taken together as multipoles, in bohr: the atoms.
+    quantity, unit : str
+        Shown to people.
+    isovalue : float
+    tolerance : float
+        Bound on what leaving out weak distributions and truncating multipoles cost at any point.
+    """
+
+    expansion: GaussianExpansion
+    sites: Reals
+    quantity: str
+    unit: str
+    isovalue: float
+    tolerance: float
+    is_bounded: bool = field(default=False, init=False)
+    is_smooth: bool = field(default=True, init=False)
+    peaks_at_nuclei: bool = field(default=True, init=False)
+
+    def enclosing_box(self, isovalue: float) -> tuple[Reals, Reals]:
+        """Corners of a box about the sites: no proof."""
+        return self.sites.min(axis=0) - _MARGIN, self.sites.max(axis=0) + _MARGIN
+
+    def at_points(self, target: Target) -> PointEvaluator:
+        """Evaluator for points, by Hermite Gaussians and multipoles."""
+        from taichi_kernels.electrostatics import potential_at_points
+
+        def make() -> FarField:
+            order = _ORDER if self.tolerance > _TIGHT else _ORDER_TIGHT
+            return far_field(_distributions(self.expansion, 1.0, self.tolerance), self.sites, order, self.tolerance)
+
+        found = _FAR_FIELDS.of(self.expansion, (self.tolerance, self.sites.tobytes()), make)
+        largest = self.tolerance / tolerances(target.dtype).potential
+        working = in_double(target) if _cancels(self.sites, found, found.classes, largest) else target
+        sources = _sources(found, (1 - _SCREENED) * self.tolerance, working)
+
+        def evaluate(points: Reals) -> NDArray[np.floating]:
+            checkpoint()
+            if len(points) == 0:
+                return np.zeros(0, target.dtype)
+            return potential_at_points(points, sources, watcher()).astype(target.dtype)
+
+        return evaluate
+
+
 def _reach(wavefunction: Wavefunction, isovalue: float) -> tuple[Reals, float]:
     r"""Centre of charge and the distance from it (bohr) where the potential has fallen to an isovalue; 0 if too far.
 
@@ -223,28 +277,33 @@ def _far_field(wavefunction: Wavefunction, tolerance: float) -> FarField:
     """The nuclei and the density as Hermite Gaussians and multipoles; made once per wavefunction and tolerance."""
 
     def make() -> FarField:
-        from taichi_kernels.hermite_tables import powers_of
-
         density = density_of(wavefunction, tolerance=min(TOLERANCE, _PRODUCTS * tolerance))
-        classes: list[Class] = []
-        bounds: list[Reals] = []
-        for degree in np.unique(density.degree).tolist():
-            checkpoint()
-            some = density.chosen(density.degree == degree)
-            scale = -2 * np.pi / some.exponent
-            orders = powers_of(degree)
-            hermite = hermite_coefficients(some, degree, orders) * scale[:, None]
-            classes.append(Class(degree, some.centre, some.exponent, hermite, orders))
-            bounds.append(largest_potentials(hermite, some.exponent, orders))
-        ordered = np.sort(np.concatenate(bounds))
-        weak = np.searchsorted(np.cumsum(ordered), _SCREENED * tolerance)
-        least = ordered[min(int(weak), len(ordered) - 1)]
-        strong = [bound >= least for bound in bounds]
-        kept = [class_.chosen(which) for class_, which in zip(classes, strong, strict=True) if which.any()]
+        kept = _distributions(density, -1.0, tolerance)
         order = _ORDER if tolerance > _TIGHT else _ORDER_TIGHT
         return far_field([_nuclei(wavefunction), *kept], wavefunction.positions, order, tolerance)
 
     return _FAR_FIELDS.of(wavefunction, tolerance, make)
+
+
+def _distributions(density: GaussianExpansion, charge: float, tolerance: float) -> list[Class]:
+    """A sum, times a charge, as Hermite Gaussians; without those whose potentials are negligible together."""
+    from taichi_kernels.hermite_tables import powers_of
+
+    classes: list[Class] = []
+    bounds: list[Reals] = []
+    for degree in np.unique(density.degree).tolist():
+        checkpoint()
+        some = density.chosen(density.degree == degree)
+        scale = charge * 2 * np.pi / some.exponent
+        orders = powers_of(degree)
+        hermite = hermite_coefficients(some, degree, orders) * scale[:, None]
+        classes.append(Class(degree, some.centre, some.exponent, hermite, orders))
+        bounds.append(largest_potentials(hermite, some.exponent, orders))
+    ordered = np.sort(np.concatenate(bounds))
+    weak = np.searchsorted(np.cumsum(ordered), _SCREENED * tolerance)
+    least = ordered[min(int(weak), len(ordered) - 1)]
+    strong = [bound >= least for bound in bounds]
+    return [class_.chosen(which) for class_, which in zip(classes, strong, strict=True) if which.any()]
 
 
 def _sources(field: FarField, left_out: float, target: Target) -> Sources:
@@ -272,17 +331,20 @@ def _nuclei(wavefunction: Wavefunction) -> Class:
     return Class(0, wavefunction.positions[charged], np.full(len(charges), _NUCLEUS), hermite, ((0, 0, 0),))
 
 
-def _cancels(wavefunction: Wavefunction, field: FarField) -> bool:
-    """Whether the terms of the potential are so much larger than it that single precision would show."""
+def _cancels(sites: Reals, field: FarField, classes: Sequence[Class], unit: float = 1.0) -> bool:
+    """Whether the terms of a potential are so much larger than it that single precision would show.
+
+    The unit is what stands for a hartree/e, in that of the potential.
+    """
 
     def make() -> bool:
-        points = (wavefunction.positions[:16, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
+        points = (sites[:16, None] + _DISTANCE * _DIRECTIONS).reshape(-1, 3)
         return any(
             sum(
                 sum_of_magnitudes(point, class_.centre, class_.hermite, class_.exponent, class_.orders)
-                for class_ in field.classes[1:]  # without the nuclei
+                for class_ in classes
             )
-            > _SINGLE_SUFFICES
+            > _SINGLE_SUFFICES * unit
             for point in points
         )
 

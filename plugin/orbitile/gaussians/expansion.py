@@ -176,6 +176,37 @@ def gradient(expansion: GaussianExpansion) -> tuple[GaussianExpansion, GaussianE
     return derivative(expansion, 0), derivative(expansion, 1), derivative(expansion, 2)
 
 
+def times_coordinate(expansion: GaussianExpansion, axis: int, origin: float) -> GaussianExpansion:
+    """A sum times x, y or z (axis 0, 1, 2) counted from an origin in bohr, of one degree more."""
+    degree = (expansion.degree + 1).astype(np.int32)
+    first = starts(term_counts(degree))
+    terms = np.zeros((int(first[-1]), *expansion.terms.shape[1:]))
+    for d, which, _, values in by_degree(expansion):
+        _, up = _beside(d, axis)
+        same, begin = _within(d, d + 1), first[which][:, None]
+        centre = expansion.centre[which, axis].reshape((-1,) + (1,) * expansion.terms.ndim) - origin
+        terms[begin + up] += values
+        terms[begin + same] += centre * values
+    return GaussianExpansion(expansion.centre, expansion.exponent, degree, first, terms)
+
+
+def of_degree(expansion: GaussianExpansion, more: int) -> GaussianExpansion:
+    """The same sum with room for powers that are so much higher, whose coefficients are zero."""
+    degree = (expansion.degree + more).astype(np.int32)
+    first = starts(term_counts(degree))
+    terms = np.zeros((int(first[-1]), *expansion.terms.shape[1:]))
+    for d, which, _, values in by_degree(expansion):
+        terms[first[which][:, None] + _within(d, d + more)] = values
+    return GaussianExpansion(expansion.centre, expansion.exponent, degree, first, terms)
+
+
+@lru_cache
+def _within(degree: int, higher: int) -> Indices:
+    """Places of the terms of a polynomial in one of a higher degree."""
+    place = {powers: n for n, powers in enumerate(polynomial_powers(higher))}
+    return np.array([place[powers] for powers in polynomial_powers(degree)], np.intp)
+
+
 @lru_cache
 def _beside(degree: int, axis: int) -> tuple[Indices, Indices]:
     """Places of the terms of a polynomial in one of a degree more, the power along an axis one lower and one higher."""

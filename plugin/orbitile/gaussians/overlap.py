@@ -1,4 +1,4 @@
-r"""Overlap of basis functions, screened and vectorised, and what follows from overlaps: positions, kinetic energy.
+r"""Overlap of basis functions, screened and vectorised, and what follows: positions, kinetic energy, momenta.
 
 The matrix :math:`S_{\mu\nu} = \langle\phi_\mu|\phi_\nu\rangle` is sparse for large molecules; pairs of shells whose
 Gaussian product is negligible are never formed, so that time and memory grow linearly with the number of atoms. Up to
@@ -14,6 +14,9 @@ and the integrals of x are overlaps.
 
 .. math:: \tfrac12 \langle\partial_x (x_A^i e^{-\alpha x_A^2}) | \partial_x (x_B^j e^{-\beta x_B^2})\rangle =
     \tfrac12 i j\, s_{i-1,j-1} - \beta i\, s_{i-1,j+1} - \alpha j\, s_{i+1,j-1} + 2 \alpha\beta\, s_{i+1,j+1}
+
+**Momenta** likewise: :math:`\langle x_A^i|\partial_x|x_B^j\rangle = j\, s_{i,j-1} - 2\beta\, s_{i,j+1}`, and
+:math:`\langle x_A^i|x|x_B^j\rangle = s_{i+1,j} + A_x\, s_{ij}`.
 """
 
 from __future__ import annotations
@@ -125,6 +128,43 @@ def kinetic_matrix(basis: Basis | Wavefunction) -> Matrix:
     """Kinetic energy in basis functions of a molecule, shape (n_basis, n_basis) in hartree, sparse if it is large."""
     table = _ShellTable(basis.shells, basis.positions)
     return _matrix(table, table, True, kinetic=True)
+
+
+def momentum_matrices(basis: Basis | Wavefunction, origin: Reals) -> tuple[Reals, Reals]:
+    r"""Matrices of linear and angular momentum of a molecule, but for the factor :math:`-i`.
+
+    Parameters
+    ----------
+    basis
+        Functions and positions.
+    origin : ndarray, shape (3,)
+        Of the angular momentum, in bohr.
+
+    Returns
+    -------
+    linear : ndarray, shape (3, n_basis, n_basis)
+        :math:`\langle\mu|\nabla|\nu\rangle`, in bohr^-1.
+    angular : ndarray, shape (3, n_basis, n_basis)
+        :math:`\langle\mu|(r - origin) \times \nabla|\nu\rangle`. Both are antisymmetric.
+    """
+    table = _ShellTable(basis.shells, basis.positions)
+    matrices = np.zeros((6, table.n_functions, table.n_functions))
+    near = _near_atoms(table, table)
+    for kind_a, left in table.classes.items():
+        for kind_b, right in table.classes.items():
+            if kind_b < kind_a:
+                continue
+            a, b = _near_pairs(left, right, *near)
+            step = max(1, _CHUNK // (left.exponents.shape[1] * right.exponents.shape[1] + 6 * left.n_monomials))
+            for start in range(0, len(a), step):
+                checkpoint()
+                some_a, some_b = a[start : start + step], b[start : start + step]
+                blocks = _momenta(left, some_a, right, some_b, origin)
+                i = left.first_function[some_a][:, None, None] + np.arange(blocks.shape[2])[:, None]
+                j = right.first_function[some_b][:, None, None] + np.arange(blocks.shape[3])
+                matrices[:, j, i] = -blocks
+                matrices[:, i, j] = blocks
+    return matrices[:3], matrices[3:]
 
 
 def _matrix(left: _ShellTable, right: _ShellTable, same: bool, kinetic: bool = False) -> Matrix:
@@ -331,16 +371,8 @@ def _to_functions(angular_momentum: int, pure: bool) -> Reals:
 
 def _blocks(left: _Class, a: Indices, right: _Class, b: Indices, kinetic: bool) -> Reals:
     """Integrals of the functions of shell a[n] with those of shell b[n], shape (n, functions of a, functions of b)."""
-    # by pairs of primitives: (n, primitives of a, primitives of b)
-    alpha, beta = left.exponents[a][:, :, None], right.exponents[b][:, None, :]
-    separation = (left.centres[a] - right.centres[b])[:, :, None, None]
-    total = alpha + beta
-    square = np.einsum("ndij,ndij->nij", separation, separation)
-    prefactor = left.coefficients[a][:, :, None] * right.coefficients[b][:, None, :] * (np.pi / total) ** 1.5
-    with np.errstate(under="ignore"):
-        prefactor *= np.exp(-alpha * beta / total * square)
     la, lb = left.angular_momentum, right.angular_momentum
-    tables = [_one_dimensional(la + kinetic, lb + kinetic, alpha, beta, total, separation[:, d]) for d in range(3)]
+    alpha, beta, prefactor, tables = _along_axes(left, a, right, b, la + kinetic, lb + kinetic)
     moving = [_of_derivatives(la, lb, alpha, beta, table) for table in tables] if kinetic else []
     powers_a, powers_b = cartesian_powers(la), cartesian_powers(lb)
     block = np.empty((len(a), len(powers_a), len(powers_b)))
@@ -353,6 +385,53 @@ def _blocks(left: _Class, a: Indices, right: _Class, b: Indices, kinetic: bool) 
             else:
                 block[:, m, n] = np.einsum("nij,nij,nij,nij->n", prefactor, x, y, z)
     return _to_functions(la, left.pure) @ block @ _to_functions(lb, right.pure).T
+
+
+def _along_axes(
+    left: _Class, a: Indices, right: _Class, b: Indices, highest_a: int, highest_b: int
+) -> tuple[Reals, Reals, Reals, list[list[list[Reals]]]]:
+    """Exponents, prefactors and one-dimensional overlaps along x, y, z by pairs of primitives.
+
+    Arrays have the shape (n, primitives of a, primitives of b), or one that is broadcast to it.
+    """
+    alpha, beta = left.exponents[a][:, :, None], right.exponents[b][:, None, :]
+    separation = (left.centres[a] - right.centres[b])[:, :, None, None]
+    total = alpha + beta
+    square = np.einsum("ndij,ndij->nij", separation, separation)
+    prefactor = left.coefficients[a][:, :, None] * right.coefficients[b][:, None, :] * (np.pi / total) ** 1.5
+    with np.errstate(under="ignore"):
+        prefactor *= np.exp(-alpha * beta / total * square)
+    tables = [_one_dimensional(highest_a, highest_b, alpha, beta, total, separation[:, d]) for d in range(3)]
+    return alpha, beta, prefactor, tables
+
+
+def _momenta(left: _Class, a: Indices, right: _Class, b: Indices, origin: Reals) -> Reals:
+    """Gradient and angular momentum between shells a[n] and b[n], shape (6, n, functions of a, functions of b)."""
+    la, lb = left.angular_momentum, right.angular_momentum
+    _, beta, prefactor, tables = _along_axes(left, a, right, b, la + 1, lb + 1)
+    places = (left.centres[a] - origin)[:, :, None, None]
+
+    def slope(axis: int, i: int, j: int) -> Reals:
+        value = -2 * beta * tables[axis][i][j + 1]
+        return value + j * tables[axis][i][j - 1] if j else value
+
+    def place(axis: int, i: int, j: int) -> Reals:
+        return tables[axis][i + 1][j] + places[:, axis] * tables[axis][i][j]
+
+    powers_a, powers_b = cartesian_powers(la), cartesian_powers(lb)
+    blocks = np.empty((6, len(a), len(powers_a), len(powers_b)))
+    for m, of_a in enumerate(powers_a):
+        for n, of_b in enumerate(powers_b):
+            s, d, x = (
+                [function(axis, of_a[axis], of_b[axis]) for axis in range(3)]
+                for function in (lambda axis, i, j: tables[axis][i][j], slope, place)
+            )
+            for axis in range(3):
+                u, v = (axis + 1) % 3, (axis + 2) % 3
+                blocks[axis, :, m, n] = np.einsum("nij,nij,nij,nij->n", prefactor, d[axis], s[u], s[v])
+                turning = x[u] * d[v] - d[u] * x[v]
+                blocks[3 + axis, :, m, n] = np.einsum("nij,nij,nij->n", prefactor, turning, s[axis])
+    return _to_functions(la, left.pure) @ blocks @ _to_functions(lb, right.pure).T
 
 
 def _one_dimensional(la: int, lb: int, alpha: Reals, beta: Reals, total: Reals, separation: Reals) -> list[list[Reals]]:

@@ -117,6 +117,40 @@ def kinetic_products(
     return _products(slopes[0], factors, tolerance, cell_of(wavefunction))
 
 
+def products_of_sums(left: GaussianExpansion, right: GaussianExpansion, tolerance: float) -> GaussianExpansion:
+    r"""The sum of products of two lists of functions of a molecule, :math:`\sum_k l_k(r)\, r_k(r)`.
+
+    Parameters
+    ----------
+    left, right : GaussianExpansion
+        With terms of shape (n_terms, n_products).
+    tolerance
+        Bound on the error that leaving products out may cause anywhere.
+    """
+    parts: list[GaussianExpansion] = []
+    sizes = np.diff(left.first_term)
+    n_pairs = len(left) * len(right)
+    bounds = [ceilings(replace(side, terms=np.ones(int(side.first_term[-1])))) for side in (left, right)]
+    first = 0
+    while first < len(left):
+        checkpoint()
+        rows = np.cumsum(sizes[first:])
+        stop = first + max(1, int(np.searchsorted(rows, _ROWS // int(right.first_term[-1]), side="right")))
+        offset, end = int(left.first_term[first]), int(left.first_term[stop])
+        matrix = patiently(partial(np.matmul, left.terms[offset:end], right.terms.T))
+        largest = np.maximum.reduceat(np.abs(matrix), left.first_term[first:stop] - offset, axis=0)
+        largest = np.maximum.reduceat(largest, right.first_term[:-1], axis=1)
+        alpha, beta = left.exponent[first:stop, None], right.exponent[None]
+        distance = ((left.centre[first:stop, None] - right.centre[None]) ** 2).sum(axis=2)
+        with np.errstate(under="ignore"):
+            rough = largest * bounds[0][first:stop, None] * bounds[1][None]
+            rough *= np.exp(-SHARE * alpha * beta / (alpha + beta) * distance)
+        p, q = np.nonzero(rough > tolerance / (2 * n_pairs))
+        parts += _move_pairs((left, right), matrix, offset, p + first, q, right.centre[q], np.ones(len(p)))
+        first = stop
+    return concatenated(parts)
+
+
 @dataclass(frozen=True, eq=False)
 class _Images:
     """Images of primitives that primitives of the cell are paired with.
@@ -209,35 +243,39 @@ def _block(
         else:
             meets, pairs = images.rank[of][None, :] >= images.rank[widths][:, None], len(primitives) * len(images.of)
         p, q = np.nonzero((2 * rough > tolerance / (2 * pairs)) & meets)
-        parts += _move_pairs(primitives, matrix, offset, p + first, of[q], centre[q])
+        weights = np.where(p + first == of[q], 1.0, 2.0)
+        parts += _move_pairs((primitives, primitives), matrix, int(offset), p + first, of[q], centre[q], weights)
     return parts
 
 
 def _move_pairs(
-    primitives: GaussianExpansion,
+    sides: tuple[GaussianExpansion, GaussianExpansion],
     matrix: Reals,
-    offset: np.int32,
+    offset: int,
     p: NDArray[np.intp],
     q: NDArray[np.intp],
     centre: Reals,
+    weights: Reals,
 ) -> list[GaussianExpansion]:
-    """Products of primitives p with q about other centres, shape (n, 3), twice where they are two of the list.
+    """Products of primitives p of one list with q of another about other centres, shape (n, 3), times weights.
 
     The rows of the matrix are the terms from the one of number `offset` on.
     """
     parts = []
-    for a in np.unique(primitives.degree[p]):
-        for b in np.unique(primitives.degree[q]):
-            of_class = np.flatnonzero((primitives.degree[p] == a) & (primitives.degree[q] == b))
+    left, right = sides
+    for a in np.unique(left.degree[p]):
+        for b in np.unique(right.degree[q]):
+            of_class = np.flatnonzero((left.degree[p] == a) & (right.degree[q] == b))
             step = max(1, _PAIRS // ((int(a) + 1) ** 3 * (int(b) + 1) ** 3))
             for begin in range(0, len(of_class), step):
                 checkpoint()
                 some = of_class[begin : begin + step]
-                rows = primitives.first_term[p[some]][:, None] - offset + np.arange(len(polynomial_powers(int(a))))
-                columns = primitives.first_term[q[some]][:, None] + np.arange(len(polynomial_powers(int(b))))
-                blocks = matrix[rows[:, :, None], columns[:, None, :]]
-                blocks *= np.where(p[some] == q[some], 1.0, 2.0)[:, None, None]
-                parts.append(_move(primitives, p[some], q[some], centre[some], int(a), int(b), blocks))
+                rows = left.first_term[p[some]][:, None] - offset + np.arange(len(polynomial_powers(int(a))))
+                columns = right.first_term[q[some]][:, None] + np.arange(len(polynomial_powers(int(b))))
+                blocks = matrix[rows[:, :, None], columns[:, None, :]] * weights[some, None, None]
+                exponents = left.exponent[p[some]], right.exponent[q[some]]
+                places = left.centre[p[some]], centre[some]
+                parts.append(_move(exponents, places, int(a), int(b), blocks))
     return parts
 
 
@@ -247,26 +285,30 @@ def ceilings(primitives: GaussianExpansion) -> Reals:
 
 
 def _move(
-    primitives: GaussianExpansion, p: NDArray[np.intp], q: NDArray[np.intp], B: Reals, a: int, b: int, blocks: Reals
+    exponents: tuple[Reals, Reals], places: tuple[Reals, Reals], a: int, b: int, blocks: Reals
 ) -> GaussianExpansion:
-    """Products of primitives of degrees a and b, the latter about B, shape (n, 3).
+    """Products of primitives of degrees a and b about places of shape (n, 3).
 
     The matrix elements are blocks, shape (n, terms of a, terms of b).
     """
-    n, degree = len(p), a + b
-    alpha, beta = primitives.exponent[p], primitives.exponent[q]
+    (alpha, beta), (A, B) = exponents, places
+    n, degree = len(alpha), a + b
     exponent = alpha + beta
-    A = primitives.centre[p]
     centre = (alpha[:, None] * A + beta[:, None] * B) / exponent[:, None]
     decay = np.exp(-alpha * beta / exponent * ((A - B) ** 2).sum(axis=1))
     powers_a, powers_b = np.array(polynomial_powers(a)), np.array(polynomial_powers(b))
-    cube = np.zeros((n, a + 1, a + 1, a + 1, b + 1, b + 1, b + 1))
+    # powers of x about A and B, of y, of z: each pair of axes is taken to powers about the common centre by a matrix
+    cube = np.zeros((n, a + 1, b + 1, a + 1, b + 1, a + 1, b + 1))
     (ax, ay, az), (bx, by, bz) = powers_a.T[:, :, None], powers_b.T[:, None, :]
-    cube[:, ax, ay, az, bx, by, bz] = blocks * decay[:, None, None]
-    for axis in range(3):
-        moved = _product_of_powers(centre[:, axis] - A[:, axis], centre[:, axis] - B[:, axis], a, b)
-        # axes of the cube: n, powers of A not yet done, powers of B not yet done, powers of the product
-        cube = np.einsum(("niabjcd,nijs->nabcds", "niajbx,nijs->nabxs", "nijxy,nijs->nxys")[axis], cube, moved)
+    cube[:, ax, bx, ay, by, az, bz] = blocks * decay[:, None, None]
+    x, y, z = (
+        _product_of_powers(centre[:, axis] - A[:, axis], centre[:, axis] - B[:, axis], a, b).reshape(n, -1, degree + 1)
+        for axis in range(3)
+    )
+    pairs, powers = (a + 1) * (b + 1), degree + 1
+    cube = np.matmul(x.transpose(0, 2, 1), cube.reshape(n, pairs, -1)).reshape(n, powers, pairs, pairs)
+    cube = np.matmul(y.transpose(0, 2, 1)[:, None], cube).reshape(n, powers**2, pairs)
+    cube = np.matmul(cube, z).reshape(n, powers, powers, powers)
     i, j, k = np.array(polynomial_powers(degree)).T
     terms = cube[:, i, j, k].reshape(-1)
     degrees = np.full(n, degree, np.int32)
