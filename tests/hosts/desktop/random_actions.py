@@ -27,6 +27,8 @@ from .window import Window
 
 N_ACTIONS = 30
 _ROUNDS_OF_ONE_PYMOL = 5
+_ESCAPES = 20
+"""Times that Escape is pressed until it is a defect that a dialog stays."""
 _REST = 90.0
 """Seconds within which everything that was asked for has to be shown."""
 
@@ -186,9 +188,20 @@ def _leave_dialogs(window: Window, rng: random.Random) -> None:
             return
         window.screen.key(rng.choice(["Escape", "Escape", "Return"]))
         time.sleep(0.2)
-    while window.ask("dialogs() or drops_down()"):
+    _escape(window)
+
+
+def _escape(window: Window) -> None:
+    """Close what asks something, by the keys; where Qt gives them to another window, after a click on it."""
+    for turn in range(_ESCAPES):
+        if not window.ask("dialogs() or drops_down()"):
+            return
+        title = "box(_shown(QtWidgets.QDialog)[-1]) if dialogs() else None"
+        if turn % 5 == 4 and window.ask(title):
+            window.screen.click(window.at(title, (0.02, 0.02)))
         window.screen.key("Escape")
         time.sleep(0.2)
+    raise RuntimeError(f"Escape does not close {window.ask('dialogs()')}")
 
 
 @action(2)
@@ -221,9 +234,7 @@ def open_file(window: Window, folder: Folder, rng: random.Random) -> str:
     window.screen.type(str(path))
     window.screen.key("Return")
     time.sleep(0.3)
-    while window.ask("dialogs()"):
-        window.screen.key("Escape")
-        time.sleep(0.2)
+    _escape(window)
     return path.name
 
 

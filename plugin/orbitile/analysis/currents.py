@@ -1,0 +1,335 @@
+r"""Ring currents: how much current flows through bonds, which orbitals carry it, and how centres of rings are shielded.
+
+The strength of a current through a bond is the integral of the induced current density over half of the plane that cuts
+the bond in its middle: the half that begins at the centre of the ring (J. Juselius, D. Sundholm and J. Gauss, J. Chem.
+Phys. 2004, 121, 3952). It is positive where it is diatropic: clockwise for who looks against the field. By canonical
+orbitals and gauge origins at the points themselves it is a sum over orbitals (E. Steiner and P. W. Fowler, J. Phys.
+Chem. A 2001, 105, 9553).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ..base.arrays import Reals
+from ..base.memory import share
+from ..base.watch import checkpoint, stage
+from ..evaluation.points import evaluate
+from ..fields.currents import AMPERE, first_order, shielding_of
+from ..fields.electrostatic_potential import PotentialOfSum
+from ..gaussians.expansion import GaussianExpansion, by_degree, derivative
+from ..gaussians.packing import merged_primitives
+from ..model.geometry import find_bonds
+from ..model.report import Arrows
+from ..model.units import angstrom
+from ..model.wavefunction import Spin, Wavefunction
+
+LARGEST_RING = 20
+"""Atoms of the largest ring that is looked for: the inner one of a porphyrin has 16."""
+_BEYOND, _ASIDE = 10.0, 8.0
+"""How far a plane goes beyond the bond and to either side of it, in bohr."""
+_NODES = 20
+"""Points of the quadrature in each piece of a plane, along each side."""
+_ALONG = 0.3
+"""Cosine between a bond and a current about the field below which the bond counts as one along the field."""
+_POINTS = share("lists", 64)
+"""Values of terms of basis functions that are held at once."""
+_NEGLIGIBLE = 40.0
+"""Exponent from which a Gaussian counts as zero."""
+_AROUND = 4.0
+"""Arrows are drawn within this distance from an atom, in bohr, seen along the field."""
+_SCAN, _HEIGHTS = 5.0 * angstrom, 41
+"""How far above a ring its shifts are followed, and at how many points."""
+_PPM_ERROR = 1e-3
+"""What approximations of the potential may cost a shielding, in ppm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ring:
+    """A ring of bonded atoms.
+
+    Attributes
+    ----------
+    atoms : tuple of int
+        From 0, in their order around it.
+    centre, normal : ndarray, shape (3,)
+        Mean of the positions in bohr, and the direction across it.
+    """
+
+    atoms: tuple[int, ...]
+    centre: Reals
+    normal: Reals
+
+    @property
+    def bonds(self) -> list[tuple[int, int]]:
+        """Its bonds, the lower number first."""
+        after = (*self.atoms[1:], self.atoms[0])
+        return [(min(a, b), max(a, b)) for a, b in zip(self.atoms, after, strict=True)]
+
+
+def rings_of(wavefunction: Wavefunction) -> list[Ring]:
+    """The smallest ring that each bond is in, in the order of their atoms; each ring once."""
+    bonds = [tuple(pair) for pair in find_bonds(wavefunction.atomic_numbers, wavefunction.positions).tolist()]
+    around: dict[int, list[int]] = {}
+    for a, b in bonds:
+        around.setdefault(a, []).append(b)
+        around.setdefault(b, []).append(a)
+    found: dict[frozenset[int], list[int]] = {}
+    for a, b in bonds:
+        path = _shortest(around, a, b)
+        if path:
+            found.setdefault(frozenset(path), path)
+    rings = []
+    for atoms in sorted(found.values(), key=lambda atoms: (len(atoms), sorted(atoms))):
+        places = wavefunction.positions[atoms]
+        centre = places.mean(axis=0)
+        normal = np.linalg.svd(places - centre)[2][2]
+        rings.append(Ring(tuple(atoms), centre, normal * np.sign(normal[np.argmax(np.abs(normal))])))
+    return rings
+
+
+def _shortest(around: dict[int, list[int]], start: int, end: int) -> list[int]:
+    """Atoms of the shortest way from one end of a bond to the other that does not take it; empty for none."""
+    before, front = {start: start}, [start]
+    for _ in range(LARGEST_RING - 1):
+        reached = []
+        for atom in front:
+            for other in around[atom]:
+                if other not in before and not (atom == start and other == end):
+                    before[other] = atom
+                    reached.append(other)
+        if end in before:
+            path = [end]
+            while path[-1] != start:
+                path.append(before[path[-1]])
+            return path
+        front = reached
+    return []
+
+
+@dataclass(frozen=True, eq=False)
+class BondCurrent:
+    """What flows through the plane across a bond of a ring, in nA/T.
+
+    Attributes
+    ----------
+    atoms : tuple of int
+        Of the bond, from 0.
+    ring : int
+        Number of the ring, from 0, at whose centre the plane begins.
+    diatropic, paratropic : float
+        Integrals over the places where the current flows one way and the other; the latter is negative.
+    by_orbital : ndarray, shape (n,)
+        Contributions of `occupied_orbitals`; their sum is the strength.
+    """
+
+    atoms: tuple[int, int]
+    ring: int
+    diatropic: float
+    paratropic: float
+    by_orbital: Reals
+
+    @property
+    def strength(self) -> float:
+        """Diatropic and paratropic together."""
+        return self.diatropic + self.paratropic
+
+
+def occupied_orbitals(wavefunction: Wavefunction) -> list[tuple[Spin, int]]:
+    """Spins and indices of the orbitals that carry the current."""
+    spins: tuple[Spin, ...] = ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
+    return [(spin, n) for spin in spins for n in np.flatnonzero(wavefunction.orbitals(spin).occupations > 0.5).tolist()]
+
+
+def bond_currents(wavefunction: Wavefunction, rings: Sequence[Ring], axis: Reals) -> list[BondCurrent]:
+    """Strengths of the current that a field along an axis induces in the bonds of rings.
+
+    The plane of a bond that two rings share goes from the centre of the first to that of the second. Bonds along the
+    field are left out, as nothing circles there.
+    """
+    orbitals = _FirstOrder(wavefunction, axis)
+    jobs = [(number, bond) for number, ring in enumerate(rings) for bond in ring.bonds]
+    done: set[tuple[int, int]] = set()
+    found = []
+    for step, (number, bond) in enumerate(jobs):
+        if bond in done:
+            continue
+        done.add(bond)
+        shared = [other for other in rings[number + 1 :] if bond in other.bonds]
+        plane = _plane_of(wavefunction, bond, rings[number], shared[0] if shared else None, axis)
+        if plane is None:
+            continue
+        with stage(step / len(jobs), (step + 1) / len(jobs)):
+            flow = orbitals.flow(plane.points, plane.direction)
+        whole = flow.sum(axis=1)
+        found.append(
+            BondCurrent(
+                bond,
+                number,
+                AMPERE * float(plane.weights @ np.maximum(whole, 0)),
+                AMPERE * float(plane.weights @ np.minimum(whole, 0)),
+                AMPERE * (plane.weights @ flow),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Plane:
+    """Points and weights of a quadrature over half a plane, and the direction across it that is diatropic."""
+
+    points: Reals
+    weights: Reals
+    direction: Reals
+
+
+def _plane_of(
+    wavefunction: Wavefunction, bond: tuple[int, int], ring: Ring, other: Ring | None, axis: Reals
+) -> _Plane | None:
+    ends = wavefunction.positions[list(bond)]
+    middle, along = ends.mean(axis=0), ends[1] - ends[0]
+    along = along / np.linalg.norm(along)
+    inward = ring.centre - middle
+    inward = inward - along * (along @ inward)
+    depth = float(np.linalg.norm(inward))
+    out = -inward / depth
+    clockwise = -np.cross(axis, out)
+    if abs(clockwise @ along) < _ALONG:
+        return None
+    direction = along * np.sign(clockwise @ along)
+    aside = np.cross(along, out)
+    end = _BEYOND
+    if other is not None:
+        end = float(max((other.centre - middle) @ out, 0.5))
+    s, s_weights = _gauss([-depth, 0.0, *((0.4 * end, end) if other is None else (end,))])
+    t, t_weights = _gauss([-_ASIDE, -2.5, 0.0, 2.5, _ASIDE])
+    points = middle + s[:, None, None] * out + t[None, :, None] * aside
+    return _Plane(points.reshape(-1, 3), np.outer(s_weights, t_weights).ravel(), direction)
+
+
+def _gauss(edges: Sequence[float]) -> tuple[Reals, Reals]:
+    """Points and weights of Gauss and Legendre's quadrature, piece by piece between edges."""
+    x, w = np.polynomial.legendre.leggauss(_NODES)
+    pieces = list(pairwise(edges))
+    points = np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * x for a, b in pieces])
+    return points, np.concatenate([0.5 * (b - a) * w for a, b in pieces])
+
+
+class _FirstOrder:
+    """Occupied orbitals and their first-order changes, to be evaluated orbital by orbital at points."""
+
+    def __init__(self, wavefunction: Wavefunction, axis: Reals) -> None:
+        self._axis = axis
+        self._centre = wavefunction.positions.mean(axis=0)
+        primitives = merged_primitives(wavefunction)
+        psi, by_angular, by_linear = first_order(wavefunction, axis)
+        self._n = psi.shape[1]
+        sides = np.hstack([psi, by_angular, *by_linear])
+        self._functions = primitives.with_terms(np.asarray(primitives.from_basis @ sides))
+        self._slopes = [derivative(self._functions, k) for k in range(3)]
+
+    def flow(self, points: Reals, direction: Reals) -> Reals:
+        """Current along a direction at points by occupied orbital, in atomic units, shape (n_points, n_orbitals)."""
+        slope = self._slopes[0]
+        terms = sum(direction[k] * self._slopes[k].terms for k in range(3))
+        across = np.cross(self._axis, points - self._centre)
+        values = _at(self._functions, self._functions.terms, points).reshape(len(points), 5, self._n)
+        slopes = _at(slope, np.asarray(terms), points).reshape(len(points), 5, self._n)
+        eta = values[:, 1] - np.einsum("pm,pmi->pi", across, values[:, 2:])
+        rising = slopes[:, 1] - np.einsum("pm,pmi->pi", across, slopes[:, 2:])
+        return np.asarray(eta * slopes[:, 0] - values[:, 0] * rising)
+
+
+def current_arrows(wavefunction: Wavefunction, axis: Reals, height: float, spacing: float) -> Arrows:
+    """The current that a field along an axis induces, as arrows in a plane across it.
+
+    Parameters
+    ----------
+    wavefunction
+    axis : ndarray, shape (3,)
+    height
+        Of the plane above the middle of the atoms, in bohr.
+    spacing
+        Of the arrows, in bohr.
+    """
+    positions = wavefunction.positions[~wavefunction.is_ghost]
+    first = np.eye(3)[np.argmin(np.abs(axis))]
+    first = first - axis * (axis @ first)
+    first /= np.linalg.norm(first)
+    frame = np.array([first, np.cross(axis, first)])
+    middle = positions.mean(axis=0)
+    flat = (positions - middle) @ frame.T
+    low, high = flat.min(axis=0) - _AROUND, flat.max(axis=0) + _AROUND
+    u, v = (np.arange(a, b + spacing / 2, spacing) for a, b in zip(low, high, strict=True))
+    at = np.stack(np.meshgrid(u, v, indexing="ij"), axis=-1).reshape(-1, 2)
+    near = np.array([np.linalg.norm(flat - place, axis=1).min() < _AROUND for place in at])
+    places = middle + height * axis + at[near] @ frame
+    orbitals = _FirstOrder(wavefunction, axis)
+    vectors = np.stack([orbitals.flow(places, along).sum(axis=1) for along in np.eye(3)], axis=1)
+    return Arrows("current", places, vectors * AMPERE, 0.95 * spacing)
+
+
+@dataclass(frozen=True, eq=False)
+class Shieldings:
+    """Nucleus-independent chemical shifts of a ring, in ppm: shieldings with the opposite sign.
+
+    Attributes
+    ----------
+    centre, above : float
+        At its centre, and 1 Angstrom above it; a mean over all directions of the field.
+    centre_across, above_across : float
+        The same for a field across the ring.
+    heights, scan : ndarray, shape (n,)
+        For a field across the ring, along its normal; heights in bohr.
+    """
+
+    centre: float
+    above: float
+    centre_across: float
+    above_across: float
+    heights: Reals
+    scan: Reals
+
+
+def ring_shieldings(wavefunction: Wavefunction, ring: Ring, device: str | None = None) -> Shieldings:
+    """Shifts at a ring, after P. von R. Schleyer et al. (J. Am. Chem. Soc. 1996, 118, 6317)."""
+
+    def shift(axis: Reals | None, points: Reals) -> Reals:
+        expansion = shielding_of(wavefunction, axis)
+        field = PotentialOfSum(expansion, wavefunction.positions, "shielding", "ppm", 1.0, _PPM_ERROR)
+        return -np.asarray(evaluate(wavefunction, field, points, device=device, precision="double"), np.float64)
+
+    heights = np.linspace(0.0, _SCAN, _HEIGHTS)
+    two = ring.centre + np.array([[0.0], [angstrom]]) * ring.normal
+    centre, above = shift(None, two)
+    points = np.concatenate([two, ring.centre + heights[:, None] * ring.normal])
+    across = shift(ring.normal, points)
+    return Shieldings(float(centre), float(above), float(across[0]), float(across[1]), heights, across[2:])
+
+
+def _at(functions: GaussianExpansion, terms: Reals, points: Reals) -> Reals:
+    """Values of sums at points, shape (n_points, n_sums); a few points at a time."""
+    n_terms = int(functions.first_term[-1])
+    step = max(1, _POINTS // n_terms)
+    result = np.empty((len(points), terms.shape[1]))
+    for begin in range(0, len(points), step):
+        some = points[begin : begin + step]
+        monomials = np.zeros((n_terms, len(some)))
+        for degree, which, powers, _ in by_degree(functions):
+            away = some[None] - functions.centre[which][:, None]
+            square = functions.exponent[which][:, None] * np.einsum("npi,npi->np", away, away)
+            radial = np.exp(-np.minimum(square, _NEGLIGIBLE))
+            x, y, z = [radial], [np.ones_like(radial)], [np.ones_like(radial)]
+            for axis, column in enumerate((x, y, z)):
+                for _ in range(degree):
+                    column.append(column[-1] * away[:, :, axis])
+            first = functions.first_term[which]
+            for place, (i, j, k) in enumerate(powers.tolist()):
+                monomials[first + place] = x[i] * y[j] * z[k]
+        result[begin : begin + step] = monomials.T @ terms
+        checkpoint()
+    return result
