@@ -258,6 +258,17 @@ def topology(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def currents(
+    subject: Wavefunction,
+    /,
+    *,
+    axis: str = ...,
+    height: float = ...,
+    spacing: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def vibrations(
     subject: Vibrations,
     /,

@@ -13,7 +13,8 @@ from orbitile.fields import Field, field_groups, field_names
 
 _OF_EXCITED_STATES = ("attachment", "change", "detachment", "electron", "hole", "nto", "transition")
 _OF_FILES_BESIDE = ("polarisation", "esp-", "mode:")
-_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OF_EXCITED_STATES, *_OF_FILES_BESIDE)
+_OF_ALL_ORBITALS = ("current", "shielding")
+_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OF_EXCITED_STATES, *_OF_FILES_BESIDE, *_OF_ALL_ORBITALS)
 
 NAMES = [
     re.sub(r"\bN\b", "1", name)

@@ -19,9 +19,10 @@ from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..evaluation.points import evaluate
-from ..fields.currents import AMPERE, first_order, shielding_of
+from ..fields._sums import SumField
+from ..fields.currents import AMPERE, current_of, first_order, shielding_of
 from ..fields.electrostatic_potential import PotentialOfSum
-from ..gaussians.expansion import GaussianExpansion, by_degree, derivative
+from ..gaussians.expansion import GaussianExpansion, by_degree, derivative, merged
 from ..gaussians.packing import merged_primitives
 from ..model.geometry import find_bonds
 from ..model.report import Arrows
@@ -242,6 +243,22 @@ class _FirstOrder:
         eta = values[:, 1] - np.einsum("pm,pmi->pi", across, values[:, 2:])
         rising = slopes[:, 1] - np.einsum("pm,pmi->pi", across, slopes[:, 2:])
         return np.asarray(eta * slopes[:, 0] - values[:, 0] * rising)
+
+
+def divergence(wavefunction: Wavefunction, axis: Reals, places: Reals, device: str | None = None) -> float:
+    """Largest divergence of the current at some places in bohr, in units of the largest current there, in bohr^-1.
+
+    A current that is exact has none; that of a finite basis set has some, most of it near the nuclei.
+    """
+    current = current_of(wavefunction, axis)
+
+    def values(expansion: GaussianExpansion) -> Reals:
+        field = SumField((expansion,), "", "", 1.0, expansion, wavefunction.positions, is_difference=True)
+        return np.asarray(evaluate(wavefunction, field, places, device=device, precision="double"), np.float64)
+
+    found = values(merged([derivative(part, k) for k, part in enumerate(current)]))
+    size = np.linalg.norm([values(part) for part in current], axis=0)
+    return float(np.abs(found).max() / size.max())
 
 
 def current_arrows(wavefunction: Wavefunction, axis: Reals, height: float, spacing: float) -> Arrows:

@@ -20,6 +20,7 @@ from ..currents import (
     Shieldings,
     bond_currents,
     current_arrows,
+    divergence,
     occupied_orbitals,
     ring_shieldings,
     rings_of,
@@ -43,6 +44,7 @@ _LISTED = 0.05
 """Smallest contribution of an orbital that is listed, in nA/T."""
 _SECONDS, _USUAL = 2.0, 120.0
 """Time for a molecule of so many basis functions; it grows with the square."""
+_DIVERGENCE = "divergence of the current in the plane of the arrows, in units of the largest current there: at most"
 _SCANS = 6
 """Rings whose shifts are drawn at most."""
 
@@ -67,9 +69,8 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     for n, ring in enumerate(rings):
         with stage(0.4 + 0.5 * n / len(rings), 0.4 + 0.5 * (n + 1) / len(rings)):
             shifts.append(ring_shieldings(wavefunction, ring, device))
-    arrows = current_arrows(
-        wavefunction, axis, parameters["height"] * angstrom, parameters["spacing"] * angstrom
-    ).paths()
+    arrows = current_arrows(wavefunction, axis, parameters["height"] * angstrom, parameters["spacing"] * angstrom)
+    loss = divergence(wavefunction, axis, arrows.places, device)
     tables = [_rings(wavefunction, rings, shifts)]
     if currents:
         tables += [_bonds(wavefunction, currents), _orbitals(wavefunction, currents)]
@@ -78,9 +79,9 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         f"ring currents of {wavefunction.title or 'the molecule'}",
         tuple(tables),
         (_scan(rings, shifts),),
-        (arrows,),
+        (arrows.paths(),),
         (Isosurface(f"current:{parameters['axis']}"), Isosurface("shielding")),
-        remarks=_remarks(wavefunction),
+        remarks=(*_remarks(wavefunction), f"{_DIVERGENCE} {loss:.2f} bohr^-1"),
     )
 
 
