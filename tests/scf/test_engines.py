@@ -118,7 +118,7 @@ def test_what_extrapolation_does_not_converge_goes_down_in_free_energy():
     calculation = Calculation("pbe", "lanl2dz", smearing=3000)
     found = orbitile.solve(CARBONYL, calculation, device="cpu")
     again = orbitile.solve(CARBONYL, calculation, [found.wavefunction], device="cpu")
-    assert again.energy == pytest.approx(found.energy, abs=1e-7)
+    assert again.energy == pytest.approx(found.energy, abs=3e-7)  # in single precision
 
 
 def test_unrestricted_orbitals_find_the_broken_symmetry():

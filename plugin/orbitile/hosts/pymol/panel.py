@@ -322,8 +322,8 @@ class Panel(ToolWindow):
         button = self.analyse_button
         button.menu().aboutToShow.connect(lambda: button.fill(browser.analysing.offered(self._analysis_subject())))
         button.chosen.connect(self._open_analysis)
-        for kind, button in self.line_buttons.items():
-            button.clicked.connect(lambda *_, kind=kind: self._open_analysis(kind))
+        for kind, opener in self.line_buttons.items():
+            opener.clicked.connect(lambda *_, kind=kind: self._open_analysis(kind))
         self.compute_button.chosen.connect(self._ask_region)
         self.compute_button.path_chosen.connect(
             lambda: ask_path(self.session.host, self, partial(self.run, commands.orb_path_between))
