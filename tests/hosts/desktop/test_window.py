@@ -40,6 +40,7 @@ def samples(tmp_path):
 def open_file(window: Window, path: Path) -> None:
     window.click("Open…")
     window.wait("dialogs()")
+    time.sleep(0.3)  # a new window has the keys a moment after it is there
     window.screen.type(str(path))
     window.screen.key("Return")
     window.wait("not dialogs()")
