@@ -106,6 +106,7 @@ _HOME = {
     "save_region": "scf.region_file",
     "select": "readers.structures",
     "slice_field": "analysis.planes",
+    "topograph": "analysis.planes",
     "to_structure": "scf.region",
     "track": "trajectories.tracking",
     "view": "hosts.notebook.showing",

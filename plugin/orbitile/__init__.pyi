@@ -7,6 +7,7 @@ from .analysis.external_charges import forces_on_charges as forces_on_charges
 from .analysis.planes import draw_slice as draw_slice
 from .analysis.planes import plane_through as plane_through
 from .analysis.planes import slice_field as slice_field
+from .analysis.planes import topograph as topograph
 from .analysis.presentation import draw_plots as draw_plots
 from .analysis.reports import analyse as analyse
 from .analysis.residues import residue_report as residue_report

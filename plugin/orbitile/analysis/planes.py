@@ -110,6 +110,7 @@ def plane_through(
     *,
     spacing: float = 0.05 * angstrom,
     margin: float = 2.5 * angstrom,
+    height: float = 0.0,
 ) -> Plane:
     """The plane that lies closest to some atoms, large enough for the whole molecule.
 
@@ -122,6 +123,8 @@ def plane_through(
         second along `right`.
     spacing, margin
         In bohr: between points, and around the projections of all atoms.
+    height
+        How far in bohr the plane is moved towards who looks at it.
 
     Raises
     ------
@@ -151,7 +154,8 @@ def plane_through(
     columns, rows = (max(2, int(np.ceil(length / spacing)) + 1) for length in high - low)
     if columns * rows > _MOST_POINTS:
         raise OrbitileError(f"plane: {columns} x {rows} points are more than 4 million; choose a larger spacing")
-    return Plane(middle + low[0] * right + low[1] * up, right, up, float(spacing), (rows, columns))
+    corner = middle + low[0] * right + low[1] * up + height * np.cross(right, up)
+    return Plane(corner, right, up, float(spacing), (rows, columns))
 
 
 def slice_field(
@@ -180,6 +184,79 @@ def slice_field(
         resolved.colour_map or "",
         resolved.colour_range,
     )
+
+
+_STEP = 0.5 * angstrom
+"""Distance of the planes on which a surface is looked for, from above."""
+_HALVINGS = 18
+
+
+def topograph(
+    wavefunction: Wavefunction,
+    field: str | Field,
+    plane: Plane,
+    isovalue: float,
+    *,
+    above: float = 10.0 * angstrom,
+    device: str | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Slice:
+    """How high above a plane the isosurface of a field is, seen from above: a picture at constant current.
+
+    Parameters
+    ----------
+    wavefunction, field
+        As for `orbitile.evaluate`; `stm:-2` for a microscope's picture.
+    plane
+        Heights are counted from it; where the field is below the isovalue all the way down, they are 0.
+    isovalue
+        In the unit of the field.
+    above
+        Height in bohr from where the surface is looked for.
+    device, cancelled
+        As for `orbitile.evaluate`.
+
+    Returns
+    -------
+    Slice
+        Heights in Angstrom.
+
+    Raises
+    ------
+    OrbitileError
+        When the field reaches the isovalue nowhere, or everywhere at the top already.
+    """
+    from ..evaluation.points import evaluate
+    from ..evaluation.requests import field_of
+
+    if not (np.isfinite(isovalue) and isovalue > 0):
+        raise OrbitileError(f"topograph: expected a positive isovalue, got {isovalue}")
+    resolved, points, normal = field_of(wavefunction, field), plane.points, np.cross(plane.right, plane.up)
+
+    def is_above(which: NDArray[np.intp], heights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        places = points[which] + heights[:, None] * normal
+        values = evaluate(wavefunction, resolved, places, device=device, precision="double", cancelled=cancelled)
+        return np.asarray(values > isovalue)
+
+    found = np.zeros(len(points))
+    left = np.arange(len(points))
+    for height in np.arange(above, -_STEP / 2, -_STEP):
+        met = is_above(left, np.full(len(left), height))
+        found[left[met]] = height
+        left = left[~met]
+        if height == above and not len(left):
+            raise OrbitileError(f"topograph: the field is above {isovalue:g} at the top already; choose a larger value")
+    surface = np.flatnonzero(found > 0)
+    if not len(surface):
+        raise OrbitileError(f"topograph: the field is below {isovalue:g} everywhere; choose a smaller value")
+    low, high = found[surface], found[surface] + _STEP
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        met = is_above(surface, middle)
+        low, high = np.where(met, middle, low), np.where(met, high, middle)
+    found[surface] = (low + high) / 2
+    quantity = f"height at {isovalue:g} {resolved.unit} of {resolved.quantity}"
+    return Slice(plane, (found / angstrom).reshape(plane.shape), quantity, "Angstrom")
 
 
 def _valence(wavefunction: Wavefunction, plane: Plane) -> NDArray[np.bool_]:

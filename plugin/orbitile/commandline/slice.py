@@ -32,6 +32,16 @@ def add_arguments(parser: CommandParser) -> None:
     add_option(parser, "color_range", help="the colours span minus this to plus this, in the unit of the field")
     add_option(parser, "spacing", help="spacing of points in Angstrom", default=0.05)
     add_option(parser, "margin", help="margin around the atoms in Angstrom", default=2.5)
+    parser.add_argument(
+        "--height", type=float, default=0.0, metavar="H", help="move the plane by so many Angstrom towards the viewer"
+    )
+    parser.add_argument(
+        "--topograph",
+        type=float,
+        metavar="VALUE",
+        help="draw how high above the plane the field has this value, seen from above: an STM picture at constant "
+        "current, of the field stm:-2 for instance",
+    )
     add_option(parser, "size")
     add_option(parser, "device")
     add_option(parser, "precision")
@@ -39,7 +49,7 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the plane, and print the name of the picture."""
-    from ..analysis.planes import draw_slice, plane_through, slice_field
+    from ..analysis.planes import draw_slice, plane_through, slice_field, topograph
     from ..analysis.presentation import check_picture
     from ..model.units import angstrom
 
@@ -51,7 +61,11 @@ def run(options: argparse.Namespace) -> None:
         read_atoms("--atoms", options.atoms) if options.atoms else (),
         spacing=options.spacing * angstrom,
         margin=options.margin * angstrom,
+        height=options.height * angstrom,
     )
-    values = slice_field(wavefunction, options.field, plane, device=options.device, precision=options.precision)
+    if options.topograph is None:
+        values = slice_field(wavefunction, options.field, plane, device=options.device, precision=options.precision)
+    else:
+        values = topograph(wavefunction, options.field, plane, options.topograph, device=options.device)
     draw_slice(values, wavefunction, options.output, limit=options.color_range, size=size)
     print(options.output)

@@ -18,6 +18,7 @@ the sum is made of.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import comb
@@ -111,9 +112,23 @@ def kinetic_products(
 
     Parameters and result as for `density_products`, in hartree bohr^-3.
     """
+    return slope_products(wavefunction, coefficients, 0.5 * occupations, (0, 1, 2), tolerance)
+
+
+def slope_products(
+    wavefunction: Wavefunction,
+    coefficients: Reals,
+    occupations: Reals,
+    axes: Sequence[int],
+    tolerance: float = TOLERANCE,
+) -> GaussianExpansion:
+    r"""Squares of derivatives of orbitals along some axes, :math:`\sum_i n_i \sum_a (\partial_a \psi_i)^2`.
+
+    Parameters and result as for `density_products`, in bohr^-5; axes are 0, 1, 2 for x, y, z.
+    """
     primitives = primitives_of_one_cell(wavefunction)
     slopes = gradient(primitives.with_terms(np.asarray(primitives.from_basis @ coefficients)))
-    factors = [(0.5 * slope.terms * occupations, slope.terms) for slope in slopes]
+    factors = [(slopes[axis].terms * occupations, slopes[axis].terms) for axis in axes]
     return _products(slopes[0], factors, tolerance, cell_of(wavefunction))
 
 
