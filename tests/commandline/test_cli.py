@@ -426,6 +426,7 @@ def test_what_would_take_all_memory_or_is_no_number_is_refused(capsys, arguments
     assert said in refused(capsys, *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 @pytest.mark.skipif(os.name != "posix", reason="these signals exist on POSIX systems")
 @pytest.mark.parametrize(

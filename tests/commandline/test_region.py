@@ -66,6 +66,7 @@ def test_a_region_is_computed_in_its_field_and_found_again(box, capsys):
     assert all(closure["found"] == pytest.approx(closure["expected"]) for closure in closures)
 
 
+@pytest.mark.slow
 def test_a_region_relaxes_before_it_is_computed(box, capsys):
     pytest.importorskip("ase", reason="ASE (extra optimisation) is not installed")
     report = _run(capsys, box / "box.pqr", "-o", box / "still.h5", "--relax")

@@ -419,6 +419,7 @@ def test_a_film_whose_owner_has_quit_leaves_the_one_before(tmp_path, suffix):
     assert list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param("film.gif", marks=pytest.mark.slow), "film"])
 def test_interrupted_it_leaves_nothing(tmp_path, water, name):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
@@ -542,6 +543,7 @@ def test_a_trajectory_that_grows_meanwhile_and_frames_that_are_left_out(tmp_path
     assert shares == sorted(shares)
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_being_computed_can_be_cancelled(water, tmp_path):
     """What asks is not only the film, once a picture, but what it computes."""
     asked = []

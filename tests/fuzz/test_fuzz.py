@@ -37,6 +37,7 @@ def test_whatever_it_is_given_it_answers_or_refuses(tmp_path, kind):
     assert refused > n / 20
 
 
+@pytest.mark.slow
 @pytest.mark.linux
 def test_what_goes_wrong_is_kept_with_what_made_it_and_the_run_goes_on(tmp_path, capsys):
     tally = run({"troubled": 9}, 5, tmp_path, 1)

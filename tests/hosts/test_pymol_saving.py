@@ -61,6 +61,7 @@ def test_hidden_surfaces_are_left_out_and_paper_can_be_chosen(shown, tmp_path, b
     assert pixels(target)[0, 0].tolist() == [0x20, 0x40, 0x60, 255]
 
 
+@pytest.mark.slow
 def test_both_renderers_draw_the_same_outline(shown, tmp_path):
     outlines = []
     for by in ("orbitile", "ray"):
@@ -70,6 +71,7 @@ def test_both_renderers_draw_the_same_outline(shown, tmp_path):
     assert (first & second).sum() / (first | second).sum() > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["orbitile", "ray"])
 def test_the_legend_is_written_below_what_is_seen(shown, tmp_path, by):
     shown.turn("z", 30)

@@ -52,6 +52,7 @@ def window():
     window.close()
 
 
+@pytest.mark.slow
 def test_it_says_what_can_be_shown(window):
     offered = [field["name"] for group in window.ready["fields"] for field in group["fields"]]
     assert sorted(offered) == sorted(name for name, _ in field_names())

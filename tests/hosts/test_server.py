@@ -114,6 +114,7 @@ def test_a_volume_holds_the_orbital_where_it_says(server):
     assert np.abs(volume.values).max() > events["surface"]["isovalue"]
 
 
+@pytest.mark.slow
 def test_the_colours_of_a_surface_come_as_a_second_volume(server):
     server.ask("orb_load", [BENZENE])
     arguments = ["benzene", "density", 0.001, "coarse", "esp"]

@@ -166,6 +166,7 @@ def test_forces_are_those_of_the_energy_and_of_pyscf(functional, charge):
     np.testing.assert_allclose(gradient, field.nuc_grad_method().kernel(), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("functional", [pytest.param("lda,vwn", marks=pytest.mark.slow), "r2scan"])
 def test_points_move_with_their_atoms(functional):
     """Without the motion of the points, forces of so few points are off by 1e-3 hartree/bohr; ghosts have none."""

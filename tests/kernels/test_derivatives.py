@@ -71,6 +71,7 @@ def test_against_plain_sums(orders, many, device, precision, monkeypatch):
         assert np.abs(value - reference).max() < limit * max(1.0, np.abs(reference).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3])
 def test_screening_keeps_its_bound_for_each_derivative(tolerance):
     """Many small Gaussians, of which a good part is left out: the error is seen, and within the bound."""

@@ -334,6 +334,7 @@ def test_orbitals_by_another_kernel_are_not_computed_together(benzene):
         assert np.array_equal(volume.values, ob.compute(benzene, field, lattice, device="cpu").values)
 
 
+@pytest.mark.slow
 def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, monkeypatch):
     """First the direct kernel serves; later, in the same process, the generated one, from the cache on disk."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -75,6 +75,7 @@ def unmatched_edges(faces):
     return undirected[balance != 0].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize(
     ("shape", "isovalue"),

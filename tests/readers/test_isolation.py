@@ -90,6 +90,7 @@ def test_what_does_not_end_is_ended(call, monkeypatch, body):
     assert call("return 1") == 1
 
 
+@pytest.mark.slow
 def test_limits_go_after_the_size_of_the_file(call):
     assert call("return len(bytearray(3 << 29))", size=100 << 20) == 3 << 29
 

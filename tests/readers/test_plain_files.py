@@ -55,6 +55,7 @@ def rewritten(tmp_path, whole):
     return write
 
 
+@pytest.mark.slow
 def test_all_text_is_read_however_it_is_written(rewritten):
     assert sum(bool(opened(path)) for _, path in rewritten(IN_OTHER_WORDS)) > 80
 

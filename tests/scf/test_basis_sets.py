@@ -57,6 +57,7 @@ def test_both_sources_agree(name, without_pyscf, monkeypatch):
             np.testing.assert_allclose(one.coefficients, other.coefficients, atol=4e-6)
 
 
+@pytest.mark.slow
 def test_names_are_varied_as_people_do(without_pyscf):
     for name in ("6-31G(d,p)", "6-31g**", "def2svp", "ccpvdz"):
         assert len(shells_of(atom(6), Calculation("pbe", name))) == 6

@@ -62,6 +62,7 @@ def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
     assert np.sum(density * matrix) == pytest.approx(np.sum(theirs * matrix), rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("atoms", "calculation"),
     [

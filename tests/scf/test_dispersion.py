@@ -69,6 +69,7 @@ def test_energies_and_gradients_are_those_of_the_packages(geometry, charge, meth
     assert not gradient[geometry.atomic_numbers == 0].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "method"), [("pyscf", "pbe-d4"), ("orbitile", "pbe-d3bj")])
 def test_every_engine_adds_it_to_energies_and_forces(engine, method):
     calculation = Calculation(method, "sto-3g")

@@ -53,6 +53,7 @@ def test_ammonia_turns_over_its_plane(ends, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["down.xyz", "path-mode.h5", "path.h5", "up.xyz"]
 
 
+@pytest.mark.slow
 def test_a_search_that_was_killed_goes_on(ends, tmp_path, capsys):
     command = ["path", *map(str, ends), "--method", "gfn2", "--images", "5", "-o", str(tmp_path / "path.h5")]
     with subprocess.Popen([sys.executable, "-m", "orbitile", *command], stderr=subprocess.DEVNULL) as process:

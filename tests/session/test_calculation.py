@@ -43,6 +43,7 @@ def process_of(calculation):
     return calculation.process_id
 
 
+@pytest.mark.slow
 def test_cancelled_and_taken_up(tmp_path, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     target = tmp_path / "water.h5"

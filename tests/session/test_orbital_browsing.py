@@ -65,6 +65,7 @@ def test_localising_is_withdrawn_and_a_preset_lists_too(browser):  # noqa: F811
     assert browser.showing.scheme == ""
 
 
+@pytest.mark.slow
 def test_what_is_listed_of_a_trajectory_is_of_the_frame_that_is_seen(browser, series):  # noqa: F811  fixtures
     """Table, diagram, gap, list of surfaces, orb_info and the request of a viewer."""
     opened(browser, series, "water")

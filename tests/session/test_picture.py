@@ -91,6 +91,7 @@ def test_a_ball_from_few_points_is_round_in_a_large_picture():
     assert np.hypot(y - y.mean(), x - x.mean()).std() < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("color_by", ["", "esp"])
 def test_what_a_picture_shows_is_as_fine_as_its_pixels(color_by):
     """Computed anew on a finer lattice, with the colours that the viewer has; a small picture needs none."""

@@ -50,6 +50,7 @@ def objects_of(window: Window, kind: str) -> list[str]:
     return sorted(name for name, (its, _) in window.ask("objects()").items() if its == f"object:{kind}")
 
 
+@pytest.mark.slow
 def test_after_opening_the_arrow_keys_walk(window, samples):
     open_file(window, samples.root / "benzene.molden")
     window.wait("'object:cgo' in [kind for kind, _ in objects().values()] and at_rest()")
