@@ -108,7 +108,7 @@ def tick_labels(values: Reals) -> list[str]:
     """Numbers with as many digits as tell them apart, and proper minus signs; powers of ten where they are tiny."""
     most = float(np.abs(values).max(initial=0))
     if most and not 1e-4 <= most < 1e5:
-        texts = [f"{value:.3g}" for value in values]
+        texts = [f"{value + 0.0:.3g}" for value in values]
     else:
         digits = next(
             n for n in range(12) if np.allclose(np.round(values, n), values, rtol=0, atol=1e-6 * most + 1e-12)
