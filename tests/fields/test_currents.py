@@ -139,6 +139,26 @@ def test_what_lacks_orbitals_or_names_no_functional_says_so(water):
         assert is_uncoupled(replace(wavefunction, method=method)) == expected
 
 
+def test_rings_are_the_small_ones_and_each_is_found_once():
+    def sizes(atoms):
+        wavefunction = ob.Wavefunction(
+            np.array([gto.charge(symbol) for symbol, _ in atoms]),
+            np.array([place for _, place in atoms]) * 1.8897261,
+            shells=(ob.Shell(0, 0, False, np.array([1.0]), np.array([1.0])),),
+            alpha=ob.Orbitals(np.ones((1, 1)), np.array([2.0])),
+        )
+        return [len(ring.atoms) for ring in rings_of(wavefunction)]
+
+    corners = [np.array([i, j, k]) * 0.785 for i in (1, -1) for j in (1, -1) for k in (1, -1)]
+    cube = [*(("C", corner) for corner in corners), *(("H", 1.8 * corner) for corner in corners)]
+    assert sizes(cube) == [4] * 6
+    half = 1.40 * np.sqrt(3) / 2
+    rows = [(-2 * half, 0.7), (-2 * half, -0.7), (-half, 1.4), (-half, -1.4), (0, 0.7), (0, -0.7)]
+    naphthalene = [("C", (x, y, 0)) for x, y in {*rows, *((-x, y) for x, y in rows)}]
+    assert sizes(naphthalene) == [6, 6]
+    assert sizes([("O", (0, 0, 0)), ("H", (0, 0.8, 0.6)), ("H", (0, -0.8, 0.6))]) == []
+
+
 @pytest.mark.slow
 def test_benzene_has_the_current_that_is_known():
     """PBE/6-31G**: 11.36 nA/T by the same formula with dense matrices of PySCF."""

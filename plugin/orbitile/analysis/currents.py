@@ -9,13 +9,14 @@ Chem. A 2001, 105, 9553).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from ..base.arrays import Reals
+from ..base.caches import Derived
 from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..evaluation.points import evaluate
@@ -72,35 +73,62 @@ class Ring:
         return [(min(a, b), max(a, b)) for a, b in zip(self.atoms, after, strict=True)]
 
 
-def rings_of(wavefunction: Wavefunction) -> list[Ring]:
-    """The smallest ring that each bond is in, in the order of their atoms; each ring once."""
-    bonds = [tuple(pair) for pair in find_bonds(wavefunction.atomic_numbers, wavefunction.positions).tolist()]
-    around: dict[int, list[int]] = {}
-    for a, b in bonds:
-        around.setdefault(a, []).append(b)
-        around.setdefault(b, []).append(a)
+_RINGS = Derived[tuple[Ring, ...]]("numbers")
+
+
+def rings_of(wavefunction: Wavefunction) -> tuple[Ring, ...]:
+    """The smallest ring through each pair of neighbouring bonds, unless bonds lead across it; small ones first."""
+    return _RINGS.of(wavefunction, None, lambda: tuple(_rings(wavefunction)))
+
+
+def _rings(wavefunction: Wavefunction) -> Iterator[Ring]:
+    around: dict[int, set[int]] = {}
+    for a, b in find_bonds(wavefunction.atomic_numbers, wavefunction.positions).tolist():
+        around.setdefault(a, set()).add(b)
+        around.setdefault(b, set()).add(a)
+    ends = [atom for atom, others in around.items() if len(others) == 1]
+    while ends:  # what is in no ring
+        atom = ends.pop()
+        for other in around.pop(atom):
+            around[other].discard(atom)
+            if len(around[other]) == 1:
+                ends.append(other)
+            elif not around[other]:
+                del around[other]
+                ends = [end for end in ends if end != other]
     found: dict[frozenset[int], list[int]] = {}
-    for a, b in bonds:
-        path = _shortest(around, a, b)
-        if path:
-            found.setdefault(frozenset(path), path)
-    rings = []
+    for atom, others in around.items():
+        for one, other in combinations(sorted(others), 2):
+            path = _shortest(around, one, other, LARGEST_RING - 2, without=atom)
+            if path and not _is_crossed(around, [atom, *path]):
+                found.setdefault(frozenset([atom, *path]), [atom, *path])
     for atoms in sorted(found.values(), key=lambda atoms: (len(atoms), sorted(atoms))):
         places = wavefunction.positions[atoms]
         centre = places.mean(axis=0)
         normal = np.linalg.svd(places - centre)[2][2]
-        rings.append(Ring(tuple(atoms), centre, normal * np.sign(normal[np.argmax(np.abs(normal))])))
-    return rings
+        yield Ring(tuple(atoms), centre, normal * np.sign(normal[np.argmax(np.abs(normal))]))
 
 
-def _shortest(around: dict[int, list[int]], start: int, end: int) -> list[int]:
-    """Atoms of the shortest way from one end of a bond to the other that does not take it; empty for none."""
+def _is_crossed(around: Mapping[int, set[int]], atoms: Sequence[int]) -> bool:
+    """Whether bonds lead from one atom of a ring to another in fewer steps than around it."""
+    n = len(atoms)
+    for i, j in combinations(range(n), 2):
+        steps = min(j - i, n - j + i)
+        if steps > 1 and _shortest(around, atoms[i], atoms[j], steps - 1):
+            return True
+    return False
+
+
+def _shortest(
+    around: Mapping[int, set[int]], start: int, end: int, steps: int, without: int | None = None
+) -> list[int]:
+    """Atoms of a shortest way of so many steps at most, of which an atom is no part; empty for none."""
     before, front = {start: start}, [start]
-    for _ in range(LARGEST_RING - 1):
+    for _ in range(steps):
         reached = []
         for atom in front:
             for other in around[atom]:
-                if other not in before and not (atom == start and other == end):
+                if other not in before and other != without:
                     before[other] = atom
                     reached.append(other)
         if end in before:

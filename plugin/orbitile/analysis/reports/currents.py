@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def _name(wavefunction: Wavefunction, atoms: tuple[int, ...]) -> str:
     return "-".join(f"{SYMBOLS[wavefunction.atomic_numbers[atom]]}{atom + 1}" for atom in atoms)
 
 
-def _rings(wavefunction: Wavefunction, rings: list[Ring], shifts: list[Shieldings]) -> Table:
+def _rings(wavefunction: Wavefunction, rings: Sequence[Ring], shifts: list[Shieldings]) -> Table:
     columns = (
         column("ring", range(1, len(rings) + 1)),
         column("atoms", (_name(wavefunction, ring.atoms) for ring in rings)),
@@ -144,7 +145,7 @@ def _orbitals(wavefunction: Wavefunction, currents: list[BondCurrent]) -> Table:
     return Table("orbitals", title, columns, (closure,), fields=tuple(names))
 
 
-def _scan(rings: list[Ring], shifts: list[Shieldings]) -> Plot:
+def _scan(rings: Sequence[Ring], shifts: list[Shieldings]) -> Plot:
     curves = [Curve(f"ring {n + 1}", found.heights / angstrom, found.scan) for n, found in enumerate(shifts[:_SCANS])]
     title = "Shift of a field across the ring, along its normal"
     return Plot("scan", title, "height above the centre / Angstrom", "NICS zz / ppm", tuple(curves))
