@@ -9,6 +9,7 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.currents import bond_currents, rings_of
 from orbitile.base.errors import FieldError
+from orbitile.fields import unavailable
 from orbitile.fields.currents import AMPERE, is_uncoupled, why_not
 from orbitile.gaussians.overlap import momentum_matrices
 
@@ -137,6 +138,8 @@ def test_what_lacks_orbitals_or_names_no_functional_says_so(water):
         ("", True),
     ):
         assert is_uncoupled(replace(wavefunction, method=method)) == expected
+    assert "canonical" in why_not(replace(wavefunction, localised="boys"))
+    assert "canonical" in unavailable(replace(wavefunction, unordered=True))["stm:-2"]
 
 
 def test_rings_are_the_small_ones_and_each_is_found_once():

@@ -195,3 +195,8 @@ def test_spinors_of_a_heavy_atom_are_those_of_x2c(tmp_path):
     for n in (3, 40, 51):
         magnitude = np.sqrt(sum(np.abs(part[:, n]) ** 2 for part in components))
         assert np.abs(at_points(found, f"mo:{n + 1}") - magnitude).max() < 1e-10
+
+
+def test_currents_and_tunnelling_say_that_orbitals_are_complex(wavefunction):
+    missing = unavailable(wavefunction)
+    assert all("complex" in missing[name] for name in ("current", "shielding", "stm:-2"))

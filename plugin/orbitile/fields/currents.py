@@ -37,7 +37,7 @@ from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, m
 from ..gaussians.overlap import momentum_matrices
 from ..gaussians.packing import merged_primitives
 from ..gaussians.products import TOLERANCE, products_of_sums
-from ..model.wavefunction import Spin, Wavefunction
+from ..model.wavefunction import COMPLEX, Spin, Wavefunction
 from . import Field, References
 from ._sums import SumField
 from .derivatives import norm
@@ -85,6 +85,10 @@ def why_not(wavefunction: Wavefunction) -> str:
     """Why there are no induced currents; empty where there are."""
     if wavefunction.promolecule:
         return "free atoms have no orbitals"
+    if wavefunction.spinors is not None:
+        return COMPLEX
+    if wavefunction.localised or wavefunction.unordered or wavefunction.overlapping:
+        return "induced currents are of canonical orbitals, and these are localised or in no order of energies"
     if len(wavefunction.cell):
         return "induced currents are those of molecules, and this is a periodic system"
     for spin in _spins(wavefunction):
@@ -106,7 +110,7 @@ def _spins(wavefunction: Wavefunction) -> tuple[Spin, ...]:
 
 
 def is_uncoupled(wavefunction: Wavefunction) -> bool:
-    """Whether the response of the orbitals is known to be left out: of exact exchange, or of an unknown method."""
+    """Whether a response of the orbitals may be left out: the file names no functional without exact exchange."""
     return _PURE.fullmatch(wavefunction.method.partition("/")[0].strip()) is None
 
 

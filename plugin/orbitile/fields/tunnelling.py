@@ -57,6 +57,8 @@ def _why_not(wavefunction: Wavefunction) -> str:
     if wavefunction.spinors is not None:
         return COMPLEX
     energies = np.concatenate([orbitals.energies for orbitals in wavefunction.sets])
+    if wavefunction.localised or wavefunction.unordered or wavefunction.overlapping:
+        return "it needs canonical orbitals, and these are localised or in no order of energies"
     if wavefunction.natural or not np.all(np.isfinite(energies)) or not np.any(energies):
         return _NO_ENERGIES
     return ""
