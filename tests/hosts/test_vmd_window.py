@@ -251,7 +251,7 @@ def test_every_field_is_in_the_menu_and_what_it_needs_is_asked_for(tmp_path):
         WISH,
     )
     assert out[1].startswith("{HOMO and LUMO} {Bonds and lone pairs (IBO)} {Potential on the density}")
-    assert out[1].endswith("{Derivatives of the density}")
+    assert all(f"{{{group}}}" in out[1] for group in ("Derivatives of the density", "Magnetic response"))
     assert out[2].startswith("The highest occupied")
     assert out[3].startswith("disabled {")
     assert "excit" in out[3]
