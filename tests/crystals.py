@@ -14,6 +14,41 @@ from orbitile.model.units import angstrom
 
 Reals = NDArray[np.float64]
 
+UREA = """
+data_urea
+_cell_length_a 5.565
+_cell_length_b 5.565
+_cell_length_c 4.684
+_cell_angle_alpha 90
+_cell_angle_beta 90
+_cell_angle_gamma 90
+_symmetry_space_group_name_H-M 'P -4 21 m'
+_space_group_IT_number 113
+loop_
+_symmetry_equiv_pos_as_xyz
+x,y,z
+-x,-y,z
+y,-x,-z
+-y,x,-z
+-x+1/2,y+1/2,-z
+x+1/2,-y+1/2,-z
+-y+1/2,-x+1/2,z
+y+1/2,x+1/2,z
+loop_
+_atom_site_label
+_atom_site_type_symbol
+_atom_site_fract_x
+_atom_site_fract_y
+_atom_site_fract_z
+C C 0 0.5 0.3260
+O O 0 0.5 0.5953
+N N 0.1459 0.6459 0.1766
+H1 H 0.2575 0.7575 0.2827
+H2 H 0.1441 0.6441 -0.0388
+"""
+"""Urea at 12 K (S. Swaminathan, B. M. Craven and R. K. McMullan, Acta Cryst. B 1984, 40, 300), one N-H bond lengthened
+by 0.004 Angstrom to 1.009."""
+
 TRICLINIC = np.array([[4.5, 0, 0], [1.0, 4.2, 0], [0.3, -0.8, 5.0]])
 """Vectors of a skewed cell in Angstrom, in which a molecule of water meets its images."""
 

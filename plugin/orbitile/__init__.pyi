@@ -259,6 +259,15 @@ def topology(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def contacts(
+    subject: Wavefunction | Geometry,
+    /,
+    *,
+    atoms: str | Sequence[int] = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def currents(
     subject: Wavefunction,
     /,

@@ -31,6 +31,7 @@ from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
 from ..evaluation.surfaces import compute_surface, is_cut
 from ..fields import Field
+from ..fields.hirshfeld_surface import ShareField, share_at
 from ..model.cell import molecules_only
 from ..model.geometry import connected_parts, covalent_radius
 from ..model.report import atom_names
@@ -60,7 +61,7 @@ _ON_SURFACE = 5e-3
 _FAINTEST = 1e-6
 """Values are taken for at least this share of the isovalue, also those of the other sign."""
 
-_SAMPLES = (
+SAMPLES = (
     np.array(
         [(i, j, k) for i in (1, 4, 7) for j in (1, 4, 7) for k in (1, 4, 7) if i + j + k == 9]
         + [(i, j, k) for i in (2, 5) for j in (2, 5) for k in (2, 5) if i + j + k == 9]
@@ -238,7 +239,9 @@ def _moved(values: Values, surface: Surface, spacing: float) -> tuple[Reals, int
 
 
 def _gradient(wavefunction: Wavefunction, field: Field, points: Reals, values: Values, device: str | None) -> Reals:
-    """Shape (n, 3): analytic of the density, by central differences of other fields."""
+    """Shape (n, 3): analytic of the density and of shares of it, by central differences of other fields."""
+    if isinstance(field, ShareField):
+        return share_at(wavefunction, field.sides, points).slope.T
     if field.quantity.startswith(_DENSITY):
         parts = [evaluate(wavefunction, f"gradient:{axis}", points, device=device) for axis in "xyz"]
         return np.stack(parts, axis=1).astype(np.float64)
@@ -291,7 +294,7 @@ def statistics_of(weights: Reals, values: Reals, by_sign: tuple[Reals, Reals] | 
 
 
 def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Reals]:
-    """Weights and values of a field on a surface, with `_SAMPLES` in the triangles where it changes its sign.
+    """Weights and values of a field on a surface, with `SAMPLES` in the triangles where it changes its sign.
 
     The samples take over what their triangles have of the weights of the points, so that the sum of the weights is the
     area; values there are interpolated.
@@ -303,8 +306,8 @@ def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Re
     density = measured.weights / lumped
     weights = [density * _lumped(measured.points, faces[~mixed])]
     sampled = [values]
-    for place in _SAMPLES:
-        weights.append(np.einsum("nk,k->n", density[faces[mixed]], place) * areas[mixed] / len(_SAMPLES))
+    for place in SAMPLES:
+        weights.append(np.einsum("nk,k->n", density[faces[mixed]], place) * areas[mixed] / len(SAMPLES))
         sampled.append(np.einsum("nk,k->n", values[faces[mixed]], place))
     return np.concatenate(weights), np.concatenate(sampled)
 
@@ -344,7 +347,7 @@ def atom_of_points(wavefunction: Wavefunction, points: Reals) -> NDArray[np.intp
 def shares_of_atoms(wavefunction: Wavefunction, measured: MeasuredSurface) -> csr_matrix:
     """Which share of what each point stands for belongs to each atom, see `atom_of_points`.
 
-    Triangles on the border between two atoms are looked at in `_SAMPLES` places, so that equivalent atoms have equal
+    Triangles on the border between two atoms are looked at in `SAMPLES` places, so that equivalent atoms have equal
     areas.
 
     Returns
@@ -358,12 +361,12 @@ def shares_of_atoms(wavefunction: Wavefunction, measured: MeasuredSurface) -> cs
     areas, atoms = _areas(points, faces), atom_of_points(wavefunction, points)[faces]
     mixed = np.any(atoms != atoms[:, :1], axis=1)
     rows, columns, values = [faces[~mixed].ravel()], [atoms[~mixed].ravel()], [np.repeat(areas[~mixed] / 3, 3)]
-    for place in _SAMPLES:
+    for place in SAMPLES:
         checkpoint()
         at = atom_of_points(wavefunction, np.einsum("k,nkd->nd", place, points[faces[mixed]]))
         rows.append(faces[mixed].ravel())
         columns.append(np.repeat(at, 3))
-        values.append(np.outer(areas[mixed] / len(_SAMPLES), place).ravel())
+        values.append(np.outer(areas[mixed] / len(SAMPLES), place).ravel())
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     shares = coo_matrix(entries, shape=(len(points), wavefunction.n_atoms)).tocsr()
     sums = np.maximum(np.asarray(shares.sum(axis=1)).ravel(), 1e-300)

@@ -107,7 +107,14 @@ def sides_of(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
 _SIDES = Derived[Sides]("sums of Gaussians")
 
 
-def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
+def named_atoms(wavefunction: Wavefunction, field: str, listed: str) -> tuple[Indices, Indices]:
+    """Nuclei of the two sides that the name of a field states, as 1-12: these atoms and the rest, from 0.
+
+    Raises
+    ------
+    FieldError
+        When the list cannot be read, names atoms that are not there, or leaves no nucleus on one of the sides.
+    """
     n = wavefunction.n_atoms
     try:
         named = np.array(atoms_in(f"field '{field}'", listed))
@@ -121,16 +128,21 @@ def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
         atoms.append(np.flatnonzero(chosen & (wavefunction.atomic_numbers > 0)))
         if not len(atoms[-1]):
             raise FieldError(f"field '{field}': expected the atoms of one of two fragments, but {what}")
+    return atoms[0], atoms[1]
+
+
+def _split(wavefunction: Wavefunction, field: str, listed: str) -> Sides:
+    atoms = named_atoms(wavefunction, field, listed)
     smaller = promolecular_density(wavefunction, min(atoms, key=len))
     low, high = enclosing_box(smaller, _FAINT)  # nothing is between them outside of it
-    sides = [promolecular_density(wavefunction, _near(wavefunction, some, low, high)) for some in atoms]
+    sides = [promolecular_density(wavefunction, near_atoms(wavefunction, some, low, high)) for some in atoms]
     low, high = between(sides[0], sides[1], _FAINT)
-    near = [_reaching(side, low, high) for side in sides]
+    near = [reaching_gaussians(side, low, high) for side in sides]
     one, other = near if all(map(len, near)) else sides  # far apart, none is near
     return Sides(one, other)
 
 
-def _near(wavefunction: Wavefunction, atoms: Indices, low: Reals, high: Reals) -> Indices:
+def near_atoms(wavefunction: Wavefunction, atoms: Indices, low: Reals, high: Reals) -> Indices:
     """Those of some atoms that have a part in the density in a box; all where none has."""
     numbers, at = wavefunction.atomic_numbers[atoms], wavefunction.positions[atoms]
     outside = np.linalg.norm(np.maximum(np.maximum(low - at, at - high), 0.0), axis=1)
@@ -142,7 +154,7 @@ def _near(wavefunction: Wavefunction, atoms: Indices, low: Reals, high: Reals) -
     return atoms[near] if near.any() else atoms
 
 
-def _reaching(side: GaussianExpansion, low: Reals, high: Reals) -> GaussianExpansion:
+def reaching_gaussians(side: GaussianExpansion, low: Reals, high: Reals) -> GaussianExpansion:
     """The Gaussians that have a part in the density in a box."""
     outside = np.linalg.norm(np.maximum(np.maximum(low - side.centre, side.centre - high), 0.0), axis=1)
     return side.chosen(outside <= reach(side, _FAINT / 100))

@@ -1,0 +1,46 @@
+"""
+Contacts by the Hirshfeld surface
+=================================
+
+Every molecule of a crystal has a space of its own, which ends where its neighbours have more of the density than it
+has. What touches it there, and how closely, is the fingerprint of the crystal. Here urea at 12 K (S. Swaminathan, B. M.
+Craven and R. K. McMullan, Acta Cryst. B 1984, 40, 300).
+"""
+
+from pathlib import Path
+
+import orbitile as ob
+
+Path("urea.cif").write_text("""data_urea
+_cell_length_a 5.565
+_cell_length_b 5.565
+_cell_length_c 4.684
+_cell_angle_alpha 90
+_cell_angle_beta 90
+_cell_angle_gamma 90
+_symmetry_space_group_name_H-M 'P -4 21 m'
+loop_
+_atom_site_label
+_atom_site_type_symbol
+_atom_site_fract_x
+_atom_site_fract_y
+_atom_site_fract_z
+C  C 0      0.5    0.3260
+O  O 0      0.5    0.5953
+N  N 0.1459 0.6459 0.1766
+H1 H 0.2575 0.7575 0.2827
+H2 H 0.1441 0.6441 -0.0380
+""")
+urea = ob.load("urea.cif")  # the molecule of the first atom, and all atoms around it
+
+report = ob.contacts(urea)
+ob.draw_plots(report, "contacts.png")
+table = report.table("elements")
+for column in table.columns:
+    print(f"{column.title:>20s}", *(f"{column.text(row):>8s}" for row in range(len(table))))
+
+# %%
+# Red is where atoms are closer than their van der Waals radii: two hydrogen bonds each of oxygen's four.
+
+surface = ob.coloured(ob.compute_surface(urea, "hirshfeld:1-8", 0.5), urea, "dnorm:1-8")
+ob.render(surface, urea, "urea.png", size=(1200, 900), legend=True)
