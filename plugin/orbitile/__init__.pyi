@@ -268,6 +268,16 @@ def contacts(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def critical_points(
+    subject: Wavefunction,
+    /,
+    *,
+    field: str = ...,
+    cutoff: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def currents(
     subject: Wavefunction,
     /,

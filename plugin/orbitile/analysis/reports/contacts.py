@@ -13,6 +13,7 @@ from ...model.report import Closure, Curve, Isosurface, Plot, Report, Table, col
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
 from . import takes_long
+
 if TYPE_CHECKING:
     from ..contacts import Contacts
 

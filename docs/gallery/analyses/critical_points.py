@@ -1,0 +1,24 @@
+"""
+Where a cation would go
+=======================
+
+The minima of the electrostatic potential are the lone pairs as a cation sees them: water has two, off the plane of its
+atoms.
+"""
+
+from pathlib import Path
+
+import orbitile as ob
+
+Path("water.xyz").write_text("""3
+
+O   0.0000   0.0000   0.1170
+H   0.0000   0.7570  -0.4690
+H   0.0000  -0.7570  -0.4690
+""")
+(water,) = ob.compute_series("water.xyz", "water.h5", ob.Calculation("pbe", "6-31g*"))
+
+table = ob.critical_points(water).table("critical_points")
+for name in ("kind", "value", "nearest_atom", "distance", "x", "y", "z"):
+    column = table.column(name)
+    print(f"{column.title:>20s}", *(f"{column.text(row):>9s}" for row in range(len(table))))
