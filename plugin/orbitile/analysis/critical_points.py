@@ -48,7 +48,7 @@ _WITHIN = 1.5
 _MOST = 100_000
 """Beginnings, at most."""
 
-_H, _LONGEST, _CONVERGED, _ROUNDS = 0.01, 0.2, 1e-5, 25
+_H, _LONGEST, CONVERGED, _ROUNDS = 0.01, 0.2, 1e-5, 25
 """Distances in bohr: of differences, of a step at most, and of the last one; and how many steps there are."""
 
 _SAME = 0.03
@@ -232,9 +232,9 @@ def _followed(at: Evaluator, wavefunction: Wavefunction, points: Reals, uphill: 
         step = _newton_step(*_derivatives(at, places[running]), uphill[running])
         length = np.linalg.norm(step, axis=1)
         places[running] += step * np.minimum(1.0, _LONGEST / np.maximum(length, 1e-300))[:, None]
-        done[running[length < _CONVERGED]] = True
+        done[running[length < CONVERGED]] = True
         far = np.linalg.norm(places[running] - start[running], axis=1) > _AWAY
-        running = running[(length >= _CONVERGED) & ~far & ~_in_core(wavefunction, places[running])]
+        running = running[(length >= CONVERGED) & ~far & ~_in_core(wavefunction, places[running])]
         # beginnings of one point come together: one of those that go the same way goes on
         running = np.concatenate(
             [some[_each_once(places[some])] for way in (0, 1, -1) if len(some := running[uphill[running] == way])]

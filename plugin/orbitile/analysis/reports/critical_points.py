@@ -48,11 +48,13 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Critical points of a field; parameters as stated, see `orbitile.analysis.critical_points`."""
-    from ..critical_points import critical_points
+    from ..critical_points import CONVERGED, critical_points
 
     field = field_of(wavefunction, parameters["field"])
     found = critical_points(wavefunction, field, parameters["cutoff"], device=device)
     kinds = found.kinds
+    # what is zero by symmetry is not shown as rounding left it
+    positions = np.where(np.abs(found.positions) < CONVERGED, 0.0, found.positions)
     nuclei = np.flatnonzero(wavefunction.atomic_numbers > 0)
     apart = np.linalg.norm(found.positions[:, None] - wavefunction.positions[nuclei], axis=2)
     names = atom_names(wavefunction.atomic_numbers)
@@ -64,7 +66,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         column("distance", apart.min(axis=1) / angstrom, "Angstrom", 3, "from it"),
         column("density", found.densities, "e bohr^-3", 5),
         *(column(f"curvature_{n + 1}", found.curvatures[:, n], "", 5, "of the field per bohr^2") for n in range(3)),
-        *(column(axis, found.positions[:, n], "bohr", 4) for n, axis in enumerate("xyz")),
+        *(column(axis, positions[:, n], "bohr", 4) for n, axis in enumerate("xyz")),
     )
     table = Table(
         "critical_points",
