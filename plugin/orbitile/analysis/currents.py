@@ -25,7 +25,7 @@ from ..fields.currents import AMPERE, current_of, first_order, shielding_of
 from ..fields.electrostatic_potential import PotentialOfSum
 from ..gaussians.expansion import GaussianExpansion, by_degree, derivative, merged
 from ..gaussians.packing import merged_primitives
-from ..model.geometry import find_bonds
+from ..model.geometry import Geometry, find_bonds
 from ..model.report import Arrows
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
@@ -76,14 +76,14 @@ class Ring:
 _RINGS = Derived[tuple[Ring, ...]]("numbers")
 
 
-def rings_of(wavefunction: Wavefunction) -> tuple[Ring, ...]:
+def rings_of(molecule: Wavefunction | Geometry) -> tuple[Ring, ...]:
     """The smallest ring through each pair of neighbouring bonds, unless bonds lead across it; small ones first."""
-    return _RINGS.of(wavefunction, None, lambda: tuple(_rings(wavefunction)))
+    return _RINGS.of(molecule, None, lambda: tuple(_rings(molecule)))
 
 
-def _rings(wavefunction: Wavefunction) -> Iterator[Ring]:
+def _rings(molecule: Wavefunction | Geometry) -> Iterator[Ring]:
     around: dict[int, set[int]] = {}
-    for a, b in find_bonds(wavefunction.atomic_numbers, wavefunction.positions).tolist():
+    for a, b in find_bonds(molecule.atomic_numbers, molecule.positions).tolist():
         around.setdefault(a, set()).add(b)
         around.setdefault(b, set()).add(a)
     ends = [atom for atom, others in around.items() if len(others) == 1]
@@ -103,7 +103,7 @@ def _rings(wavefunction: Wavefunction) -> Iterator[Ring]:
             if path and not _is_crossed(around, [atom, *path]):
                 found.setdefault(frozenset([atom, *path]), [atom, *path])
     for atoms in sorted(found.values(), key=lambda atoms: (len(atoms), sorted(atoms))):
-        places = wavefunction.positions[atoms]
+        places = molecule.positions[atoms]
         centre = places.mean(axis=0)
         normal = np.linalg.svd(places - centre)[2][2]
         yield Ring(tuple(atoms), centre, normal * np.sign(normal[np.argmax(np.abs(normal))]))
