@@ -276,6 +276,7 @@ def currents(
     axis: str = ...,
     height: float = ...,
     spacing: float = ...,
+    lines: int = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

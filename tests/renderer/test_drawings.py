@@ -1,4 +1,4 @@
-"""Points, paths and arrows of reports in scenes, pictures, pages and files: where they are, and that they are closed."""
+"""Points, paths and arrows of reports in scenes, pictures, pages and files: where they are, and closed."""
 
 import numpy as np
 import pytest
