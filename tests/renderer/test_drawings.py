@@ -89,3 +89,13 @@ def test_what_an_analysis_finds_is_in_pages_and_files(tmp_path, monkeypatch, cap
     ):
         assert main(["render", benzene, "--analysis", analysis, "-o", "b.png", "--device", "cpu"]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_viewers_beyond_a_pipe_are_told_where_heads_begin():
+    from orbitile.hosts.server.viewer import drawings_message
+    from orbitile.model.units import angstrom
+
+    (lines,) = drawings_message((Paths("arrow", (ALONG,), radius=0.2, heads=True),))["lines"]
+    heights = np.array(lines["lines"][0])[:, 2] * angstrom
+    np.testing.assert_allclose(heights, [0.0, 1.0, 3.0 - HEAD, 3.0], atol=1e-4)
+    assert lines["radii"] == pytest.approx([0.2 / angstrom], abs=1e-5)

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import orbitile as ob
-from orbitile.model.geometry import Geometry
 
 Path("benzene.xyz").write_text("""12
 
@@ -34,9 +33,14 @@ for name in ("homa", "en", "geo", "flu", "pdi", "i_ring", "mci"):
     print(f"{name:8s} {table[name][0]:9.5f}   {table.column(name).about}")
 
 # %%
+# HOMA stands in the centre of each ring, in colours from red to blue:
+
+ob.render((), benzene, "aromaticity.png", drawings=ob.aromaticity(benzene).drawings, size=(1000, 750))
+
+# %%
 # The carbon atoms alone, as far apart as single bonds are. Lengths suffice for HOMA:
 
-stretched = Geometry(np.full(6, 6), benzene.positions[:6] * 1.53 / 1.3915)
+stretched = ob.Geometry(np.full(6, 6), benzene.positions[:6] * 1.53 / 1.3915)
 report = ob.aromaticity(stretched)
 print(report.table("rings")["homa"], report.remarks)
 
