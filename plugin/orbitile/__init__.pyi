@@ -259,6 +259,16 @@ def topology(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def aromaticity(
+    subject: Wavefunction | Geometry,
+    /,
+    *,
+    scheme: str = ...,
+    atoms: str | Sequence[int] = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def contacts(
     subject: Wavefunction | Geometry,
     /,
@@ -285,6 +295,7 @@ def currents(
     axis: str = ...,
     height: float = ...,
     spacing: float = ...,
+    lines: int = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -5,6 +5,7 @@ import pytest
 from pyscf import gto
 
 import orbitile as ob
+from orbitile.analysis.aromaticity import without_orbitals
 from orbitile.analysis.information import as_text
 from orbitile.base.errors import FieldError, OrbitileError
 from orbitile.evaluation.surfaces import coloured, compute_surface
@@ -200,3 +201,7 @@ def test_spinors_of_a_heavy_atom_are_those_of_x2c(tmp_path):
 def test_currents_and_tunnelling_say_that_orbitals_are_complex(wavefunction):
     missing = unavailable(wavefunction)
     assert all("complex" in missing[name] for name in ("current", "shielding", "stm:-2"))
+
+
+def test_aromaticity_of_complex_orbitals_is_told_to_be_of_lengths_alone(wavefunction):
+    assert "complex" in without_orbitals(wavefunction)

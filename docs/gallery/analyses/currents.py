@@ -48,6 +48,11 @@ surface = ob.coloured(surface, benzene, "shielding:normal")
 ob.render(surface, benzene, "current.png", size=(1200, 700), legend=True)
 
 # %%
+# Streamlines: the current goes around the ring one way outside, the other way inside.
+
+ob.render((), benzene, "streamlines.png", drawings=report.drawings[1:], size=(1200, 800))
+
+# %%
 # The same in numbers, at any points: 1 bohr above the middle of a bond, and in the middle of the ring.
 
 points = np.array([[2.28, 0.0, 1.0], [0.0, 0.0, 0.0]])

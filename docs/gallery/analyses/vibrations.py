@@ -42,4 +42,4 @@ ob.draw_plots(report, "infrared.png")
 heavy = modes.displacements[:, 0, 2] * modes.displacements[:, 1, 2]
 stretch = int(heavy.argmin()) + 1
 molecule = ob.Geometry(modes.atomic_numbers, modes.positions)
-ob.render((), molecule, "stretch.png", arrows=[ob.arrow_mesh(modes, stretch)], size=(1000, 750))
+ob.render((), molecule, "stretch.png", drawings=[ob.arrow_mesh(modes, stretch)], size=(1000, 750))

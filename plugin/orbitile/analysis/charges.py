@@ -380,12 +380,13 @@ def bonds_of(wavefunction: Wavefunction) -> Bonds:
         total.populations,
         valences(total),
         wavefunction.n_electrons,
-        _is_determinant(wavefunction),
+        is_determinant(wavefunction),
         tuple(remarks),
     )
 
 
-def _is_determinant(wavefunction: Wavefunction) -> bool:
+def is_determinant(wavefunction: Wavefunction) -> bool:
+    """Whether orbitals are occupied or not, so that electrons shared and kept add up to all."""
     whole = all(np.allclose(one.occupations, np.round(one.occupations), atol=_FRACTION) for one in wavefunction.sets)
     return whole and not wavefunction.density_matrix.size
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
+from ..base.errors import OrbitileError
 from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..evaluation.points import evaluate
@@ -25,10 +27,11 @@ from ..fields.currents import AMPERE, current_of, first_order, shielding_of
 from ..fields.electrostatic_potential import PotentialOfSum
 from ..gaussians.expansion import GaussianExpansion, by_degree, derivative, merged
 from ..gaussians.packing import merged_primitives
-from ..model.geometry import find_bonds
+from ..model.geometry import Geometry, find_bonds
 from ..model.report import Arrows
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
+from .streamlines import Streamline, VectorField, streamlines
 
 LARGEST_RING = 20
 """Atoms of the largest ring that is looked for: the inner one of a porphyrin has 16."""
@@ -46,6 +49,10 @@ _AROUND = 4.0
 """Arrows are drawn within this distance from an atom, in bohr, seen along the field."""
 _SCAN, _HEIGHTS = 5.0 * angstrom, 41
 """How far above a ring its shifts are followed, and at how many points."""
+_WEAK = 0.02
+"""Strength below which no line begins, in units of the strongest on the same ray; lines end at half of it."""
+_FEWEST = 8
+"""Points of a line up to which it is only the middle of a vortex."""
 _PPM_ERROR = 1e-3
 """What approximations of the potential may cost a shielding, in ppm."""
 
@@ -76,14 +83,14 @@ class Ring:
 _RINGS = Derived[tuple[Ring, ...]]("numbers")
 
 
-def rings_of(wavefunction: Wavefunction) -> tuple[Ring, ...]:
+def rings_of(molecule: Wavefunction | Geometry) -> tuple[Ring, ...]:
     """The smallest ring through each pair of neighbouring bonds, unless bonds lead across it; small ones first."""
-    return _RINGS.of(wavefunction, None, lambda: tuple(_rings(wavefunction)))
+    return _RINGS.of(molecule, None, lambda: tuple(_rings(molecule)))
 
 
-def _rings(wavefunction: Wavefunction) -> Iterator[Ring]:
+def _rings(molecule: Wavefunction | Geometry) -> Iterator[Ring]:
     around: dict[int, set[int]] = {}
-    for a, b in find_bonds(wavefunction.atomic_numbers, wavefunction.positions).tolist():
+    for a, b in find_bonds(molecule.atomic_numbers, molecule.positions).tolist():
         around.setdefault(a, set()).add(b)
         around.setdefault(b, set()).add(a)
     ends = [atom for atom, others in around.items() if len(others) == 1]
@@ -103,7 +110,7 @@ def _rings(wavefunction: Wavefunction) -> Iterator[Ring]:
             if path and not _is_crossed(around, [atom, *path]):
                 found.setdefault(frozenset([atom, *path]), [atom, *path])
     for atoms in sorted(found.values(), key=lambda atoms: (len(atoms), sorted(atoms))):
-        places = wavefunction.positions[atoms]
+        places = molecule.positions[atoms]
         centre = places.mean(axis=0)
         normal = np.linalg.svd(places - centre)[2][2]
         yield Ring(tuple(atoms), centre, normal * np.sign(normal[np.argmax(np.abs(normal))]))
@@ -279,14 +286,78 @@ def divergence(wavefunction: Wavefunction, axis: Reals, places: Reals, device: s
     A current that is exact has none; that of a finite basis set has some, most of it near the nuclei.
     """
     current = current_of(wavefunction, axis)
-
-    def values(expansion: GaussianExpansion) -> Reals:
-        field = SumField((expansion,), "", "", 1.0, expansion, wavefunction.positions, is_difference=True)
-        return np.asarray(evaluate(wavefunction, field, places, device=device, precision="double"), np.float64)
-
-    found = values(merged([derivative(part, k) for k, part in enumerate(current)]))
-    size = np.linalg.norm([values(part) for part in current], axis=0)
+    found = _values(wavefunction, merged([derivative(part, k) for k, part in enumerate(current)]), places, device)
+    size = np.linalg.norm([_values(wavefunction, part, places, device) for part in current], axis=0)
     return float(np.abs(found).max() / size.max())
+
+
+def _values(wavefunction: Wavefunction, expansion: GaussianExpansion, places: Reals, device: str | None) -> Reals:
+    field = SumField((expansion,), "", "", 1.0, expansion, wavefunction.positions, is_difference=True)
+    return np.asarray(evaluate(wavefunction, field, places, device=device, precision="double"), np.float64)
+
+
+def current_at(
+    wavefunction: Wavefunction,
+    axis: Reals,
+    which: Sequence[tuple[Spin, int]] | None = None,
+    device: str | None = None,
+) -> VectorField:
+    """The current that a field along an axis induces, in atomic units, as a function of points in bohr.
+
+    Parameters are those of `orbitile.fields.currents.current_of`.
+    """
+    parts = current_of(wavefunction, axis, which)
+    return lambda points: np.stack([_values(wavefunction, part, points, device) for part in parts], axis=1)
+
+
+def current_lines(
+    wavefunction: Wavefunction,
+    rings: Sequence[Ring],
+    axis: Reals,
+    height: float,
+    n_lines: int,
+    device: str | None = None,
+) -> list[Streamline]:
+    """Streamlines of the current that begin on a ray from the middle of each ring outwards, through that of a bond.
+
+    Parameters
+    ----------
+    wavefunction, rings, axis
+    height
+        Of the rays above the rings, in bohr.
+    n_lines
+        Of each ring. Those that would begin at a line of a ring before are left out, as are weak and tiny ones.
+    device
+        As for `orbitile.evaluate`.
+    """
+    field = current_at(wavefunction, axis, device=device)
+    lines: list[Streamline] = []
+    for n, ring in enumerate(rings if n_lines else ()):
+        seeds = _on_ray(wavefunction, ring, axis, n_lines) + height * axis
+        if lines:
+            there = cKDTree(np.concatenate([line.points for line in lines]))
+            seeds = seeds[there.query(seeds)[0] > _AROUND / n_lines]
+        if len(seeds):
+            size = np.linalg.norm(field(seeds), axis=1)
+            with stage(n / len(rings), (n + 1) / len(rings)):
+                found = streamlines(field, seeds[size > _WEAK * size.max()], weakest=_WEAK / 2 * size.max())
+            lines += [line for line in found if len(line.points) > _FEWEST]
+    return lines
+
+
+def _on_ray(wavefunction: Wavefunction, ring: Ring, axis: Reals, n: int) -> Reals:
+    """Points at equal distances from the centre of a ring outwards, across a field, shape (n, 3)."""
+    middles = [wavefunction.positions[list(bond)].mean(axis=0) - ring.centre for bond in ring.bonds]
+    across = np.array([middle - axis * (axis @ middle) for middle in middles])
+    extents = np.linalg.norm(across, axis=1)
+    out = across[np.argmax(extents)] / extents.max()
+    return ring.centre + ((np.arange(n) + 0.5) / n * (extents.max() + _AROUND))[:, None] * out
+
+
+def is_diatropic(line: Streamline, axis: Reals) -> bool:
+    """Whether a line goes around its middle clockwise for who looks against the field."""
+    away = line.points - line.points.mean(axis=0)
+    return float(np.cross(away[:-1], away[1:]).sum(axis=0) @ axis) < 0
 
 
 def current_arrows(wavefunction: Wavefunction, axis: Reals, height: float, spacing: float) -> Arrows:
@@ -312,6 +383,8 @@ def current_arrows(wavefunction: Wavefunction, axis: Reals, height: float, spaci
     u, v = (np.arange(a, b + spacing / 2, spacing) for a, b in zip(low, high, strict=True))
     at = np.stack(np.meshgrid(u, v, indexing="ij"), axis=-1).reshape(-1, 2)
     near = np.array([np.linalg.norm(flat - place, axis=1).min() < _AROUND for place in at])
+    if not near.any():
+        raise OrbitileError(f"spacing of arrows: expected less than the molecule is wide, got {spacing / angstrom:g}")
     places = middle + height * axis + at[near] @ frame
     orbitals = _FirstOrder(wavefunction, axis)
     vectors = np.stack([orbitals.flow(places, along).sum(axis=1) for along in np.eye(3)], axis=1)

@@ -22,6 +22,7 @@ from ._arguments import (
     read_atoms,
     read_size,
 )
+from ._console import tell
 from ._files import is_page, is_sampled, molecule_in, surface_in, wavefunction_of, write_page
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..model.report import Drawing
     from ..model.surface import Surface
     from ..model.wavefunction import Wavefunction
     from ..pictures.request import Request
@@ -42,7 +44,7 @@ PRIORITY = 150
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    from ..pictures.request import MODE, OF_DRAWINGS
+    from ..pictures.request import ANALYSIS, MODE, OF_DRAWINGS
 
     add_file(parser, VOLUMES_TOO)
     add_fields(parser)
@@ -59,6 +61,7 @@ def add_arguments(parser: CommandParser) -> None:
         add_option(group, option)
     add_colouring(group)
     add_option(group, MODE, "; without FIELD, the molecule alone")
+    add_option(group, ANALYSIS, "; without FIELD, the molecule alone")
     group.add_argument(
         "--plane",
         metavar="I,J,K",
@@ -76,7 +79,9 @@ def run(options: argparse.Namespace) -> None:
         return
     stem = re.sub(r"[*?\[\]]", "", Path(options.file).name.split(".")[0]).rstrip("-_") or "frame"
     stem += "" if options.frame is None else f"-{options.frame}"
-    names = options.fields or (["values"] if is_sampled(options) else ["homo"])
+    is_bare = options.analysis is not None and not options.fields and options.plane is None
+    usual = "values" if is_sampled(options) else options.analysis.partition(":")[0] if is_bare else "homo"
+    names = options.fields or [usual]
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     as_scene = not output.lower().endswith(".png") and holds_scenes(output)
     if not (as_scene or is_page(output)):
@@ -88,27 +93,37 @@ def run(options: argparse.Namespace) -> None:
     from ..pictures.surface import surfaces_of_picture
     from ._surfaces import Console, tell_extrema
 
+    drawing["drawings"] = _arrows(options)
     if is_sampled(options):
         if is_page(output):
             raise OrbitileError(f"{output}: pages show fields of orbitals; draw a volume as .png, .glb, .usdz, ...")
+        if options.analysis is not None:
+            raise OrbitileError("--analysis: expected a file with orbitals, got sampled values")
         levels = _read_isovalues(options, names)
         surfaces = [surface_in(options, *pair) for pair in zip(names, levels, strict=True)]
         _finish(options, output, surfaces, molecule_in(options), as_scene, drawing)
         return
     wavefunction = wavefunction_of(options)
-    requests = _requests(options, wavefunction, names)
+    drawing["drawings"] += _found(options, wavefunction)
+    requests = [] if is_bare else _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
-        from ..pictures.pages import document_of, slides_of
+        from ..pictures.pages import bare_slide, document_of, slides_of
 
-        slides, found = slides_of(requests, wavefunction, FileReferences(), Console(options), **_look(drawing))
-        tell_extrema(found)
+        if is_bare:
+            slides = [bare_slide(wavefunction, drawings=drawing["drawings"])]
+        else:
+            slides, found = slides_of(requests, wavefunction, FileReferences(), Console(options), **_look(drawing))
+            tell_extrema(found)
         document = document_of(slides, wavefunction)
         camera = _camera(options, wavefunction.positions)
         if camera is not None:
             document = replace(document, rotation=camera.rotation)
         write_page(document, output, wavefunction.source)
         return
-    if options.plane is None:
+    surfaces = []
+    if options.plane is not None:
+        surfaces = [_plane(options, requests[0].field, wavefunction)]
+    elif requests:
         with for_one_result() if len(requests) == 1 else nullcontext():
             found = surfaces_of_picture(
                 requests,
@@ -120,8 +135,6 @@ def run(options: argparse.Namespace) -> None:
             )
         tell_extrema(found)
         surfaces = [one.surface for one in found]
-    else:
-        surfaces = [_plane(options, requests[0].field, wavefunction)]
     _finish(options, output, surfaces, wavefunction, as_scene, drawing)
 
 
@@ -135,7 +148,7 @@ def _draw_mode(options: argparse.Namespace, drawing: dict[str, Any]) -> None:
     geometry = Geometry(vibrations.atomic_numbers, vibrations.positions)
     output = options.output or f"{Path(options.file).name.split('.')[0]}-mode-{options.mode}.png"
     camera = _camera(options, vibrations.positions)
-    render((), geometry, output, camera=camera, **drawing, arrows=_arrows(options))
+    render((), geometry, output, camera=camera, **drawing, drawings=_arrows(options))
     print(output)
 
 
@@ -147,6 +160,30 @@ def _arrows(options: argparse.Namespace) -> list[Mesh]:
     from ..readers import load_vibrations
 
     return [arrow_mesh(load_vibrations(options.file), options.mode)]
+
+
+def _found(options: argparse.Namespace, wavefunction: Wavefunction) -> list[Drawing]:
+    """What the analysis that --analysis asks for draws at the molecule."""
+    if options.analysis is None:
+        return []
+    from ..analysis.presentation import with_balls
+    from ..analysis.reports import SUBJECTS, analyse, analysis_named
+    from ..jobs.request import analysis_in
+    from ..model.report import Paths, Points
+
+    name, parameters = analysis_in("--analysis", options.analysis)
+    if not isinstance(wavefunction, SUBJECTS[analysis_named(name).KIND]):
+        raise OrbitileError(
+            f"--analysis {name}: expected an analysis of a wavefunction; `orbitile {name}` reads others"
+        )
+    given: dict[str, Any] = dict(parameters)
+    report = analyse(wavefunction, name, device=options.device, **given)
+    for remark in report.remarks:
+        tell(f"note: {remark}")
+    drawings: list[Drawing] = [one for one in with_balls(report.drawings) if isinstance(one, Points | Paths)]
+    if not drawings:
+        raise OrbitileError(f"--analysis {name}: it has no points, paths or arrows here that a picture can show")
+    return drawings
 
 
 def _finish(
@@ -167,8 +204,7 @@ def _finish(
     else:
         camera = _camera(options, surfaces[0].vertices if wavefunction is None else wavefunction.positions)
         legend = options.legend or any(surface.colouring is not None for surface in surfaces)
-        looks = {**drawing, "legend": legend, "arrows": _arrows(options)}
-        render(surfaces, wavefunction, output, camera=camera, **looks)
+        render(surfaces, wavefunction, output, camera=camera, **{**drawing, "legend": legend})
     print(output)
 
 
@@ -184,7 +220,7 @@ def _drawing(options: argparse.Namespace) -> dict[str, Any]:
 
 def _look(drawing: dict[str, Any]) -> dict[str, Any]:
     """Those of them that pages and scenes have too."""
-    return {name: drawing[name] for name in ("colours", "opacity") if name in drawing}
+    return {name: drawing[name] for name in ("colours", "opacity", "drawings") if name in drawing}
 
 
 def _camera(options: argparse.Namespace, positions: NDArray[np.floating]) -> Camera | None:

@@ -174,7 +174,10 @@ def _items_of(text: str) -> list[Item]:
     head, _, rest = text.partition(":")
     analysis = head.lower().replace("-", "_")
     if analysis in analyses() and ("=" in rest or not rest):
-        return [_analysis_item(text, analysis, rest)]
+        name, parameters = analysis_in(f"item {text!r}", text)
+        if analysis_named(name).KIND == "trajectory":
+            raise OrbitileError(f"item {text!r}: is an analysis of trajectories, but a batch takes each file by itself")
+        return [Item(text, analysis=name, parameters=parameters)]
     found = _range_of(text.lower())
     if found:
         return [Item(name, name) for name in found]
@@ -184,13 +187,23 @@ def _items_of(text: str) -> list[Item]:
     return [Item(text, with_absolute_files(field.strip()), with_absolute_files("".join(colours).strip()))]
 
 
-def _analysis_item(text: str, analysis: str, rest: str) -> Item:
-    if analysis_named(analysis).KIND == "trajectory":
-        raise OrbitileError(f"item {text!r}: is an analysis of trajectories, but a batch takes each file by itself")
+def analysis_in(what: str, text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Name and parameters of an analysis, as `currents` or `currents:axis=z,lines=10`; `what` it is, for errors.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such analysis, or a parameter cannot be read.
+    """
+    head, _, rest = text.partition(":")
+    name = head.strip().lower().replace("-", "_")
     pieces = [piece.strip() for piece in re.split(r",\s*(?=\w+=)", rest) if piece.strip()]
     parameters = tuple((key.strip(), value.strip()) for key, _, value in (piece.partition("=") for piece in pieces))
-    values_of(analysis, dict(parameters))  # refused before the work, not by every file
-    return Item(text, analysis=analysis, parameters=parameters)
+    try:
+        values_of(name, dict(parameters))  # refused before the work
+    except OrbitileError as error:
+        raise OrbitileError(f"{what}: {error}") from error
+    return name, parameters
 
 
 def _range_of(text: str) -> list[str]:

@@ -86,6 +86,8 @@ _SEEN = 0.95
 _SLENDER = 0.04
 """Radius of arrows, in units of the longest."""
 _TINY = 1e-30
+HEAD, WIDE = 0.66, 2.5
+"""Length of the head of an arrow in bohr, and its radius in that of the line."""
 
 Cell = str | int | float
 
@@ -290,6 +292,21 @@ class Paths:
     colour: Colour = (0.85, 0.65, 0.1)
     radius: float = 0.06
     heads: bool = False
+
+    def drawn(self) -> list[tuple[Reals, float]]:
+        """The lines as they are drawn, each with its radius.
+
+        With heads, the last piece of each is its head, half of the line at most, and no head is wider than half its
+        line, so that short arrows still point somewhere.
+        """
+        return [self._arrow(line) if self.heads else (line, self.radius) for line in self.lines]
+
+    def _arrow(self, line: Reals) -> tuple[Reals, float]:
+        along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
+        at = along[-1] - min(HEAD, along[-1] / 2)
+        neck = [np.interp(at, along, line[:, axis]) for axis in range(3)]
+        cut = np.concatenate([line[:1], line[1:][along[1:] < at], [neck], line[-1:]])
+        return cut, min(self.radius, float(along[-1]) / (4 * WIDE))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from ..base.errors import NoSurface
 from ..evaluation.requests import field_of
 from ..fields import References, as_drawn
 from ..model.geometry import formula
+from ..model.report import Drawing
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
 from ..renderer import cell_spacing, default_camera, round_lattice
-from ..scenes import PALETTES, scene_of
+from ..scenes import PALETTES, Mesh, scene_of
 from ..scenes.scene import ColourPair, colours_of_fields
 from ..scenes.web import Choice, Document, Slide, legend_of
 from .films import Shot
@@ -94,13 +96,14 @@ def slide_of(
     *,
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
+    drawings: Sequence[Mesh | Drawing] = (),
 ) -> Slide:
     """The slide of a surface and the molecule of a wavefunction, where there is one.
 
     Colours that are customary for the field, as those of the phases of complex orbitals, need no name in it.
     """
     pair = colours_of_fields([surface], colours)[0]
-    scene = scene_of(surface, wavefunction, colours=pair, opacity=opacity)
+    scene = scene_of(surface, wavefunction, colours=pair, opacity=opacity, drawings=drawings)
     if wavefunction is not None:
         title = title_of(wavefunction, surface, field)
         color_by = "" if color_by == as_drawn(field, "", wavefunction)[1] else color_by
@@ -111,10 +114,12 @@ def slide_of(
     return Slide(scene, field, color_by, title, surface.isovalue, legends=(legend,))
 
 
-def bare_slide(wavefunction: Wavefunction, field: str = "", remark: str = "") -> Slide:
-    """The molecule alone, and why there is no surface."""
+def bare_slide(
+    wavefunction: Wavefunction, field: str = "", remark: str = "", drawings: Sequence[Mesh | Drawing] = ()
+) -> Slide:
+    """The molecule and what is drawn at it, and why there is no surface."""
     listed = named_as_listed(wavefunction, field) if field else ""
-    return Slide(scene_of((), wavefunction), listed, title=field, remark=remark)
+    return Slide(scene_of((), wavefunction, drawings=drawings), listed, title=field, remark=remark)
 
 
 def slides_of(
@@ -125,6 +130,7 @@ def slides_of(
     *,
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
+    drawings: Sequence[Mesh | Drawing] = (),
 ) -> tuple[list[Slide], list[FoundSurface]]:
     """Slides of several fields, each at some isovalues about its own; at one alone where a second field colours it.
 
@@ -133,7 +139,7 @@ def slides_of(
     requests
         As `pictures.surface.drawn` gives them.
     wavefunction, references, listener
-    colours, opacity
+    colours, opacity, drawings
         As for `orbitile.render`.
 
     Returns
@@ -167,9 +173,8 @@ def slides_of(
                 asked.warn_if_cut(surface, listener)
             surface = asked.coloured(surface)
             pair = colours_of_fields([surface], colours)[0]
-            slides.append(
-                slide_of(surface, wavefunction, request.field, request.color_by, colours=pair, opacity=opacity)
-            )
+            looks: dict[str, Any] = {"colours": pair, "opacity": opacity, "drawings": drawings}
+            slides.append(slide_of(surface, wavefunction, request.field, request.color_by, **looks))
             surfaces += [FoundSurface(asked, surface)] if share == 1 else []
     return slides, surfaces
 

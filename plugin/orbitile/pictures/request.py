@@ -146,6 +146,14 @@ ORTHOGRAPHIC = Option("orthographic", FLAG, "without perspective")
 
 MODE = Option("mode", WHOLE_NUMBER, "arrows along a normal mode of the file, by its number from 1", None, metavar="N")
 
+ANALYSIS = Option(
+    "analysis",
+    TEXT,
+    "points, paths and arrows of an analysis, such as currents, or currents:axis=z,height=1",
+    None,
+    metavar="NAME[:PARAMETER=V,...]",
+)
+
 OF_DRAWINGS = (SIZE, BACKGROUND, COLORS, OPACITIES, TURN, LEGEND, SCALE, ORTHOGRAPHIC)
 """Options of a drawing, arguments of `orbitile.render`: colors as colours, and turn as a camera."""
 

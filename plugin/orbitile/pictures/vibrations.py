@@ -13,7 +13,7 @@ from ..analysis.reports import analyse
 from ..base.arrays import Reals
 from ..base.watch import Cancel, Progress, stage, watched
 from ..model.geometry import Geometry, formula
-from ..model.report import Plot, Report, Table
+from ..model.report import Paths, Plot, Report, Table
 from ..model.units import angstrom
 from ..model.vibrations import (
     AMPLITUDE,
@@ -28,16 +28,13 @@ from ..model.vibrations import (
 from ..renderer import Camera, default_camera, margins
 from ..renderer.picture import checked_size, paper_of, render_scene
 from ..scenes import Mesh, Molecule, Scene
-from ..scenes.scene import MATTE
-from ..scenes.solids import cone, stick_between, unit_stick
+from ..scenes.drawings import path_mesh
 from ..scenes.web import Document, Slide
 from .words import unit_in_print
 from .writing import Pixels, checked_film, write_pictures
 
 IN_A_PERIOD = 20
 """Pictures of a period in a film."""
-_HEAD, _WIDE = 0.7, 2.4
-"""Length of the head of an arrow in bohr, and its radius in that of the shaft."""
 _MOST_POINTS = 1500
 """Points of a curve in a page."""
 
@@ -51,23 +48,9 @@ def arrow_mesh(vibrations: Vibrations, mode: int, amplitude: float = AMPLITUDE) 
     amplitude
         Largest displacement of an atom in Angstrom.
     """
-    vertices, faces, normals = [], [], []
-    shapes = unit_stick(), cone()
-    start = 0
-    for tail, tip in arrows_of(motion_of(vibrations, mode) * amplitude * angstrom, vibrations.positions):
-        neck = tip - (tip - tail) * min(_HEAD / np.linalg.norm(tip - tail), 0.6)
-        for shape, begin, end, radius in zip(
-            shapes, (tail, neck), (neck, tip), (ARROW_RADIUS, _WIDE * ARROW_RADIUS), strict=True
-        ):
-            turn = stick_between(begin, end, radius)
-            vertices.append(shape.vertices @ turn[:3, :3].T + turn[:3, 3])
-            turned = shape.normals @ np.linalg.inv(turn[:3, :3])
-            normals.append(turned / np.linalg.norm(turned, axis=1, keepdims=True))
-            faces.append(shape.faces + start)
-            start += len(shape.vertices)
-    every = np.concatenate(vertices)
-    colours = np.tile([*ARROW_COLOUR, 1.0], (len(every), 1))
-    return Mesh(every, np.concatenate(faces), np.concatenate(normals), colours, MATTE, mode_name(vibrations, mode))
+    lines = tuple(arrows_of(motion_of(vibrations, mode) * amplitude * angstrom, vibrations.positions))
+    arrows = path_mesh(Paths("arrows", lines, ARROW_COLOUR, ARROW_RADIUS, heads=True))
+    return replace(arrows, name=mode_name(vibrations, mode))
 
 
 def film_of_mode(

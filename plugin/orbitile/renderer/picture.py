@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from ..base.errors import FileError, OrbitileError, RenderError
 from ..files.writing import checked_target, written_atomically
 from ..model.geometry import Geometry
+from ..model.report import Drawing
 from ..model.surface import Surface
 from ..model.wavefunction import DAMAGED, Wavefunction
 from ..scenes.scene import (
@@ -104,7 +104,7 @@ def render(
     scale: bool = False,
     orthographic: bool = False,
     camera: Camera | None = None,
-    arrows: Sequence[Mesh] = (),
+    drawings: Sequence[Mesh | Drawing] = (),
 ) -> NDArray[np.uint8]:
     """Draw surfaces and the molecule, with light and correct transparency.
 
@@ -138,8 +138,9 @@ def render(
         By default the molecule is seen along its shortest extent, the longest from left to right; a planar one from
         aslant, where the two sides of a pi orbital do not hide each other. A camera without `eye` is moved to where
         everything is in the picture.
-    arrows : sequence of Mesh
-        Other meshes that are drawn too, as those of `orbitile.pictures.vibrations.arrow_mesh`.
+    drawings : sequence of Mesh or Drawing
+        What else is to be seen: points, paths and arrows of a report (`Report.drawings`), or meshes, as those of
+        `orbitile.arrow_mesh`. Labels, and values of atoms, are left out.
 
     Returns
     -------
@@ -174,8 +175,7 @@ def render(
     target = None if path is None else check_path(path)
 
     def scene_with(surfaces: Sequence[Surface]) -> Scene:
-        scene = scene_of(surfaces, wavefunction, colours=colours, opacity=opacity)
-        return replace(scene, meshes=(*scene.meshes, *arrows))
+        return scene_of(surfaces, wavefunction, colours=colours, opacity=opacity, drawings=drawings)
 
     scene = scene_with(drawn)
     legend = legend or any(DAMAGED in surface.quantity for surface in drawn)  # a warning that stays

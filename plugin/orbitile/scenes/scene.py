@@ -17,6 +17,7 @@ from ..base.errors import RenderError
 from ..model.cell import Cell, cell_of
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry, covalent_radius, find_bonds
+from ..model.report import Drawing
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
@@ -395,6 +396,7 @@ def scene_of(
     *,
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
+    drawings: Sequence[Mesh | Drawing] = (),
 ) -> Scene:
     """The scene of surfaces and a molecule, for `render` and for files that hold scenes.
 
@@ -411,12 +413,17 @@ def scene_of(
         Of a lobe seen face on, from 0 to 1: its front and its back together. By default 0.65, and 0.92 for a surface
         that is coloured by a second field: the molecule can be seen through it. With 1 its colours are those of the
         legend.
+    drawings : sequence of Mesh or Drawing
+        What else is to be seen: points, paths and arrows of a report (`Report.drawings`), or meshes. Labels, and values
+        of atoms, are left out.
 
     Raises
     ------
     RenderError
         When an argument does not fit, or nothing would be seen.
     """
+    from .drawings import with_drawings
+
     drawn = checked_surfaces(surfaces)
     if wavefunction is not None and not isinstance(wavefunction, Wavefunction | Geometry):
         raise RenderError(f"wavefunction of a scene: expected a Wavefunction, got {type(wavefunction).__name__}")
@@ -428,6 +435,7 @@ def scene_of(
     by_value = [VALUE_OPACITY if surface.isovalue else 1.0 for surface in drawn]  # a plane hides nothing
     usual = [OPACITY if surface.colouring is None else other for surface, other in zip(drawn, by_value, strict=True)]
     scene = make_scene(drawn, wavefunction, pairs, usual if opacity is None else [float(opacity)] * len(drawn))
+    scene = with_drawings(scene, drawings)
     if not len(scene.extent()[0]):
         raise RenderError("nothing to draw: give a surface that has triangles, or a wavefunction for its molecule")
     return scene

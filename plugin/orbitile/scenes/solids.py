@@ -53,22 +53,6 @@ def unit_stick(sections: int = 24) -> Shape:
     )
 
 
-def cone(sections: int = 24) -> Shape:
-    """The wall and the base of a cone of radius 1 about the z axis, from its base at 0 to its tip at 1."""
-    rim = unit_stick(sections).vertices[:sections]
-    outwards = (rim + np.array([0.0, 0.0, 1.0])) / np.sqrt(2)
-    first = np.arange(sections)
-    second = (first + 1) % sections
-    wall = np.stack([first, second, first + sections], axis=1)
-    base = np.stack([second + 2 * sections, first + 2 * sections, np.full(sections, 3 * sections)], axis=1)
-    down = np.tile([0.0, 0.0, -1.0], (sections + 1, 1))
-    return Shape(
-        np.concatenate([rim, np.tile([0.0, 0.0, 1.0], (sections, 1)), rim, np.zeros((1, 3))]),
-        np.concatenate([wall, base]),
-        np.concatenate([outwards, outwards, down]),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Placed:
     """A ball, or the half of a stick that belongs to it.

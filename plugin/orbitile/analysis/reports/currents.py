@@ -7,25 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from ...base.arguments import NUMBER, POSITIVE_NUMBER, Argument, one_of
+from ...base.arguments import COUNT, NUMBER, POSITIVE_NUMBER, Argument, one_of
+from ...base.arrays import Reals
 from ...base.watch import stage
 from ...fields.currents import axis_of, is_uncoupled, why_not
 from ...fields.orbital import orbital_name
 from ...model.elements import SYMBOLS
-from ...model.report import Closure, Curve, Isosurface, Plot, Report, Table, column
+from ...model.report import Closure, Curve, Isosurface, Paths, Plot, Report, Table, column
 from ...model.units import angstrom, electronvolt
 from ...model.wavefunction import Wavefunction
+from ...surfaces.colour_maps import MAPS
 from ..currents import (
     BondCurrent,
     Ring,
     Shieldings,
     bond_currents,
     current_arrows,
+    current_lines,
     divergence,
+    is_diatropic,
     occupied_orbitals,
     ring_shieldings,
     rings_of,
 )
+from ..streamlines import Streamline
 from . import takes_long
 
 TITLE = "Ring currents and NICS"
@@ -38,14 +43,18 @@ PARAMETERS = (
     Argument("axis", one_of("normal", "x", "y", "z"), "direction of the magnetic field", "normal", "normal"),
     Argument("height", NUMBER, "height in Angstrom of the plane in which arrows are drawn", 0.53, "0.53"),
     Argument("spacing", POSITIVE_NUMBER, "distance in Angstrom between arrows", 0.4, "0.4"),
+    Argument("lines", COUNT, "streamlines that begin on a ray from the middle of each ring; 0 for none", 12, "12"),
 )
-EXAMPLES = ("orb_currents", "orb_currents benzene, z", "orb_currents height=1, spacing=0.3")
+EXAMPLES = ("orb_currents", "orb_currents benzene, z", "orb_currents height=1, spacing=0.3", "orb_currents lines=30")
 
 _LISTED = 0.05
 """Smallest contribution of an orbital that is listed, in nA/T."""
 _SECONDS, _USUAL = 2.0, 120.0
 """Time for a molecule of so many basis functions; it grows with the square."""
 _DIVERGENCE = "divergence of the current in the plane of the arrows, in units of the largest current there: at most"
+_COLOURS = {"diatropic": MAPS["signed"][-1], "paratropic": MAPS["signed"][0]}
+_TUBE = 0.04
+"""Radius of streamlines, in bohr."""
 _SCANS = 6
 """Rings whose shifts are drawn at most."""
 
@@ -68,9 +77,12 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         currents = bond_currents(wavefunction, rings, axis)
     shifts = []
     for n, ring in enumerate(rings):
-        with stage(0.4 + 0.5 * n / len(rings), 0.4 + 0.5 * (n + 1) / len(rings)):
+        with stage(0.4 + 0.3 * n / len(rings), 0.4 + 0.3 * (n + 1) / len(rings)):
             shifts.append(ring_shieldings(wavefunction, ring, device))
-    arrows = current_arrows(wavefunction, axis, parameters["height"] * angstrom, parameters["spacing"] * angstrom)
+    height = parameters["height"] * angstrom
+    arrows = current_arrows(wavefunction, axis, height, parameters["spacing"] * angstrom)
+    with stage(0.7, 1.0):
+        lines = current_lines(wavefunction, rings, axis, height, parameters["lines"], device)
     loss = divergence(wavefunction, axis, arrows.places, device)
     tables = [_rings(wavefunction, rings, shifts)]
     if currents:
@@ -80,10 +92,20 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         f"ring currents of {wavefunction.title or 'the molecule'}",
         tuple(tables),
         (_scan(rings, shifts),),
-        (arrows.paths(),),
+        (arrows.paths(), *_paths(lines, axis)),
         (Isosurface(f"current:{parameters['axis']}"), Isosurface("shielding")),
         remarks=(*_remarks(wavefunction), f"{_DIVERGENCE} {loss:.2f} bohr^-1"),
     )
+
+
+def _paths(lines: Sequence[Streamline], axis: Reals) -> list[Paths]:
+    """Streamlines as arrows, those that go around one way apart from those that go the other way."""
+    drawn = []
+    for name, diatropic in (("diatropic", True), ("paratropic", False)):
+        some = tuple(line.points for line in lines if is_diatropic(line, axis) == diatropic and len(line.points) > 1)
+        if some:
+            drawn.append(Paths(name, some, _COLOURS[name], _TUBE, heads=True))
+    return drawn
 
 
 def _remarks(wavefunction: Wavefunction) -> tuple[str, ...]:

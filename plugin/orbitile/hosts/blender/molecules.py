@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...analysis.presentation import with_balls
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry, Molecule, find_bonds
-from ...model.report import AtomValues, Drawing, Paths, Points
+from ...model.report import WIDE, AtomValues, Drawing, Paths, Points
 from ...model.units import angstrom
 from ...scenes import Molecule as Drawn
 from ...scenes.scene import STICK_RADIUS
@@ -151,8 +151,6 @@ def _half_stick(symbol: str, ball: Any) -> Any:
 
 _REPORT = "orbitile_report"
 """Property of a drawing: the name of the analysis that it belongs to."""
-_HEAD, _WIDE = 0.35, 2.5
-"""Length of the head of an arrow in Angstrom, and how much wider than the line it is."""
 _TEXT, _ABOVE, _TEXT_COLOUR = 0.3, 0.3, (0.1, 0.1, 0.1)
 """Height of a text and its distance from what it stands at, in Angstrom; its colour."""
 
@@ -188,10 +186,11 @@ def _paths(root: Any, title: str, drawing: Paths) -> Any:
     data = bpy.data.curves.new(title, "CURVE")
     data.dimensions, data.bevel_depth, data.use_fill_caps = "3D", drawing.radius / angstrom, True
     data.materials.append(surface_material(title, _rgb(drawing.colour), 1.0))
-    for line in drawing.lines:
+    for line, radius in drawing.drawn():
         places, widths = line / angstrom, np.ones(len(line))
-        if drawing.heads and len(line) > 1:
+        if drawing.heads:
             places, widths = _with_head(places)
+        widths = widths * radius / drawing.radius
         spline = data.splines.new("POLY")
         spline.points.add(len(places) - 1)
         spline.points.foreach_set("co", np.hstack([places, np.ones((len(places), 1))]).ravel())
@@ -200,12 +199,10 @@ def _paths(root: Any, title: str, drawing: Paths) -> Any:
 
 
 def _with_head(places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A line whose last stretch is the head of an arrow, and how wide it is at each point."""
-    tip, before = places[-1], places[-2]
-    along = (tip - before) / max(float(np.linalg.norm(tip - before)), 1e-12)
-    base = tip - min(_HEAD, float(np.linalg.norm(tip - places[0]))) * along
-    widths = np.concatenate([np.ones(len(places)), [_WIDE, 0.0]])
-    return np.concatenate([places[:-1], [base, base + 1e-4 * along, tip]]), widths
+    """A line whose last piece is the head of an arrow, and how wide it is at each point."""
+    neck, tip = places[-2:]
+    widths = np.concatenate([np.ones(len(places) - 1), [WIDE, 0.0]])
+    return np.concatenate([places[:-1], [neck + 1e-4 * (tip - neck), tip]]), widths
 
 
 def _values(root: Any, title: str, drawing: AtomValues) -> list[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from pymol import cgo, editing
 
 from ...base.errors import OrbitileError
-from ...model.report import AtomValues, Drawing, Paths, Points, ResidueValues
+from ...model.report import WIDE, AtomValues, Drawing, Paths, Points, ResidueValues
 from ...model.surface import Colouring
 from ...model.units import angstrom
 from ...session.shown import numbered
@@ -21,9 +21,6 @@ from .molecules import delete
 
 SAVED = "orbitile_drawings"
 """Part of a saved session: which objects are drawings, and what marked atoms had before."""
-
-_HEAD = 0.35
-"""Length of the head of an arrow in Angstrom."""
 
 Key = tuple[str, str]
 """A molecule, and the name of an analysis."""
@@ -253,16 +250,15 @@ def _put_points(cmd: Any, name: str, drawing: Points) -> None:
 
 
 def _put_paths(cmd: Any, name: str, drawing: Paths) -> None:
-    radius, colour = drawing.radius / angstrom, list(drawing.colour)
+    colour = list(drawing.colour)
     instructions: list[float] = []
-    for line in drawing.lines:
-        points = (np.asarray(line) / angstrom).tolist()
-        if drawing.heads and len(points) > 1:
-            tip, before = np.array(points[-1]), np.array(points[-2])
-            length = float(np.linalg.norm(np.subtract(points[-1], points[0])))
-            base = tip - (tip - before) / max(float(np.linalg.norm(tip - before)), 1e-9) * min(_HEAD, length / 2)
-            instructions += [cgo.CONE, *base, *tip, 2.5 * radius, 0.0, *colour, *colour, 1.0, 0.0]
-            points[-1] = base.tolist()
+    for line, width in drawing.drawn():
+        radius = width / angstrom
+        *points, tip = (line / angstrom).tolist()
+        if drawing.heads:
+            instructions += [cgo.CONE, *points[-1], *tip, WIDE * radius, 0.0, *colour, *colour, 1.0, 0.0]
+        else:
+            points.append(tip)
         for start, end in pairwise(points):
             instructions += [cgo.SAUSAGE, *start, *end, radius, *colour, *colour]
     cmd.load_cgo(list(map(float, instructions)), name, zoom=0)

@@ -506,10 +506,10 @@ def drawings_message(drawings: Sequence[Drawing]) -> dict[str, Any]:
         ],
         "lines": [
             {
-                "lines": [_in_angstrom(line) for line in one.lines],
+                "lines": [_in_angstrom(line) for line, _ in one.drawn()],
+                "radii": [round(radius / angstrom, _DIGITS) for _, radius in one.drawn()],
                 "heads": one.heads,
                 "colour": one.colour,
-                "radius": round(one.radius / angstrom, _DIGITS),
             }
             for one in lines
         ],

@@ -57,8 +57,7 @@ proc orbitile::draw_balls {molid balls} {
 # Where they have heads, the last piece of a line is a cone.
 proc orbitile::draw_lines {molid lines} {
     set drawn [list [graphics $molid color [nearest_colour [dict get $lines colour]]]]
-    set radius [dict get $lines radius]
-    foreach line [dict get $lines lines] {
+    foreach line [dict get $lines lines] radius [dict get $lines radii] {
         set last [expr {[llength $line] - 2}]
         for {set n 0} {$n <= $last} {incr n} {
             lassign [lrange $line $n [expr {$n + 1}]] start end
