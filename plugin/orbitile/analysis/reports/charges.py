@@ -23,12 +23,20 @@ GROUP = "Atoms and bonds"
 PRIORITY = 90
 EXAMPLES = ("orb_charges", "orb_charges scheme=all", "orb_charges scheme=chelpg, dipole=1")
 
-_NAMES = ("hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
+_NAMES = ("hirshfeld", "cm5", "mbis", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
 _ALONE = "qtaim"
 """Takes longer than all others together, and has a report of its own: no part of all."""
 
 _ALL = "all"
-_TITLES = {"cm5": "CM5", "iao": "IAO", "chelpg": "CHELPG", "mk": "Merz-Kollman", "resp": "RESP", "qtaim": "QTAIM"}
+_TITLES = {
+    "cm5": "CM5",
+    "mbis": "MBIS",
+    "iao": "IAO",
+    "chelpg": "CHELPG",
+    "mk": "Merz-Kollman",
+    "resp": "RESP",
+    "qtaim": "QTAIM",
+}
 _BY_FUNCTIONS = ("mulliken", "loewdin")
 _HELD = ("chelpg", "mk")
 """Schemes that can be held to the dipole moment."""
@@ -70,7 +78,9 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
         return 1e-10 * wavefunction.n_basis**3
     # cells of more and more atoms overlap, until the molecule is larger than they reach
     by_neighbours = 0.0 if scheme == "mulliken" else n * min(1 + n / 50, 10)
-    return {"hirshfeld": 0.035, "cm5": 0.035, "becke": 0.02, _ALONE: 0.5}.get(scheme, 0.008) * by_neighbours
+    return {"hirshfeld": 0.035, "cm5": 0.035, "mbis": 0.3, "becke": 0.02, _ALONE: 0.5}.get(
+        scheme, 0.008
+    ) * by_neighbours
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
