@@ -8,7 +8,8 @@ With the orbitals' coefficients C, their occupations n and the overlap S of the 
 
 - Mulliken (J. Chem. Phys. 1955, 23, 1833, equation 7'): X = C, Y = S C, the diagonal of P S;
 - Loewdin (J. Chem. Phys. 1950, 18, 365): X = Y = S^(1/2) C, the diagonal of S^(1/2) P S^(1/2);
-- intrinsic atomic orbitals (G. Knizia, J. Chem. Theory Comput. 2013, 9, 4834): X = Y, the orbitals over these.
+- intrinsic atomic orbitals (G. Knizia, J. Chem. Theory Comput. 2013, 9, 4834): X = Y, the orbitals over these;
+- natural atomic orbitals: see `orbitile.analysis.natural_populations`.
 
 The overlap is sparse where a molecule is large, and no density matrix is made; S^(1/2) alone is a full matrix.
 
@@ -111,6 +112,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +129,9 @@ from ..model.free_atoms import FreeAtom, free_atom
 from ..model.geometry import connected_parts, find_bonds
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
+
+if TYPE_CHECKING:
+    from .natural_populations import NaturalShells
 
 BOTH: tuple[Spin, Spin] = ("alpha", "beta")
 
@@ -1298,6 +1303,8 @@ class AtomicCharges:
         Of charges from the potential.
     errors : ndarray, shape (n_atoms,)
         What charges may be off by in e; empty where no estimate is known.
+    shells : NaturalShells, optional
+        Of natural population analysis.
     """
 
     scheme: str
@@ -1305,6 +1312,7 @@ class AtomicCharges:
     spins: Reals = field(default_factory=_nothing)
     fit: PotentialFit | None = None
     errors: Reals = field(default_factory=_nothing)
+    shells: NaturalShells | None = None
 
 
 def atomic_charges(
@@ -1401,6 +1409,14 @@ def _iao(work: _Work, scheme: str) -> AtomicCharges:
     return work.charges(scheme, np.stack([alpha + beta, alpha - beta][: len(work.densities)]))
 
 
+def _npa(work: _Work, scheme: str) -> AtomicCharges:
+    from .natural_populations import natural_shells
+
+    shells = natural_shells(work.wavefunction, spin=len(work.densities) > 1, cores_first=scheme == "npa7")
+    found = work.charges(scheme, shells.populations(work.wavefunction.n_atoms))
+    return replace(found, shells=shells)
+
+
 def _becke(work: _Work, scheme: str) -> AtomicCharges:
     return work.charges(scheme, becke_populations(work.wavefunction, work.sampled))
 
@@ -1441,6 +1457,8 @@ SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {
     "hirshfeld": _hirshfeld,
     "cm5": _cm5,
     "mbis": _mbis,
+    "npa": _npa,
+    "npa7": _npa,
     "becke": _becke,
     "mulliken": _by_functions,
     "loewdin": _by_functions,

@@ -179,7 +179,7 @@ def test_the_report_on_all_schemes(monkeypatch):
     report = ob.charges(wavefunction, scheme="all", device="cpu")
     table = report.table("atoms")
     assert [column.name for column in table.columns[2:]] == [
-        "hirshfeld", "cm5", "mbis", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
+        "hirshfeld", "cm5", "mbis", "npa", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
     ]  # fmt: skip
     assert all(closure.holds for closure in table.closures)
     assert np.all(table["cm5"][1:] > table["hirshfeld"][1:])
@@ -210,7 +210,15 @@ def test_charges_of_basins():
 def test_the_report_on_a_radical():
     report = ob.charges(solved(*CASES["radical"])[1], scheme="all", device="cpu")
     spins = report.table("spins")
-    assert [column.name for column in spins.columns[2:]] == ["hirshfeld", "mbis", "becke", "mulliken", "loewdin", "iao"]
+    assert [column.name for column in spins.columns[2:]] == [
+        "hirshfeld",
+        "mbis",
+        "npa",
+        "becke",
+        "mulliken",
+        "loewdin",
+        "iao",
+    ]
     assert all(closure.expected == 1 and closure.holds for closure in spins.closures)
     assert [drawing.name for drawing in report.drawings] == ["charge", "spin"]
 
@@ -221,7 +229,7 @@ def test_what_takes_long_says_so_and_is_left_out_of_all(monkeypatch):
     monkeypatch.setattr(reports, "QUICK", 0.01)
     assert "hirshfeld charges of 3 atoms take about" in charges_report.warning(wavefunction, scheme="hirshfeld")
     report = ob.charges(wavefunction, scheme="all", device="cpu")
-    assert [column.name for column in report.table("atoms").columns[2:]] == ["mulliken", "loewdin", "iao"]
+    assert [column.name for column in report.table("atoms").columns[2:]] == ["npa", "mulliken", "loewdin", "iao"]
     assert "hirshfeld is left out, since it takes" in report.remarks[0]
 
 
