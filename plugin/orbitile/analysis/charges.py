@@ -759,12 +759,15 @@ def _shared_out(shells: ExponentialShells, positions: Reals, points: Reals, elec
     for some, near in _neighbourhoods(points, positions[shells.atoms], reaches):
         atoms, row = np.unique(shells.atoms[near], return_inverse=True)
         distances = np.linalg.norm(points[some] - positions[atoms, None], axis=2)[row]
-        parts = heights[near, None] * np.exp(-distances / shells.widths[near, None])
+        parts = distances / -shells.widths[near, None]
+        np.exp(parts, out=parts)
+        parts *= heights[near, None]
         whole = parts.sum(axis=0)
         likeness += electrons[0, some] @ np.log(np.maximum(whole, _FAINT))
         ratios = np.divide(electrons[:, some], whole, out=np.zeros_like(electrons[:, some]), where=whole > 0)
         found[:, near] += ratios @ parts.T
-        radii[near] += (parts * distances) @ ratios[0]
+        parts *= distances
+        radii[near] += parts @ ratios[0]
     return _Shared(found, radii, float(likeness))
 
 
