@@ -8,7 +8,8 @@ With the orbitals' coefficients C, their occupations n and the overlap S of the 
 
 - Mulliken (J. Chem. Phys. 1955, 23, 1833, equation 7'): X = C, Y = S C, the diagonal of P S;
 - Loewdin (J. Chem. Phys. 1950, 18, 365): X = Y = S^(1/2) C, the diagonal of S^(1/2) P S^(1/2);
-- intrinsic atomic orbitals (G. Knizia, J. Chem. Theory Comput. 2013, 9, 4834): X = Y, the orbitals over these.
+- intrinsic atomic orbitals (G. Knizia, J. Chem. Theory Comput. 2013, 9, 4834): X = Y, the orbitals over these;
+- natural atomic orbitals: see `orbitile.analysis.natural_populations`.
 
 The overlap is sparse where a molecule is large, and no density matrix is made; S^(1/2) alone is a full matrix.
 
@@ -41,6 +42,28 @@ densities are spherical: :math:`w_A = \rho_A / \sum_B \rho_B`. Of the latter onl
 
 for it has no peaks at the nuclei, so that much fewer points do. With core potentials :math:`\rho` and the sum are
 without the cores, which would cancel.
+
+**By atoms fitted to the density**: the minimal basis iterative stockholder (MBIS) of T. Verstraelen, S. Vandenbrande,
+F. Heidar-Zadeh, L. Vanduyfhuys, V. Van Speybroeck, M. Waroquier and P. W. Ayers (J. Chem. Theory Comput. 2016, 12,
+3894).
+The shares are those of atoms that are sums of exponential shells, one for each row of the periodic table up to that of
+the element, with the electrons and widths that give themselves back:
+
+.. math::  w_A = \frac{\sum_{i \in A} \rho_i}{\sum_j \rho_j}, \qquad
+    \rho_i = \frac{N_i}{8 \pi \sigma_i^3}\, e^{-|r - R_A| / \sigma_i}
+
+.. math::  N_i = \int \rho \frac{\rho_i}{\sum_j \rho_j} dr, \qquad
+    \sigma_i = \frac{1}{3 N_i} \int |r - R_A|\, \rho \frac{\rho_i}{\sum_j \rho_j} dr
+
+For some elements these equations have several solutions. From the first values of the paper, full shells with widths
+in equal ratios from 1 / (2 Z) to 1 / 2 bohr, two shells of manganese in the permanganate ion become one, and its charge
+2.22 e. Here the first values are the shells of free atoms, found in the same way from those of the noble gas before and
+one of 1 / 2 bohr; they lead to 1.95 e, and to shells whose divergence from the density is less. The equations are
+iterated, and extrapolated after every second time by scheme S3 of R. Varadhan and C. Roland (Scand. J. Stat. 2008, 35,
+335) in the logarithms, unless the divergence grows by this: a third or a tenth of the iterations is left.
+
+Where core potentials replace electrons, the cores of free atoms are added to :math:`\rho`, so that all atoms have all
+shells.
 
 **Charge model 5** corrects Hirshfeld charges for the polarity of bonds, so that they have the dipole moment.
 
@@ -86,9 +109,10 @@ Ghosts are no atoms here. Atoms are alike that bonds do not tell apart, such as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +129,9 @@ from ..model.free_atoms import FreeAtom, free_atom
 from ..model.geometry import connected_parts, find_bonds
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
+
+if TYPE_CHECKING:
+    from .natural_populations import NaturalShells
 
 BOTH: tuple[Spin, Spin] = ("alpha", "beta")
 
@@ -497,11 +524,8 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
     reach_of = {atom.number: _reach(atom) for atom in free}
     reaches = np.array([reach_of[atom.number] for atom in free])
     found = np.zeros((len(sampled.densities), len(real)))
-    for some in pieces(len(sampled.points), _SHARED_AT_ONCE):
+    for some, near in _neighbourhoods(sampled.points, places, reaches):
         points, weights = sampled.points[some], sampled.weights[some]
-        middle = (points.min(axis=0) + points.max(axis=0)) / 2
-        radius = np.sqrt(((points - middle) ** 2).sum(axis=1).max())
-        near = np.flatnonzero(np.sqrt(((places - middle) ** 2).sum(axis=1)) < reaches + radius)
         parts = np.array([_density(free[n], points, places[n]) for n in near]).reshape(len(near), len(points))
         whole = parts.sum(axis=0)
         promolecule = whole.copy()
@@ -518,6 +542,14 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
     return result
 
 
+def _neighbourhoods(points: Reals, places: Reals, reaches: Reals) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+    """Pieces of points, and which places are no farther than their reach from any of these points."""
+    for some in pieces(len(points), _SHARED_AT_ONCE):
+        middle = (points[some].min(axis=0) + points[some].max(axis=0)) / 2
+        radius = np.sqrt(((points[some] - middle) ** 2).sum(axis=1).max())
+        yield some, np.flatnonzero(np.sqrt(((places - middle) ** 2).sum(axis=1)) < reaches + radius)
+
+
 def _reach(atom: FreeAtom) -> float:
     """Distance in bohr beyond which an atom is fainter than what counts."""
     radii = np.linspace(0, 60, 1201)
@@ -532,6 +564,212 @@ def _density(atom: FreeAtom, points: Reals, place: Reals) -> Reals:
     heights = atom.electrons[there] * (exponents / np.pi) ** 1.5
     density: Reals = heights @ np.exp(-exponents[:, None] * squares)
     return np.maximum(density, 0.0)
+
+
+_NOBLE_GASES = (2, 10, 18, 36, 54, 86, 118)
+"""Electrons of full shells."""
+
+_CONVERGED, _SETTLED, _MOST_CYCLES = 1e-6, 1e-3, 500
+"""Changes at which shells have converged: of the electrons of any atom, and of any shell (in e, and electrons times
+width in e bohr), which can change places within an atom for long; and the number of cycles, of three iterations each,
+after which that is given up."""
+
+_OUTER_WIDTH = 0.5
+"""First width of the outer shell of a free atom in bohr."""
+
+_NEAR_ENOUGH = 1e-2
+"""The same of shells of free atoms, which are only to begin with."""
+
+_EMPTY = 1e-30
+"""Electrons of a shell that has none, and keeps its width."""
+
+_SMALLEST, _LARGEST = np.log([[_EMPTY], [1e-4]]), np.log([[1e3], [1e2]])
+"""Bounds of what is extrapolated: logarithms of electrons, and of widths in bohr."""
+
+_FACTOR = 4.0
+"""By which the longest extrapolation grows when it was good, and shrinks when it was not."""
+
+_SLACK = 1e-2
+"""Likeness that an extrapolation may lose, in e."""
+
+_LEFT_BY_A_CYCLE = 0.8
+"""Share of the work that is left after a cycle, for the progress: how many cycles there will be is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialShells:
+    """Atoms as sums of spherical exponential shells.
+
+    Attributes
+    ----------
+    atoms : ndarray of int, shape (n_shells,)
+        The atom that each shell belongs to, rising; its shells from the inmost.
+    electrons : ndarray, shape (n_shells,)
+    widths : ndarray, shape (n_shells,)
+        In bohr; the mean distance from the nucleus is three times the width.
+    """
+
+    atoms: NDArray[np.intp]
+    electrons: Reals
+    widths: Reals
+
+
+def mbis_shells(wavefunction: Wavefunction, sampled: SampledDensity) -> ExponentialShells:
+    """The shells of MBIS, which hold the electrons of replaced cores too.
+
+    Raises
+    ------
+    OrbitileError
+        When they do not converge, or there is no free atom of an element that has a core potential.
+    """
+    density = sampled.densities[0] + _replaced_cores(wavefunction, sampled.points)
+    atoms = np.flatnonzero(~wavefunction.is_ghost)
+    free = [_free_shells(int(number)) for number in wavefunction.atomic_numbers[atoms]]
+    first = ExponentialShells(
+        np.repeat(atoms, [len(shells.atoms) for shells in free]),
+        np.concatenate([shells.electrons for shells in free]),
+        np.concatenate([shells.widths for shells in free]),
+    )
+    return _converged(first, wavefunction.positions, sampled.points, density * sampled.weights)
+
+
+@lru_cache(maxsize=256)
+def _free_shells(number: int) -> ExponentialShells:
+    """The shells of a free atom; beyond the elements that there are free atoms of, those that it starts from."""
+    noble = max((full for full in _NOBLE_GASES if full < number), default=0)
+    inner = _free_shells(noble) if noble else ExponentialShells(*np.zeros((3, 0)))
+    first = ExponentialShells(
+        np.zeros(len(inner.electrons) + 1, np.intp),
+        np.append(inner.electrons, number - noble),
+        np.append(inner.widths * (noble / number), _OUTER_WIDTH),
+    )
+    try:
+        atom = free_atom(number)
+    except OrbitileError:
+        return first
+    logarithms = np.linspace(math.log(1e-3 / number), math.log(30.0), 600)
+    radii = np.exp(logarithms)
+    electrons = 4 * math.pi * radii**3 * (logarithms[1] - logarithms[0]) * np.maximum(atom.density(radii), 0.0)
+    with stage(0.0, 0.0):
+        return _converged(first, np.zeros((1, 3)), np.outer(radii, [1.0, 0.0, 0.0]), electrons, _NEAR_ENOUGH)
+
+
+def _converged(
+    first: ExponentialShells, positions: Reals, points: Reals, electrons: Reals, settled: float = _SETTLED
+) -> ExponentialShells:
+    """Shells that electrons at points give back when they are shared out by them."""
+
+    def iterated(logarithms: Reals) -> tuple[Reals, float]:
+        """Logarithms of electrons and widths from those before, and how well those before are like the density."""
+        before = replace(first, electrons=np.exp(logarithms[0]), widths=np.exp(logarithms[1]))
+        shared = _shared_out(before, positions, points, electrons[None])
+        found = np.maximum(shared.electrons[0], _EMPTY)
+        widths = np.where(found > _EMPTY, np.maximum(shared.radii, _EMPTY) / (3 * found), before.widths)
+        return np.log([found, widths]), shared.likeness
+
+    after = np.log([first.electrons, first.widths])
+    left, longest = 1.0, _FACTOR
+    for _ in range(_MOST_CYCLES):
+        before = after
+        with stage(1 - left, 1 - left * _LEFT_BY_A_CYCLE):
+            once, _ = iterated(before)
+            twice, likeness = iterated(once)
+            step = once - before
+            change = twice - once - step
+            sizes = float(np.linalg.norm(step)), float(np.linalg.norm(change))
+            length = min(max(1.0, sizes[0] / max(sizes[1], _EMPTY)), longest)
+            farther = np.clip(before + 2 * length * step + length**2 * change, _SMALLEST, _LARGEST)
+            after, likeness_farther = iterated(farther)
+            if likeness_farther < likeness - _SLACK:
+                after, longest = twice, max(1.0, length / _FACTOR)
+            elif length == longest:
+                longest *= _FACTOR
+        left *= _LEFT_BY_A_CYCLE
+        moved = np.exp([after[0], after.sum(axis=0)]) - np.exp([before[0], before.sum(axis=0)])
+        of_atoms = np.abs(np.bincount(first.atoms, moved[0])).max()
+        if of_atoms < _CONVERGED and np.abs(moved).max() < settled:
+            return replace(first, electrons=np.exp(after[0]), widths=np.exp(after[1]))
+    raise OrbitileError(
+        f"MBIS: expected electrons of atoms that change by less than {_CONVERGED:g} e, and of shells by less than "
+        f"{settled:g} e, within {3 * _MOST_CYCLES} iterations, got {of_atoms:.1e} and "
+        f"{np.abs(moved).max():.1e} e; use hirshfeld"
+    )
+
+
+def mbis_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Reals:
+    """Electrons by the shares of MBIS, shape (1 or 2, n_atoms): all, and alpha less beta.
+
+    Electrons of replaced cores are not counted.
+
+    Raises
+    ------
+    OrbitileError
+        As `mbis_shells`.
+    """
+    shells = mbis_shells(wavefunction, sampled)
+    densities = sampled.densities.copy()
+    densities[0] += _replaced_cores(wavefunction, sampled.points)
+    shared = _shared_out(shells, wavefunction.positions, sampled.points, densities * sampled.weights)
+    of_atoms = [np.bincount(shells.atoms, one, wavefunction.n_atoms) for one in shared.electrons]
+    result = np.stack(of_atoms).astype(np.float64)
+    result[0] -= wavefunction.atomic_numbers - wavefunction.core_charges
+    return result
+
+
+def _replaced_cores(wavefunction: Wavefunction, points: Reals) -> Reals:
+    """Density of the electrons that core potentials replace, those of free atoms, in e bohr^-3."""
+    density = np.zeros(len(points))
+    replaced = np.rint(wavefunction.atomic_numbers - wavefunction.core_charges).astype(int)
+    atoms = np.flatnonzero(~wavefunction.is_ghost & (replaced > 0))
+    pairs = [
+        (free_atom(int(n)), free_atom(int(n), int(core)))
+        for n, core in zip(wavefunction.atomic_numbers[atoms], replaced[atoms], strict=True)
+    ]
+    places, reaches = wavefunction.positions[atoms], np.array([_reach(whole) for whole, _ in pairs])
+    for some, near in _neighbourhoods(points, places, reaches):
+        for n in near:
+            whole, without_core = pairs[n]
+            density[some] += _density(whole, points[some], places[n]) - _density(without_core, points[some], places[n])
+    return density
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """Electrons that are shared out to shells.
+
+    Attributes
+    ----------
+    electrons : ndarray, shape (n_densities, n_shells)
+    radii : ndarray, shape (n_shells,)
+        Sums over the electrons of the first density of their distances from the nucleus, in bohr.
+    likeness : float
+        The integral of the first density times the logarithm of the shells' density, less the electrons of the shells:
+        most where their divergence (S. Kullback and R. A. Leibler, Ann. Math. Stat. 1951, 22, 79) is least.
+    """
+
+    electrons: Reals
+    radii: Reals
+    likeness: float
+
+
+def _shared_out(shells: ExponentialShells, positions: Reals, points: Reals, electrons: Reals) -> _Shared:
+    """Share out electrons at points, shape (n_densities, n_points)."""
+    heights = shells.electrons / (8 * np.pi * shells.widths**3)
+    reaches = shells.widths * np.log(np.maximum(heights / _FAINT, 1.0))
+    found, radii, likeness = np.zeros((len(electrons), len(heights))), np.zeros(len(heights)), -shells.electrons.sum()
+    for some, near in _neighbourhoods(points, positions[shells.atoms], reaches):
+        atoms, row = np.unique(shells.atoms[near], return_inverse=True)
+        distances = np.linalg.norm(points[some] - positions[atoms, None], axis=2)[row]
+        parts = distances / -shells.widths[near, None]
+        np.exp(parts, out=parts)
+        parts *= heights[near, None]
+        whole = parts.sum(axis=0)
+        likeness += electrons[0, some] @ np.log(np.maximum(whole, _FAINT))
+        ratios = np.divide(electrons[:, some], whole, out=np.zeros_like(electrons[:, some]), where=whole > 0)
+        found[:, near] += ratios @ parts.T
+        parts *= distances
+        radii[near] += parts @ ratios[0]
+    return _Shared(found, radii, float(likeness))
 
 
 _ALPHA = 2.474 / angstrom
@@ -1069,6 +1307,8 @@ class AtomicCharges:
         Of charges from the potential.
     errors : ndarray, shape (n_atoms,)
         What charges may be off by in e; empty where no estimate is known.
+    shells : NaturalShells, optional
+        Of natural population analysis.
     """
 
     scheme: str
@@ -1076,6 +1316,7 @@ class AtomicCharges:
     spins: Reals = field(default_factory=_nothing)
     fit: PotentialFit | None = None
     errors: Reals = field(default_factory=_nothing)
+    shells: NaturalShells | None = None
 
 
 def atomic_charges(
@@ -1151,6 +1392,10 @@ class _Work:
         return AtomicCharges(scheme, self.wavefunction.core_charges - populations[0], spins)
 
 
+_SAMPLING_FOR_MBIS = 0.15
+"""About the share of the time of MBIS that sampling the density takes (benzene)."""
+
+
 def _share_of_sampling(wavefunction: Wavefunction) -> float:
     """About the share of the time of Hirshfeld's charges that sampling the density takes (benzene, threonine, C60)."""
     sampling = 1.0 + wavefunction.n_basis / 60
@@ -1168,12 +1413,28 @@ def _iao(work: _Work, scheme: str) -> AtomicCharges:
     return work.charges(scheme, np.stack([alpha + beta, alpha - beta][: len(work.densities)]))
 
 
+def _npa(work: _Work, scheme: str) -> AtomicCharges:
+    from .natural_populations import natural_shells
+
+    shells = natural_shells(work.wavefunction, spin=len(work.densities) > 1, cores_first=scheme == "npa7")
+    found = work.charges(scheme, shells.populations(work.wavefunction.n_atoms))
+    return replace(found, shells=shells)
+
+
 def _becke(work: _Work, scheme: str) -> AtomicCharges:
     return work.charges(scheme, becke_populations(work.wavefunction, work.sampled))
 
 
 def _hirshfeld(work: _Work, scheme: str) -> AtomicCharges:
     return work.charges(scheme, work.by_free_atoms)
+
+
+def _mbis(work: _Work, scheme: str) -> AtomicCharges:
+    share = 0.0 if "sampled" in vars(work) else _SAMPLING_FOR_MBIS
+    with stage(0.0, share):
+        sampled = work.sampled
+    with stage(share, 1.0):
+        return work.charges(scheme, mbis_populations(work.wavefunction, sampled))
 
 
 def _cm5(work: _Work, scheme: str) -> AtomicCharges:
@@ -1199,6 +1460,9 @@ def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
 SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {
     "hirshfeld": _hirshfeld,
     "cm5": _cm5,
+    "mbis": _mbis,
+    "npa": _npa,
+    "npa7": _npa,
     "becke": _becke,
     "mulliken": _by_functions,
     "loewdin": _by_functions,

@@ -129,7 +129,7 @@ def pairs_of(basis: Basis | Wavefunction, tolerance: float = TOLERANCE) -> Pairs
         molecules_only(
             basis,
             "integrals over basis functions",
-            "they are taken over all space, not over the cell; charges by mulliken, loewdin and iao need none",
+            "they are taken over all space, not over the cell; charges by mulliken, loewdin, iao and npa need none",
         )
     return _PAIRS.of(
         basis, tolerance, lambda: pairs_of_primitives(merged_primitives(basis), basis.positions, tolerance)

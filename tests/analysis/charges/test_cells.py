@@ -1,4 +1,4 @@
-"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature, with the same free atoms."""
+"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature, with the same free atoms; MBIS against denspart."""
 
 import sys
 from dataclasses import replace
@@ -13,6 +13,7 @@ from orbitile.analysis.charges import (
     charges_by_schemes,
     cm5_corrections,
     hirshfeld_populations,
+    mbis_shells,
     sampled_density,
 )
 from orbitile.analysis.reports import charges as charges_report
@@ -93,6 +94,42 @@ def test_becke(case):
         assert found.spins == pytest.approx(np.bincount(atom, weights * densities[1]), abs=1e-4)
 
 
+AMMONIUM = "N 0 0 0; H .59 .59 .59; H -.59 -.59 .59; H -.59 .59 -.59; H .59 -.59 -.59"
+MBIS = {
+    "water": ((WATER, "6-31g*"), [-0.90516, 0.45258, 0.45258]),
+    "cation": ((AMMONIUM, "6-31g*", 1), [-0.83881, 0.45971, 0.45970, 0.45970, 0.45970]),
+    "radical": ((METHYL, "6-31g*", 0, 1), [-0.45835, 0.15313, 0.15210, 0.15312]),
+    "heavy": (("H 0 0 1.609; I 0 0 0", "dzp"), [0.14953, -0.14953]),
+}
+"""Charges by denspart of September 2025 (github.com/theochem/denspart), from molden files of the same orbitals."""
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=name, marks=[pytest.mark.slow] * (name != "water")) for name, case in MBIS.items()]
+)
+def test_mbis(case):
+    molecule, expected = case
+    field, wavefunction = solved(*molecule)
+    found = atomic_charges(wavefunction, "mbis", device="cpu")
+    assert found.charges == pytest.approx(expected, abs=3e-5)
+    assert found.charges.sum() == pytest.approx(field.mol.charge, abs=1e-5)
+    assert found.spins.sum() == pytest.approx(field.mol.spin, abs=1e-4)
+
+
+def test_shells_of_a_free_atom():
+    """STO-6G stands for the orbital exp(-1.24 r) of hydrogen: one electron, with a width of 1 / 2.48 bohr."""
+    wavefunction = solved("H 0 0 0", "sto-6g", 0, 1)[1]
+    shells = mbis_shells(wavefunction, sampled_density(wavefunction, device="cpu"))
+    assert shells.electrons == pytest.approx([1], abs=1e-5)
+    assert shells.widths == pytest.approx([1 / 2.48], abs=1e-3)
+
+
+def test_shells_that_do_not_converge(monkeypatch):
+    monkeypatch.setattr("orbitile.analysis.charges._MOST_CYCLES", 1)
+    with pytest.raises(ob.errors.OrbitileError, match="within 3 iterations"):
+        atomic_charges(solved(*CASES["water"])[1], "mbis", device="cpu")
+
+
 @pytest.mark.slow
 def test_the_difference_from_the_promolecule_needs_few_points():
     _, wavefunction = solved(*CASES["anion"])
@@ -104,7 +141,7 @@ def test_the_difference_from_the_promolecule_needs_few_points():
 
 
 def test_a_free_atom_has_no_charge():
-    charges, missing = charges_by_schemes(solved("Be 0 0 0")[1], ["hirshfeld", "cm5", "becke"], device="cpu")
+    charges, missing = charges_by_schemes(solved("Be 0 0 0")[1], ["hirshfeld", "cm5", "mbis", "becke"], device="cpu")
     assert missing == []
     for one in charges:
         assert one.charges == pytest.approx([0], abs=1e-4)
@@ -142,7 +179,7 @@ def test_the_report_on_all_schemes(monkeypatch):
     report = ob.charges(wavefunction, scheme="all", device="cpu")
     table = report.table("atoms")
     assert [column.name for column in table.columns[2:]] == [
-        "hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
+        "hirshfeld", "cm5", "mbis", "npa", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
     ]  # fmt: skip
     assert all(closure.holds for closure in table.closures)
     assert np.all(table["cm5"][1:] > table["hirshfeld"][1:])
@@ -153,7 +190,7 @@ def test_the_report_on_all_schemes(monkeypatch):
 @pytest.mark.slow
 def test_core_potentials_hardly_matter():
     """With one of 28 electrons iodine has nearly the charge that it has with all of them."""
-    for scheme, within in (("hirshfeld", 0.03), ("cm5", 0.03)):
+    for scheme, within in (("hirshfeld", 0.03), ("cm5", 0.03), ("mbis", 0.005)):
         every, outer = (
             atomic_charges(solved("H 0 0 1.609; I 0 0 0", basis, ecp=ecp)[1], scheme, device="cpu").charges
             for basis, ecp in (("dzp", ""), ("def2-svp", "def2-svp"))
@@ -173,7 +210,15 @@ def test_charges_of_basins():
 def test_the_report_on_a_radical():
     report = ob.charges(solved(*CASES["radical"])[1], scheme="all", device="cpu")
     spins = report.table("spins")
-    assert [column.name for column in spins.columns[2:]] == ["hirshfeld", "becke", "mulliken", "loewdin", "iao"]
+    assert [column.name for column in spins.columns[2:]] == [
+        "hirshfeld",
+        "mbis",
+        "npa",
+        "becke",
+        "mulliken",
+        "loewdin",
+        "iao",
+    ]
     assert all(closure.expected == 1 and closure.holds for closure in spins.closures)
     assert [drawing.name for drawing in report.drawings] == ["charge", "spin"]
 
@@ -184,7 +229,7 @@ def test_what_takes_long_says_so_and_is_left_out_of_all(monkeypatch):
     monkeypatch.setattr(reports, "QUICK", 0.01)
     assert "hirshfeld charges of 3 atoms take about" in charges_report.warning(wavefunction, scheme="hirshfeld")
     report = ob.charges(wavefunction, scheme="all", device="cpu")
-    assert [column.name for column in report.table("atoms").columns[2:]] == ["mulliken", "loewdin", "iao"]
+    assert [column.name for column in report.table("atoms").columns[2:]] == ["npa", "mulliken", "loewdin", "iao"]
     assert "hirshfeld is left out, since it takes" in report.remarks[0]
 
 

@@ -6,15 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...base.arguments import FLAG, Argument, one_of
 from ...base.arrays import Reals
 from ...base.errors import OrbitileError
+from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
+from ...model.elements import SYMBOLS
 from ...model.report import AtomValues, Closure, Report, Table, atom_columns, column
 from ...model.wavefunction import Wavefunction
 from . import takes_long
 
 if TYPE_CHECKING:
     from ..charges import AtomicCharges
+    from ..natural_populations import NaturalShells
 
 
 TITLE = "Charges of atoms"
@@ -23,18 +28,29 @@ GROUP = "Atoms and bonds"
 PRIORITY = 90
 EXAMPLES = ("orb_charges", "orb_charges scheme=all", "orb_charges scheme=chelpg, dipole=1")
 
-_NAMES = ("hirshfeld", "cm5", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
-_ALONE = "qtaim"
-"""Takes longer than all others together, and has a report of its own: no part of all."""
+_NAMES = ("hirshfeld", "cm5", "mbis", "npa", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
+_ALONE = ("npa7", "qtaim")
+"""No part of all: the first is nearly npa, the other takes longer than all others together."""
 
 _ALL = "all"
-_TITLES = {"cm5": "CM5", "iao": "IAO", "chelpg": "CHELPG", "mk": "Merz-Kollman", "resp": "RESP", "qtaim": "QTAIM"}
+_TITLES = {
+    "cm5": "CM5",
+    "mbis": "MBIS",
+    "npa": "Natural",
+    "npa7": "Natural",
+    "iao": "IAO",
+    "chelpg": "CHELPG",
+    "mk": "Merz-Kollman",
+    "resp": "RESP",
+    "qtaim": "QTAIM",
+}
 _BY_FUNCTIONS = ("mulliken", "loewdin")
+_NATURAL = ("npa", "npa7")
 _HELD = ("chelpg", "mk")
 """Schemes that can be held to the dipole moment."""
 
 PARAMETERS = (
-    Argument("scheme", one_of(*_NAMES, _ALONE, _ALL), "population scheme", "hirshfeld", "hirshfeld"),
+    Argument("scheme", one_of(*_NAMES, *_ALONE, _ALL), "population scheme", "hirshfeld", "hirshfeld"),
     Argument("dipole", FLAG, "constrain chelpg and mk charges to the dipole moment of the molecule", False, "0"),
 )
 
@@ -68,9 +84,13 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
     n = wavefunction.n_atoms
     if scheme in ("loewdin", "iao"):
         return 1e-10 * wavefunction.n_basis**3
+    if scheme in _NATURAL:
+        return 1e-9 * wavefunction.n_basis**3
     # cells of more and more atoms overlap, until the molecule is larger than they reach
     by_neighbours = 0.0 if scheme == "mulliken" else n * min(1 + n / 50, 10)
-    return {"hirshfeld": 0.035, "cm5": 0.035, "becke": 0.02, _ALONE: 0.5}.get(scheme, 0.008) * by_neighbours
+    return {"hirshfeld": 0.035, "cm5": 0.035, "mbis": 0.3, "becke": 0.02, "qtaim": 0.5}.get(
+        scheme, 0.008
+    ) * by_neighbours
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
@@ -108,14 +128,17 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         AtomValues(what, tuple(one[one.columns[2].name].tolist()), "e")
         for what, one in zip(("charge", "spin"), tables, strict=False)
     ]
-    if wavefunction.is_ghost.any() and scheme in (*_BY_FUNCTIONS, _ALL):
+    if wavefunction.is_ghost.any() and scheme in (*_BY_FUNCTIONS, *_NATURAL, _ALL):
         remarks.append(
-            f"{' and '.join(_BY_FUNCTIONS)} charges assign electrons to ghost atoms, as these have basis functions"
+            f"{' and '.join((*_BY_FUNCTIONS, _NATURAL[0]))} charges assign electrons to ghost atoms, as these have "
+            "basis functions"
         )
     if missing := spins_unavailable(wavefunction):
         remarks += [f"there are no spin populations: {missing}"] if wavefunction.kind != "restricted" else []
     if any(one.fit for one in found):
         tables.append(_fit_table(found))
+    if only.shells and not others:
+        tables.append(_shells_table(wavefunction, only.shells))
     return Report("charges", title, tuple(tables), drawings=tuple(drawings), remarks=tuple(remarks))
 
 
@@ -149,6 +172,28 @@ def _fit_table(found: Sequence[AtomicCharges]) -> Table:
         ),
     )
     return Table("fit", "Errors of the fitted potential", columns)
+
+
+def _shells_table(wavefunction: Wavefunction, shells: NaturalShells) -> Table:
+    """Electrons by shells of natural atomic orbitals, the Rydberg shells of each angular momentum together."""
+    rows: dict[tuple[int, str, str], Reals] = {}
+    electrons = shells.electrons.T
+    for n, (atom, l, kind) in enumerate(zip(shells.atoms, shells.angular_momenta, shells.kinds, strict=True)):
+        level = "" if kind == "Rydberg" else str(shells.levels[n])
+        key = int(atom), f"{level}{ANGULAR_MOMENTUM_LETTERS[l]}", kind
+        rows[key] = rows.get(key, 0.0) + electrons[n]
+    atoms, names, kinds = zip(*rows, strict=True)
+    values = np.array(list(rows.values())).T
+    columns = [
+        column("atom", (atom + 1 for atom in atoms)),
+        column("element", (SYMBOLS[wavefunction.atomic_numbers[atom]] for atom in atoms)),
+        column("shell", names),
+        column("kind", kinds),
+        column("electrons", values[0], "e", 5, "occupancy of all orbitals of the shell, or of all such Rydberg shells"),
+    ]
+    if len(values) > 1:
+        columns.append(column("spin", values[1], "e", 5, "alpha less beta electrons"))
+    return Table("shells", "Natural atomic orbitals", tuple(columns), (), tuple((atom,) for atom in atoms))
 
 
 def _n_unpaired(wavefunction: Wavefunction) -> float:

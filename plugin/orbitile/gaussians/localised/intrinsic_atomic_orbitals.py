@@ -232,20 +232,27 @@ def _shells_of_element(number: int, core: int) -> tuple[Shell, ...]:
     return tuple(shells)
 
 
+def levels_of(wavefunction: Wavefunction, shells: Sequence[Shell]) -> list[int]:
+    """Principal quantum numbers of the shells of a minimal basis."""
+    result, seen = [], dict[tuple[int, int], int]()
+    for shell in shells:
+        number, l = int(wavefunction.atomic_numbers[shell.atom]), shell.angular_momentum
+        gone = _gone(number, round(number - float(wavefunction.core_charges[shell.atom])))
+        seen[shell.atom, l] = seen.get((shell.atom, l), max(gone[l], l)) + 1
+        result.append(seen[shell.atom, l])
+    return result
+
+
 def are_core(wavefunction: Wavefunction, shells: Sequence[Shell]) -> list[bool]:
     """Which shells of a minimal basis are of the cores: inside the shells that the group of the element is known for.
 
     The d electrons of groups 13 to 18 count as core, those of groups 3 to 12 do not, nor do f electrons of lanthanides
     and actinides.
     """
-    result, seen = [], dict[tuple[int, int], int]()
-    for shell in shells:
-        number, l = int(wavefunction.atomic_numbers[shell.atom]), shell.angular_momentum
-        gone = _gone(number, round(number - float(wavefunction.core_charges[shell.atom])))
-        level = seen.get((shell.atom, l), max(gone[l], l)) + 1
-        seen[shell.atom, l] = level
-        inert = next(core for last, core in _INERT if number <= last)
-        result.append(level <= _CORES[inert][l])
+    result = []
+    for shell, level in zip(shells, levels_of(wavefunction, shells), strict=True):
+        inert = next(core for last, core in _INERT if wavefunction.atomic_numbers[shell.atom] <= last)
+        result.append(level <= _CORES[inert][shell.angular_momentum])
     return result
 
 
