@@ -33,10 +33,10 @@ from ..base.memory import share
 from ..base.watch import checkpoint
 from ..fields.nocv import Deformation, Pairs
 from ..gaussians.expansion import GaussianExpansion, by_degree
-from ..gaussians.overlap import dense, inverse_root, own_overlap
+from ..gaussians.overlap import dense, inverse_root, own_overlap, shell_overlap
 from ..gaussians.rotation import rotate_terms
 from ..model.geometry import Geometry
-from ..model.wavefunction import Basis, Wavefunction, same_basis
+from ..model.wavefunction import Basis, Wavefunction
 
 if TYPE_CHECKING:
     from ..scf.calculation import Calculation
@@ -239,15 +239,18 @@ def orbital_energies(found: Deformation, method: str = "", device: str | None = 
 
     whole, calculation = found.whole, _calculation(found.whole, method)
     geometry = Geometry(whole.atomic_numbers, whole.positions)
-    basis = Basis(whole.shells, whole.positions)
+    basis, to_basis = _functions(whole, calculation)
     with device_session(device, exact_precision(device)) as target:
         operator = hamiltonian_of(geometry, whole.core_charges, basis, calculation, target, close=True)
         energies, matrices = [], []
         for part in (0.0, 0.5, 1.0):
             checkpoint()
-            energy, fock = operator.fock(found.before + part * (found.after - found.before), exact=True)
+            densities = found.before + part * (found.after - found.before)
+            if to_basis is not None:
+                densities = to_basis @ densities @ to_basis.T
+            energy, fock = operator.fock(densities, exact=True)
             energies.append(energy)
-            matrices.append(fock)
+            matrices.append(fock if to_basis is None else to_basis.T @ fock @ to_basis)
     _check_orbitals(found, matrices[2], calculation.method)
     mean = (matrices[0] + 4 * matrices[1] + matrices[2]) / 6
     of_pairs = tuple(
@@ -269,21 +272,40 @@ def _calculation(whole: Wavefunction, method: str) -> Calculation:
     from ..integrals.method_names import split_name
     from ..scf.engines.orbitile import check
     from ..scf.from_file import calculation_for
-    from ..scf.level_of_theory import shells_of
 
     calculation, remarks = calculation_for(whole, {"method": method} if method else {})
     if not method and (doubts := [remark for remark in remarks if "method" in remark]):
-        raise OrbitileError(f"{doubts[0].partition(':')[0]}: name one as method")
+        raise OrbitileError(f"{doubts[0].partition(':')[0]}; method=pbe, for example, tells it")
     calculation = replace(calculation, method=split_name(calculation.method)[0])  # dispersion knows no orbitals
     check(calculation)
-    has_cores = np.any(whole.core_charges != whole.atomic_numbers)
-    geometry = Geometry(whole.atomic_numbers, whole.positions)
-    if has_cores and not same_basis(whole.shells, shells_of(geometry, calculation)):
+    return calculation
+
+
+def _functions(whole: Wavefunction, calculation: Calculation) -> tuple[Basis, Reals | None]:
+    """Functions for Fock matrices, and what takes coefficients of those of the file to them; None where they are these.
+
+    Core potentials are known over the functions of a basis set in our order only.
+    """
+    from ..scf.level_of_theory import shells_of
+
+    own = Basis(whole.shells, whole.positions)
+    if np.all(whole.core_charges == whole.atomic_numbers):
+        return own, None
+    basis = Basis(shells_of(Geometry(whole.atomic_numbers, whole.positions), calculation), whole.positions)
+    overlap = dense(own_overlap(basis))
+    between = dense(shell_overlap(basis.shells, basis.positions, own.shells, own.positions))
+    to_basis: Reals = np.asarray(np.linalg.solve(overlap, between), np.float64)
+    lost = float(np.abs(np.diag(to_basis.T @ overlap @ to_basis) / np.diag(dense(own_overlap(own))) - 1).max())
+    if basis.n_basis != own.n_basis or lost > _LOST:
         raise OrbitileError(
             f"effective core potentials are those of a basis set, and the functions of the file are not those of "
-            f"{calculation.basis!r} in our order"
+            f"{calculation.basis!r}"
         )
-    return calculation
+    return basis, to_basis
+
+
+_LOST = 1e-5
+"""Part of the norm of a function that may lack in those of the basis set that its file is by."""
 
 
 def _check_orbitals(found: Deformation, matrices: Reals, method: str) -> None:

@@ -301,7 +301,7 @@ def as_drawn(field: str, color_by: str = "", wavefunction: Wavefunction | None =
     return field, color_by
 
 
-_SELECTED = re.compile(r"(?:(?:\d+|alpha|beta|to|from)\s*:\s*)*", re.IGNORECASE)
+_SELECTED = re.compile(r"(?:(?:\d+|alpha|beta|to|from)\s*(?::\s*|$))*", re.IGNORECASE)
 """What may stand before the files in a name that selects something of them, as in `nocv:1:to:FILE`."""
 
 
