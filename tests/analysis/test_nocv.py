@@ -195,8 +195,10 @@ def check_energies(files):
     assert found.of_pairs[0].sum() == pytest.approx(found.total, abs=1e-10)
 
 
-def test_energies_of_pairs_are_those_of_the_fock_matrix_between(hydrogen):
-    check_energies(hydrogen)
+def test_energies_of_pairs_are_those_of_the_fock_matrix_between(tmp_path):
+    one, other = [("He", (0, 0, 0))], [("He", (0, 0.1, 1.3))]
+    whole = solved(one + other, "6-31g")
+    check_energies(Files(tmp_path, whole=whole, one=solved(one, "6-31g"), other=solved(other, "6-31g")))
 
 
 @pytest.mark.slow

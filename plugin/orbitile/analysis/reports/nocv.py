@@ -59,6 +59,8 @@ _HEIGHTS, _MARGIN = 241, 8.0
 """Planes of a curve, and how far beyond the last atoms it goes, in bohr."""
 _SECONDS, _USUAL = 10.0, 200.0
 """Time for so many basis functions; it grows with the square."""
+_WHOLE = 0.9
+"""Eigenvalue, of one spin, from which on a pair moves what is almost an electron."""
 _CONSERVED = 1e-6
 """Electrons that leaving out small products of Gaussians may cost."""
 
