@@ -274,7 +274,7 @@ def nocv(
     subject: Wavefunction,
     /,
     *,
-    files: Sequence[str | PathLike[str]],
+    files: Sequence[str | PathLike[str]] = ...,
     axis: str | Sequence[int] = ...,
     method: str = ...,
     least: float = ...,

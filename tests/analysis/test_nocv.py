@@ -322,6 +322,8 @@ def test_energies_of_a_functional_close_to_the_fifth_order(tmp_path):
 
 def test_a_report_tells_pairs_and_displaced_charge(adduct):
     report = ob.nocv(adduct.wholes, files=adduct.behind.split(","), device="cpu")
+    with pytest.raises(OrbitileError, match=r"two fragments or more, .* got 1"):
+        ob.nocv(adduct.wholes, files=[adduct.names["borane"]])
     assert "no energies: the file does not name its method" in " ".join(report.remarks)
     pairs, displaced = report.table("pairs"), report.table("displacement")
     assert pairs.fields[0] == f"nocv:1:{adduct.behind}"

@@ -152,7 +152,7 @@ def assembled(whole: Wavefunction, fragments: Sequence[Wavefunction]) -> Assembl
 
 
 def _name(wavefunction: Wavefunction) -> str:
-    return Path(wavefunction.source).name or wavefunction.title or "the molecule"
+    return Path(wavefunction.source.partition(", frame ")[0]).name or wavefunction.title or "the molecule"
 
 
 def _by_spin(wavefunction: Wavefunction) -> list[Reals]:

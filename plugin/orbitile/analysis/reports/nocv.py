@@ -41,7 +41,8 @@ PARAMETERS = (
         "files",
         PATHS,
         "files of the fragments, by the same method and basis set, at the places that their atoms have here",
-        required=True,
+        (),
+        "none, which is refused",
     ),
     Argument("axis", ATOMS, "two atoms, from one to the other of which charge is displaced", (), "the closest two"),
     Argument("method", TEXT, "method of the files for energies, such as hf or pbe", "", "that of the file"),
@@ -83,6 +84,10 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     from ...readers import load
 
     files = [str(file) for file in parameters["files"]]
+    if len(files) < 2:
+        raise OrbitileError(
+            f"files: expected those of two fragments or more, as {EXAMPLES[1]} has them, got {len(files)}"
+        )
     with stage(0.0, 0.1):
         found = deformation_of(wavefunction, [load(file) for file in files])
     axis = _axis(found, parameters["axis"])
