@@ -20,6 +20,7 @@ Of sums of Gaussians it is exact: over planes from Gamma functions, along the ax
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import gamma
 from typing import TYPE_CHECKING, Any
@@ -33,12 +34,15 @@ from ..base.memory import share
 from ..base.watch import checkpoint
 from ..fields.nocv import Deformation, Pairs
 from ..gaussians.expansion import GaussianExpansion, by_degree
+from ..gaussians.fragments import filled_orbitals
 from ..gaussians.overlap import dense, inverse_root, own_overlap, shell_overlap
 from ..gaussians.rotation import rotate_terms
 from ..model.geometry import Geometry
 from ..model.wavefunction import Basis, Wavefunction
 
 if TYPE_CHECKING:
+    from taichi_kernels.target import Target
+
     from ..scf.calculation import Calculation
 
 _VALUES = share("lists", 8)
@@ -209,6 +213,8 @@ class OrbitalEnergies:
         The energy of the whole less that of the orthogonal fragments.
     of_pairs : tuple of ndarray, shape (n_pairs,)
         Of each spin.
+    interaction : float
+        The energy of the whole less those of the fragments; NaN where that of one cannot be computed.
     method : str
         By which functional.
     """
@@ -216,6 +222,7 @@ class OrbitalEnergies:
     total: float
     difference: float
     of_pairs: tuple[Reals, ...]
+    interaction: float
     method: str
 
 
@@ -235,30 +242,24 @@ def orbital_energies(found: Deformation, method: str = "", device: str | None = 
         When the method is not known, is not among ours, or has not made the orbitals.
     """
     from ..evaluation.devices import device_session, exact_precision
-    from ..scf.engines.orbitile import hamiltonian_of
 
-    whole, calculation = found.whole, _calculation(found.whole, method)
-    geometry = Geometry(whole.atomic_numbers, whole.positions)
-    basis, to_basis = _functions(whole, calculation)
+    calculation = _calculation(found.whole, method)
     with device_session(device, exact_precision(device)) as target:
-        operator = hamiltonian_of(geometry, whole.core_charges, basis, calculation, target, close=True)
-        energies, matrices = [], []
-        for part in (0.0, 0.5, 1.0):
-            checkpoint()
-            densities = found.before + part * (found.after - found.before)
-            if to_basis is not None:
-                densities = to_basis @ densities @ to_basis.T
-            energy, fock = operator.fock(densities, exact=True)
-            energies.append(energy)
-            matrices.append(fock if to_basis is None else to_basis.T @ fock @ to_basis)
+        fock = _fock(found.whole, calculation, target)
+        way = [found.before + part * (found.after - found.before) for part in (0.0, 0.5, 1.0)]
+        energies, matrices = zip(*map(fock, way), strict=True)
+        try:
+            apart = sum(_fock(other, calculation, target)(_densities(other))[0] for other in found.others)
+        except OrbitileError:  # as of core potentials beside ghosts
+            apart = np.nan
     _check_orbitals(found, matrices[2], calculation.method)
-    mean = (matrices[0] + 4 * matrices[1] + matrices[2]) / 6
+    mean: Reals = (matrices[0] + 4 * matrices[1] + matrices[2]) / 6
     of_pairs = tuple(
         pairs.values * (_expected(fock, pairs.gaining) - _expected(fock, pairs.losing))
         for pairs, fock in zip(found.pairs, mean, strict=True)
     )
     total = float(np.sum((found.after - found.before) * mean))
-    return OrbitalEnergies(total, energies[2] - energies[0], of_pairs, calculation.method)
+    return OrbitalEnergies(total, energies[2] - energies[0], of_pairs, energies[2] - apart, calculation.method)
 
 
 def _expected(matrix: Reals, orbitals: Reals) -> Reals:
@@ -279,6 +280,35 @@ def _calculation(whole: Wavefunction, method: str) -> Calculation:
     calculation = replace(calculation, method=split_name(calculation.method)[0])  # dispersion knows no orbitals
     check(calculation)
     return calculation
+
+
+def _fock(
+    wavefunction: Wavefunction, calculation: Calculation, target: Target
+) -> Callable[[Reals], tuple[float, Reals]]:
+    """What takes density matrices over the functions of a wavefunction to their energy and their Fock matrices."""
+    from ..scf.engines.orbitile import hamiltonian_of
+    from ..scf.from_file import electrons_of
+
+    charge, unpaired = electrons_of(wavefunction)
+    calculation = replace(calculation, charge=charge, unpaired=unpaired)
+    geometry = Geometry(wavefunction.atomic_numbers, wavefunction.positions)
+    basis, to_basis = _functions(wavefunction, calculation)
+    operator = hamiltonian_of(geometry, wavefunction.core_charges, basis, calculation, target, close=True)
+
+    def of(densities: Reals) -> tuple[float, Reals]:
+        checkpoint()
+        if to_basis is None:
+            return operator.fock(densities, exact=True)
+        energy, matrices = operator.fock(to_basis @ densities @ to_basis.T, exact=True)
+        return energy, to_basis.T @ matrices @ to_basis
+
+    return of
+
+
+def _densities(wavefunction: Wavefunction) -> Reals:
+    """Density matrices of both spins, or one of closed shells, shape (n_spins, n_basis, n_basis)."""
+    of_spins = np.array([c @ c.T for c in filled_orbitals(wavefunction)])
+    return of_spins.sum(axis=0, keepdims=True) if wavefunction.kind == "restricted" else of_spins
 
 
 def _functions(whole: Wavefunction, calculation: Calculation) -> tuple[Basis, Reals | None]:

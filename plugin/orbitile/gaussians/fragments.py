@@ -132,12 +132,12 @@ def assembled(whole: Wavefunction, fragments: Sequence[Wavefunction]) -> Assembl
     checkpoint()
     kept = values > _DEPENDENT
     functions = axes[:, kept] / np.sqrt(values[kept])
-    own = [_orthonormal(functions.T @ dense(own_overlap(whole)) @ occupied) for occupied in _by_spin(whole)]
+    own = [_orthonormal(functions.T @ dense(own_overlap(whole)) @ occupied) for occupied in filled_orbitals(whole)]
     theirs = []
     for fragment, name in zip(fragments, names, strict=True):
         checkpoint()
         to_whole = functions.T @ dense(overlap_matrix(whole, fragment))
-        theirs.append([_within(to_whole @ occupied, name) for occupied in _by_spin(fragment)])
+        theirs.append([_within(to_whole @ occupied, name) for occupied in filled_orbitals(fragment)])
     signs = _spins(own, theirs, _name(whole))
     theirs = [pair[::sign] for pair, sign in zip(theirs, signs, strict=True)]
     is_closed = whole.beta is None and all(fragment.beta is None for fragment in fragments)
@@ -155,7 +155,7 @@ def _name(wavefunction: Wavefunction) -> str:
     return Path(wavefunction.source.partition(", frame ")[0]).name or wavefunction.title or "the molecule"
 
 
-def _by_spin(wavefunction: Wavefunction) -> list[Reals]:
+def filled_orbitals(wavefunction: Wavefunction) -> list[Reals]:
     """Coefficients of the occupied orbitals of alpha and of beta electrons."""
     least = (0.5, 1.5) if wavefunction.beta is None else (0.5, 0.5)
     sets = [wavefunction.orbitals(spin) for spin in ("alpha", "beta")]

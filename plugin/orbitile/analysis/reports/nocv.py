@@ -60,6 +60,8 @@ _HEIGHTS, _MARGIN = 241, 8.0
 """Planes of a curve, and how far beyond the last atoms it goes, in bohr."""
 _SECONDS, _USUAL = 10.0, 200.0
 """Time for so many basis functions; it grows with the square."""
+_SIMPSON = 1e-3
+"""Hartree by which Simpson's rule may be off for functionals."""
 _WHOLE = 0.9
 """Eigenvalue, of one spin, from which on a pair moves what is almost an electron."""
 _CONSERVED = 1e-6
@@ -107,13 +109,18 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     ]
     with stage(0.6, 1.0):
         displaced, plot = _displacement(found, axis, listed[:_SHOWN], device)
-    tables = (_pairs(found, listed, names, energies), _fragments(found), displaced)
+    tables = (
+        *((_pairs(found, listed, names, energies),) if listed else ()),
+        *((_energies(energies),) if energies is not None else ()),
+        _fragments(found),
+        displaced,
+    )
     behind = ",".join(files)
     drawn = tuple(Isosurface(names[pair]) for pair in listed[:_SHOWN])
     return Report(
         "nocv",
         f"Interaction of {' and '.join(fragment.name for fragment in found.fragments)}",
-        tables if listed else tables[1:],
+        tables,
         (plot,),
         (),
         (*drawn, Isosurface(f"deformation:{behind}")),
@@ -168,11 +175,7 @@ def _pairs(
         values = [energies.of_pairs[spin][n] / kilocalorie_per_mole for spin, n in listed]
         columns.append(column("energy", values, "kcal/mol", 2, f"by the Fock matrix of {energies.method}"))
         total = sum(float(some.sum()) for some in energies.of_pairs)
-        closures += [
-            Closure("energy of all pairs", total, energies.total, "hartree", 1e-6),
-            Closure("orbital interaction energy, and that of the whole less that of the orthogonal fragments",
-                    energies.total, energies.difference, "hartree", 1e-3),
-        ]  # fmt: skip
+        closures.append(Closure("energy of all pairs", total, energies.total, "hartree", 1e-6))
     for number, _fragment in enumerate(found.fragments):
         values = [gained[spin][n, number] for spin, n in listed]
         columns.append(column(f"gain_{number + 1}", values, "e", 4, f"electrons that fragment {number + 1} gains"))
@@ -183,6 +186,24 @@ def _pairs(
         tuple(closures),
         fields=tuple(names[pair] for pair in listed),
     )
+
+
+def _energies(energies: OrbitalEnergies) -> Table:
+    """The interaction of the fragments as they are in the whole, in two steps."""
+    steps = {"orbitals": energies.difference}
+    if np.isfinite(energies.interaction):
+        frozen = energies.interaction - energies.difference
+        steps = {"frozen fragments": frozen, **steps, "together": energies.interaction}
+    columns = (
+        column("step", steps),
+        column("energy", (value / kilocalorie_per_mole for value in steps.values()), "kcal/mol", 2),
+    )
+    what = "orbital interaction by the Fock matrix of the transition state, and as a difference of energies"
+    closure = Closure(what, energies.total, energies.difference, "hartree", _SIMPSON)
+    title = (
+        f"Interaction of the fragments by {energies.method}: frozen until their orbitals are orthogonal, then relaxed"
+    )
+    return Table("energies", title, columns, (closure,))
 
 
 def _fragments(found: Deformation) -> Table:
