@@ -10,7 +10,7 @@ import pytest
 import orbitile as ob
 from orbitile.analysis.nocv import axis_through, charge_displacement, isodensity_boundary, orbital_energies
 from orbitile.analysis.reports import analysis_named
-from orbitile.base.errors import FieldError, OrbitileError
+from orbitile.base.errors import Cancelled, FieldError, OrbitileError
 from orbitile.evaluation.requests import FileReferences, field_of
 from orbitile.fields import files_in, with_absolute_files
 from orbitile.fields.nocv import deformation_of
@@ -282,6 +282,19 @@ def test_spins_of_radicals_are_turned_around(tmp_path):
     assert list(pairs["spin"][:2]) == ["alpha", "beta"]
     assert pairs["gain_1"][0] == pytest.approx(-pairs["gain_1"][1], abs=0.01)  # one electron each way
     assert [closure.text for table in report.tables for closure in table.closures if not closure.holds] == []
+
+
+def test_a_pair_that_moves_a_whole_electron_is_told(tmp_path):
+    one, other = [("Li", (0, 0, 0))], [("F", (0, 0, 1.6))]
+    files = Files(tmp_path, whole=solved(one + other), one=solved(one, spin=1), other=solved(other, spin=1))
+    report = ob.nocv(files.wholes, files=files.behind.split(","), device="cpu")
+    assert report.table("pairs")["eigenvalue"][0] > 0.9
+    assert any("pair 1 alpha moves a whole electron" in remark for remark in report.remarks)
+
+
+def test_a_report_can_be_cancelled(adduct):
+    with pytest.raises(Cancelled):
+        ob.nocv(adduct.wholes, files=adduct.behind.split(","), method="hf", cancelled=lambda: True, device="cpu")
 
 
 def test_functions_of_ghosts_are_those_of_the_whole(tmp_path):

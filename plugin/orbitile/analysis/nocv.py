@@ -29,10 +29,10 @@ import numpy as np
 from scipy.special import erf
 
 from ..base.arrays import Reals
-from ..base.errors import OrbitileError
+from ..base.errors import Cancelled, OrbitileError
 from ..base.memory import share
 from ..base.watch import checkpoint
-from ..fields.nocv import Deformation, Pairs
+from ..fields.nocv import Deformation
 from ..gaussians.expansion import GaussianExpansion, by_degree
 from ..gaussians.fragments import filled_orbitals
 from ..gaussians.overlap import dense, inverse_root, own_overlap, shell_overlap
@@ -185,8 +185,8 @@ _STEPS, _NARROWED = 60, 3
 # ---- what fragments give
 
 
-def gained_electrons(found: Deformation, pairs: Pairs) -> Reals:
-    """Electrons that each pair takes to each fragment, shape (n_pairs, n_fragments), by Loewdin's populations.
+def gained_electrons(found: Deformation) -> list[Reals]:
+    """Electrons that each pair of each spin takes to each fragment, (n_pairs, n_fragments), by Loewdin's populations.
 
     Atoms of no fragment are ghosts of the whole; what they gain is nobody's.
     """
@@ -194,8 +194,9 @@ def gained_electrons(found: Deformation, pairs: Pairs) -> Reals:
     values, axes = np.linalg.eigh(dense(own_overlap(whole)))
     root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
     atoms = np.repeat([shell.atom for shell in whole.shells], [shell.n_functions for shell in whole.shells])
-    change = pairs.values * ((root @ pairs.gaining) ** 2 - (root @ pairs.losing) ** 2)
-    return np.stack([change[np.isin(atoms, fragment.atoms)].sum(axis=0) for fragment in found.fragments], axis=1)
+    changes = [p.values * ((root @ p.gaining) ** 2 - (root @ p.losing) ** 2) for p in found.pairs]
+    members = [np.isin(atoms, fragment.atoms) for fragment in found.fragments]
+    return [np.stack([change[those].sum(axis=0) for those in members], axis=1) for change in changes]
 
 
 # ---- energies
@@ -250,6 +251,8 @@ def orbital_energies(found: Deformation, method: str = "", device: str | None = 
         energies, matrices = zip(*map(fock, way), strict=True)
         try:
             apart = sum(_fock(other, calculation, target)(_densities(other))[0] for other in found.others)
+        except Cancelled:
+            raise
         except OrbitileError:  # as of core potentials beside ghosts
             apart = np.nan
     _check_orbitals(found, matrices[2], calculation.method)

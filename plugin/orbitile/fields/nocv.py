@@ -30,7 +30,7 @@ import numpy as np
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
-from ..base.errors import FieldError, OrbitileError
+from ..base.errors import Cancelled, FieldError, OrbitileError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.fragments import Assembled, OccupiedFragment, assembled, why_not
 from ..gaussians.overlap import inverse_root
@@ -100,6 +100,11 @@ class Deformation:
     pairs: tuple[Pairs, ...]
     before: Reals
     after: Reals
+
+    @property
+    def electrons_an_orbital(self) -> int:
+        """Electrons that each orbital holds: 2 where all are closed shells."""
+        return 3 - len(self.pairs)
 
     def of_spin(self, spin: Spin) -> Pairs:
         """Pairs of a spin; of both together where all are closed shells."""
@@ -214,6 +219,8 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Su
     others = [references.wavefunction(file) for file in files]
     try:
         found = deformation_of(wavefunction, others)
+    except Cancelled:
+        raise
     except OrbitileError as error:
         raise FieldError(f"field {head.rstrip(':')}: {error}") from error
     among = " and ".join(fragment.name for fragment in found.fragments)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.arguments import ATOMS, PATHS, SHARE, TEXT, Argument, atom_list
 from ...base.arrays import Reals
-from ...base.errors import OrbitileError
+from ...base.errors import Cancelled, DeviceError, OrbitileError
 from ...base.watch import checkpoint, stage
 from ...fields.nocv import Deformation, deformation_of
 from ...gaussians.expansion import integrals
@@ -98,9 +98,11 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     with stage(0.1, 0.6):
         try:
             energies = orbital_energies(found, parameters["method"], device)
+        except (Cancelled, DeviceError):
+            raise
         except OrbitileError as error:
             remarks.append(f"no energies: {error}")
-    names = _names(found, files)
+    names, gained = _names(found, files), gained_electrons(found)
     listed = [
         (spin, n)
         for n in range(max(len(pairs.values) for pairs in found.pairs))
@@ -110,9 +112,9 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     with stage(0.6, 1.0):
         displaced, plot = _displacement(found, axis, listed[:_SHOWN], device)
     tables = (
-        *((_pairs(found, listed, names, energies),) if listed else ()),
+        *((_pairs(found, listed, names, gained, energies),) if listed else ()),
         *((_energies(energies),) if energies is not None else ()),
-        _fragments(found),
+        _fragments(found, gained),
         displaced,
     )
     behind = ",".join(files)
@@ -139,6 +141,13 @@ def _axis(found: Deformation, atoms: tuple[int, ...]) -> Axis:
 def _remarks(found: Deformation) -> list[str]:
     turned = [fragment.name for fragment in found.fragments if fragment.flipped]
     remarks = [f"spins of {' and '.join(turned)} are turned around"] if turned else []
+    for pairs in found.pairs:
+        of_spin = f" {pairs.spin}" if len(found.pairs) > 1 else ""
+        remarks += [
+            f"pair {n + 1}{of_spin} moves a whole electron to another orbital: fragments in another state, such as "
+            "ions or another open shell of an atom, may be closer to what they are in the whole"
+            for n in np.flatnonzero(pairs.values / found.electrons_an_orbital > _WHOLE).tolist()
+        ]
     remarks.append(
         "the orbitals of the fragments are made orthogonal (Loewdin); populations of fragments are Loewdin's"
     )
@@ -159,9 +168,9 @@ def _pairs(
     found: Deformation,
     listed: list[tuple[int, int]],
     names: dict[tuple[int, int], str],
+    gained: list[Reals],
     energies: OrbitalEnergies | None,
 ) -> Table:
-    gained = [gained_electrons(found, pairs) for pairs in found.pairs]
     columns = [column("pair", (n + 1 for _, n in listed))]
     if len(found.pairs) > 1:
         columns.append(column("spin", (found.pairs[spin].spin for spin, _ in listed)))
@@ -176,7 +185,7 @@ def _pairs(
         columns.append(column("energy", values, "kcal/mol", 2, f"by the Fock matrix of {energies.method}"))
         total = sum(float(some.sum()) for some in energies.of_pairs)
         closures.append(Closure("energy of all pairs", total, energies.total, "hartree", 1e-6))
-    for number, _fragment in enumerate(found.fragments):
+    for number in range(len(found.fragments)):
         values = [gained[spin][n, number] for spin, n in listed]
         columns.append(column(f"gain_{number + 1}", values, "e", 4, f"electrons that fragment {number + 1} gains"))
     return Table(
@@ -206,8 +215,7 @@ def _energies(energies: OrbitalEnergies) -> Table:
     return Table("energies", title, columns, (closure,))
 
 
-def _fragments(found: Deformation) -> Table:
-    gained = np.sum([gained_electrons(found, pairs).sum(axis=0) for pairs in found.pairs], axis=0)
+def _fragments(found: Deformation, gained: list[Reals]) -> Table:
     fragments = found.fragments
     columns = (
         column("fragment", range(1, len(fragments) + 1)),
@@ -216,7 +224,13 @@ def _fragments(found: Deformation) -> Table:
         column("charge", (fragment.charge + 0.0 for fragment in fragments), "e", 2),
         column("alpha", (fragment.n_alpha for fragment in fragments), "", 0, "alpha electrons, as they count here"),
         column("beta", (fragment.n_beta for fragment in fragments), "", 0, "beta electrons, as they count here"),
-        column("gain", gained, "e", 4, "electrons that it gains from its orthogonal orbitals on"),
+        column(
+            "gain",
+            sum(of_spin.sum(axis=0) for of_spin in gained),
+            "e",
+            4,
+            "electrons that it gains from its orthogonal orbitals on",
+        ),
     )
     electrons = float(sum(fragment.n_alpha + fragment.n_beta for fragment in fragments))
     closure = Closure("electrons of the fragments", electrons, found.whole.n_electrons, "e", 1e-3)
