@@ -300,6 +300,18 @@ def currents(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def nocv(
+    subject: Wavefunction,
+    /,
+    *,
+    files: Sequence[str | PathLike[str]] = ...,
+    axis: str | Sequence[int] = ...,
+    method: str = ...,
+    least: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def vibrations(
     subject: Vibrations,
     /,

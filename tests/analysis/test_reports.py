@@ -68,6 +68,8 @@ def test_tables_close_and_can_be_told_and_written(name, request):
         assert name in ("contacts", "currents", "excitations", "residues")
         assert reason
         return
+    if name == "nocv":  # of files, see test_nocv.py
+        return
     report = getattr(ob, name)(molecule, device="cpu")
     assert report.tables
     closures = [closure for table in report.tables for closure in table.closures]

@@ -104,6 +104,21 @@ def test_a_file_that_a_field_refers_to_is_read_again_when_it_has_changed(cmd, re
     assert value > 1e-4
 
 
+def test_a_file_that_an_analysis_refers_to_is_read_again_when_it_has_changed(cmd, refused, tmp_path, monkeypatch):
+    from tests.molecules import gto, lib, scf
+
+    molden = pytest.importorskip("pyscf.tools.molden")
+    monkeypatch.chdir(tmp_path)
+    with lib.with_omp_threads(1):
+        for name, atoms in {"whole": "He 0 0 0; He 0 0 1.4", "one": "He 0 0 0", "two": "He 0 0 1.4"}.items():
+            molden.from_scf(scf.RHF(gto.M(atom=atoms, basis="6-31g", verbose=0)).run(), f"{name}.molden")
+    call(cmd, "orb_load", "whole.molden")
+    call(cmd, "orb_nocv", "whole", "one.molden two.molden")
+    assert call(cmd, "orb_field", "whole", "nocv:1:one.molden,two.molden") == "whole_nocv_1_one_molden_two_molden"
+    shutil.copy("two.molden", "one.molden")
+    refused("He2 of the whole is in one.molden and two.molden", "orb_nocv", "whole", "one.molden two.molden")
+
+
 def test_molecules_of_one_name_are_objects_of_their_own(cmd, tmp_path):
     (tmp_path / "other").mkdir()
     paths = [tmp_path / "job.molden", tmp_path / "other" / "job.molden", tmp_path / "scan.1", tmp_path / "scan.2"]

@@ -20,6 +20,7 @@ ANSWERS = {"number": "3", "file": "other.molden"}
         ("nto:N:hole", ["number"], "nto:3:hole"),
         ("gradient:x", ["choice"], "gradient:y"),
         ("hessian:xy", ["choice"], "hessian:yy"),
+        ("nocv:N:to:FILE", ["number", "file"], "nocv:3:to:other.molden"),
         ("fukui0:FILE,FILE", ["file", "file"], "fukui0:other.molden,other.molden"),
     ],
 )
@@ -51,4 +52,11 @@ def test_numbers_end_where_the_orbitals_do(benzene):
 def test_a_difference_takes_several_files():
     sentences = dict(field_names())
     taking = [name for name, sentence in sentences.items() if takes_several_files(name, sentence)]
-    assert taking == ["difference:FILE"]
+    assert taking == [
+        "difference:FILE",
+        "deformation:FILE",
+        "pauli:FILE",
+        "nocv:N:FILE",
+        "nocv:N:to:FILE",
+        "nocv:N:from:FILE",
+    ]

@@ -10,6 +10,7 @@ References read the files that a name refers to. It may offer `GROUP`, the title
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -300,22 +301,38 @@ def as_drawn(field: str, color_by: str = "", wavefunction: Wavefunction | None =
     return field, color_by
 
 
+_SELECTED = re.compile(r"(?:(?:\d+|alpha|beta|to|from)\s*(?::\s*|$))*", re.IGNORECASE)
+"""What may stand before the files in a name that selects something of them, as in `nocv:1:to:FILE`."""
+
+
+def without_files(name: str) -> tuple[str, tuple[str, ...]]:
+    """The name of a field up to the files that it refers to, with its last colon, and these files; none for most."""
+    family, colon, rest = name.partition(":")
+    patterns = [
+        pattern
+        for pattern, _ in field_names()
+        if "FILE" in pattern and pattern.partition(":")[0] == family.strip().lower()
+    ]
+    if not patterns:
+        return name, ()
+    selected = _SELECTED.match(rest) if any(pattern.count(":") > 1 for pattern in patterns) else None
+    at = selected.end() if selected else 0
+    head, rest = f"{family}{colon}{rest[:at]}", rest[at:]
+    if not rest.strip():
+        return name, ()
+    files = [rest] if os.path.isfile(os.path.expanduser(rest.strip())) else rest.split(",")
+    return head, tuple(file.strip() for file in files if file.strip())
+
+
 def files_in(name: str) -> tuple[str, ...]:
     """Files that the name of a field refers to, as in `difference:cation.molden`; none for most fields."""
-    family, _, rest = name.partition(":")
-    referring = {pattern.partition(":")[0] for pattern, _ in field_names() if "FILE" in pattern}
-    if family.strip().lower() not in referring or not rest.strip():
-        return ()
-    files = [rest] if os.path.isfile(os.path.expanduser(rest.strip())) else rest.split(",")
-    return tuple(file.strip() for file in files if file.strip())
+    return without_files(name)[1]
 
 
 def with_absolute_files(name: str) -> str:
     """The same field by a name that means the same in every folder."""
-    files = files_in(name)
-    if not files:
-        return name
-    return f"{name.partition(':')[0]}:{','.join(os.path.abspath(os.path.expanduser(file)) for file in files)}"
+    head, files = without_files(name)
+    return f"{head}{','.join(os.path.abspath(os.path.expanduser(file)) for file in files)}" if files else name
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> Field:

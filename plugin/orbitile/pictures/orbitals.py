@@ -433,7 +433,7 @@ def number_titles(pattern: str) -> tuple[str, ...]:
     """What the numbers are that are asked for, in their order."""
     if pattern.startswith("density:"):
         return "From orbital", "To orbital"
-    titles = {"homo": "Orbitals below the HOMO", "lumo": "Orbitals above the LUMO", "mo": "Orbital"}
+    titles = {"nocv": "Pair", "homo": "Orbitals below the HOMO", "lumo": "Orbitals above the LUMO", "mo": "Orbital"}
     titles |= dict.fromkeys(SCHEMES, "Localised orbital")
     return (titles.get(re.split(r"[-+:]", pattern)[0], "Excited state"),)
 
@@ -447,6 +447,8 @@ def largest(pattern: str, wavefunction: Wavefunction) -> int:
         return max(unoccupied - 1, 0)
     if pattern.startswith(("mo:", "density:")):
         return len(wavefunction.alpha)
+    if pattern.startswith("nocv:"):
+        return occupied
     for scheme in SCHEMES:
         if pattern.startswith(f"{scheme}:"):
             return 0 if why_not(wavefunction, scheme) else count_of(wavefunction, scheme)[1]

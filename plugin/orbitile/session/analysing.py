@@ -21,7 +21,7 @@ from ..model.report import AtomValues, Drawing, Report
 from .host import TrajectoryViewer, Viewer
 from .sampling import WORKER_WAVEFUNCTIONS, WavefunctionCache
 from .shelf import Shelf
-from .source import is_promolecule, is_trajectory, is_volume_file, is_without_orbitals
+from .source import OneFile, is_promolecule, is_trajectory, is_volume_file, is_without_orbitals
 
 _MOVED = 1e-3
 """Displacement in bohr below which an atom is where it was when something was ordered: viewers round."""
@@ -47,6 +47,8 @@ class AnalysisOrder:
     device : str
     atoms : tuple
         Atomic numbers, and positions in bohr, where there is no source.
+    references : tuple of str
+        Files that parameters name, with what they hold now.
     """
 
     name: str
@@ -55,6 +57,7 @@ class AnalysisOrder:
     parameters: tuple[tuple[str, str], ...]
     device: str
     atoms: Atoms = ()
+    references: tuple[str, ...] = ()
 
 
 def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any], device: str) -> AnalysisOrder:
@@ -72,7 +75,9 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
         for key, value in given.items()
         if str(value).strip()
     }
-    values_of(name, texts)
+    values = values_of(name, texts)
+    named = [path for key, argument in stated.items() if argument.kind is PATHS for path in values[key]]
+    references = tuple(str(OneFile(str(path)).noted()) for path in named)
     is_of_file = module.KIND in FILE_KINDS
     source, frame = (file_source if is_of_file else source_of)(viewer, molecule), None
     atoms: Atoms = ()
@@ -91,7 +96,7 @@ def order_of(viewer: Viewer, name: str, molecule: str, given: Mapping[str, Any],
             frame = _frame(viewer, molecule)
     elif module.KIND == "trajectory":
         raise OrbitileError(f"{name}: {molecule} is no trajectory: it has one geometry")
-    return AnalysisOrder(name, source, frame, tuple(sorted(texts.items())), device, atoms)
+    return AnalysisOrder(name, source, frame, tuple(sorted(texts.items())), device, atoms, references)
 
 
 def source_of(viewer: Viewer, molecule: str) -> str:
@@ -306,6 +311,7 @@ class DrawnReports:
             try:
                 molecule, parts = one
                 tuples = {name: _tuples(parts[name]) for name in ("parameters", "atoms")}
+                tuples["references"] = _tuples(parts.get("references", []))
                 order = AnalysisOrder(**{**parts, **tuples})
             except (TypeError, ValueError, KeyError):
                 continue  # it is damaged: the drawings stay as they were saved
