@@ -51,14 +51,14 @@ PARAMETERS = (
 EXAMPLES = (
     "orb_nocv files=borane.h5 ammonia.h5",
     "orb_nocv files=borane.molden ammonia.molden, method=pbe",
-    'orb_nocv complex, "nickel.molden carbonyl.molden", axis=1 2',
+    "orb_nocv complex, nickel.molden carbonyl.molden, axis=1 8",
 )
 
 _SHOWN = 3
 """Pairs that are drawn, and have curves of their own."""
 _HEIGHTS, _MARGIN = 241, 8.0
 """Planes of a curve, and how far beyond the last atoms it goes, in bohr."""
-_SECONDS, _USUAL = 10.0, 200.0
+_SECONDS, _USUAL = 30.0, 200.0
 """Time for so many basis functions; it grows with the square."""
 _SIMPSON = 1e-3
 """Hartree by which Simpson's rule may be off for functionals."""
