@@ -1,5 +1,7 @@
 """Hirshfeld surfaces and contacts; figures of the crystal by CrystalExplorer's engine, occpy through chmpy 1.5.0."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from orbitile.analysis.contacts import by_atoms, by_elements, contacts_of, finge
 from orbitile.base.errors import FieldError, OrbitileError
 from orbitile.commandline import main
 from orbitile.evaluation.points import evaluate
+from orbitile.evaluation.requests import field_of
 from orbitile.fields import as_drawn
 from orbitile.fields.hirshfeld_surface import FLOOR, curvatures, neighbours_of, share_at
 from orbitile.gaussians.promolecule import promolecular_density, promolecular_derivatives, promolecule
@@ -106,7 +109,11 @@ def test_its_fields_are_colours_of_the_surface():
     marked = ob.evaluate(molecule, f"fingerprint:1-3:{inside[0]:.3f},{outside[0]:.3f}", points) == 1
     assert marked[0]
     assert np.abs(inside[marked] - inside[0]).max() < 0.051
-    for wrong in ("contact:1-3", "contact:1-3:H", "fingerprint:1-3:far", "dnorm:1-6", "dnorm:7", "dnorm"):
+    copies = [pickle.loads(pickle.dumps(field_of(molecule, name))) for name in ("dnorm", "contact::H-O", "shapeindex")]
+    names = ("dnorm:1-3", "contact:1-3:h-o", "shapeindex:1-3")
+    for copy, name in zip(copies, names, strict=True):
+        assert np.array_equal(ob.evaluate(molecule, copy, points), ob.evaluate(molecule, name, points))
+    for wrong in ("contact:1-3", "contact:1-3:H", "fingerprint:1-3:far", "dnorm:1-6", "dnorm:7"):
         with pytest.raises(FieldError):
             ob.evaluate(molecule, wrong, points)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import orbitile as ob
-from orbitile.analysis.interactions import interaction_indices, molecules_of
+from orbitile.analysis.interactions import interaction_indices
 from orbitile.base.errors import OrbitileError
 from orbitile.gaussians.promolecule import promolecule
 from orbitile.model.free_atoms import free_atom
-from orbitile.model.geometry import Geometry
+from orbitile.model.geometry import Geometry, molecules_of
 
 from ..fields.test_promolecules import NUMBERS, WATERS
 

@@ -14,12 +14,14 @@ from orbitile.fields import Field, field_groups, field_names
 _OF_EXCITED_STATES = ("attachment", "change", "detachment", "electron", "hole", "nto", "transition")
 _OF_FILES_BESIDE = ("polarisation", "esp-", "mode:")
 _OF_ALL_ORBITALS = ("current", "shielding")
-_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OF_EXCITED_STATES, *_OF_FILES_BESIDE, *_OF_ALL_ORBITALS)
+_OF_SURROUNDINGS = ("hirshfeld", "dnorm", "di", "de", "shapeindex", "curvedness", "contact", "fingerprint")
+_OTHERS = (*_OF_EXCITED_STATES, *_OF_FILES_BESIDE, *_OF_ALL_ORBITALS)
+_NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OTHERS)
 
 NAMES = [
     re.sub(r"\bN\b", "1", name)
     for name, _ in field_names()
-    if "FILE" not in name and not name.startswith(_NOT_OF_BENZENE)
+    if "FILE" not in name and not name.startswith(_NOT_OF_BENZENE) and name.partition(":")[0] not in _OF_SURROUNDINGS
 ]
 
 

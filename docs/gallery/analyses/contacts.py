@@ -42,5 +42,5 @@ for column in table.columns:
 # %%
 # Red is where atoms are closer than their van der Waals radii: two hydrogen bonds each of oxygen's four.
 
-surface = ob.coloured(ob.compute_surface(urea, "hirshfeld:1-8", 0.5), urea, "dnorm:1-8")
+surface = ob.coloured(ob.compute_surface(urea, "hirshfeld", 0.5), urea, "dnorm")
 ob.render(surface, urea, "urea.png", size=(1200, 900), legend=True)

@@ -28,7 +28,6 @@ from ..gaussians.promolecule import free_atoms_of
 from ..integrals.grids import grid_of
 from ..model.cell import molecules_only
 from ..model.free_atoms import FreeAtom
-from ..model.geometry import connected_parts, find_bonds
 from ..model.wavefunction import Wavefunction
 
 _POINTS = 1 << 20
@@ -100,13 +99,6 @@ class InteractionIndices:
     other: NDArray[np.intp]
     pairs: Reals
     electrons: float
-
-
-def molecules_of(numbers: NDArray[np.int64], positions: Reals) -> list[NDArray[np.intp]]:
-    """Atoms of each molecule, told by the distances of atoms: those that bonds connect; ghosts are in none."""
-    real = np.flatnonzero(numbers > 0)
-    part = connected_parts(len(real), find_bonds(numbers[real], positions[real]))
-    return [real[part == k] for k in np.unique(part)]
 
 
 def sampled_interactions(

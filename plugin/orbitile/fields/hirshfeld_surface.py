@@ -1,4 +1,4 @@
-r"""Hirshfeld surfaces: `hirshfeld:1-12`, and what colours them, as `dnorm:1-12`.
+r"""Hirshfeld surfaces: `hirshfeld`, of some atoms `hirshfeld:1-12`, and what colours them, as `dnorm:1-12`.
 
 The surface is where the free atoms of a molecule have half of the density of all free atoms (M. A. Spackman and P. G.
 Byrom, Chem. Phys. Lett. 1997, 267, 215): the field is their share
@@ -38,12 +38,14 @@ from numpy.typing import NDArray
 from taichi_kernels.expressions import Value, at_least
 from taichi_kernels.target import Target
 
+from ..base.arguments import atom_list
 from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion
 from ..gaussians.promolecule import promolecular_density, promolecular_derivatives
 from ..model.elements import NUMBERS, SYMBOLS, VAN_DER_WAALS_RADII
+from ..model.geometry import Geometry, molecules_of
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
 from . import Field, PointEvaluator, References
@@ -53,14 +55,14 @@ from .igm import Corners, named_atoms, near_atoms, reaching_gaussians
 PRIORITY = 57
 GROUP = "Hirshfeld surfaces"
 NAMES = (
-    ("hirshfeld:1-6", "The Hirshfeld surface of atoms 1 to 6: where their free atoms have half of the density"),
-    ("dnorm:1-6", "On it, how close contacts are: negative where closer than van der Waals radii"),
-    ("di:1-6", "On it, the distance to the nearest nucleus inside, in Angstrom"),
-    ("de:1-6", "On it, the distance to the nearest nucleus outside, in Angstrom"),
-    ("shapeindex:1-6", "On it, its shape: 1 for a bump, 0 for a saddle, -1 for a hollow"),
-    ("curvedness:1-6", "On it, how strongly it is curved: low where it is flat, as between stacked rings"),
-    ("contact:1-6:H-O", "On it, where the nearest atoms inside and outside are H and O"),
-    ("fingerprint:1-6:1.1,1.4", "On it, where the nearest nuclei inside and outside are 1.1 and 1.4 Angstrom away"),
+    ("hirshfeld", "The Hirshfeld surface: where a molecule (or atoms, as hirshfeld:1-6) has half of the density"),
+    ("dnorm", "On it, how close contacts are: negative where closer than van der Waals radii"),
+    ("di", "On it, the distance to the nearest nucleus inside, in Angstrom"),
+    ("de", "On it, the distance to the nearest nucleus outside, in Angstrom"),
+    ("shapeindex", "On it, its shape: 1 for a bump, 0 for a saddle, -1 for a hollow"),
+    ("curvedness", "On it, how strongly it is curved: low where it is flat, as between stacked rings"),
+    ("contact::H-O", "On it, where the nearest atoms inside and outside are H and O (contact:1-6:H-O)"),
+    ("fingerprint::1.1,1.4", "On it, where the nearest nuclei inside and outside are 1.1 and 1.4 Angstrom away"),
 )
 
 _ON_SURFACE = ("dnorm", "di", "de", "shapeindex", "curvedness", "contact", "fingerprint")
@@ -81,6 +83,12 @@ _CLOSEST = 12
 
 _AROUND = 0.05
 """Half of the edge of a square of the fingerprint, in Angstrom."""
+
+_LOOKED_AT = 2_000
+"""Atoms among which molecules are counted before a menu is shown."""
+
+_LARGEST = 300
+"""Atoms of a molecule that is taken where none is named."""
 
 _MOST_ATOMS = 3_000
 """Of a molecule whose surface is made."""
@@ -143,13 +151,15 @@ def contact_radii(numbers: NDArray[np.int64]) -> Reals:
 
 
 def neighbours_of(wavefunction: Wavefunction, field: str, listed: str) -> Neighbours:
-    """The two sides that the name of a field states, as 1-12.
+    """The two sides that the name of a field states, as 1-12; without a list those of `the_molecule`.
 
     Raises
     ------
     FieldError
         When the list cannot be read, names atoms that are not there, or leaves no nucleus on one of the sides.
     """
+    if not listed.strip():
+        listed = atom_list(the_molecule(wavefunction))
     inside, outside = named_atoms(wavefunction, field, listed)
     if len(inside) > _MOST_ATOMS:
         raise FieldError(
@@ -157,6 +167,40 @@ def neighbours_of(wavefunction: Wavefunction, field: str, listed: str) -> Neighb
             "of a ligand, as hirshfeld:1-40"
         )
     return Neighbours(inside, outside, wavefunction.atomic_numbers, wavefunction.positions)
+
+
+_ALONE = "there is one molecule, and nothing is around it"
+
+
+def the_molecule(wavefunction: Wavefunction) -> tuple[int, ...]:
+    """Atoms of the smaller of two molecules, or of the first of several, from 0.
+
+    Raises
+    ------
+    FieldError
+        When there is one, or it is a large one.
+    """
+    molecules = molecules_of(wavefunction.atomic_numbers, wavefunction.positions)
+    if len(molecules) < 2:
+        raise FieldError(
+            f"Hirshfeld surface: {_ALONE}; open a crystal, a complex or a cluster, or name the atoms of a part, such "
+            "as 1-12"
+        )
+    first = min(molecules, key=len) if len(molecules) == 2 else min(molecules, key=lambda atoms: int(atoms[0]))
+    if len(first) > _LARGEST:
+        raise FieldError(
+            f"Hirshfeld surface: expected the atoms of a molecule, such as 1-12 or the name of a ligand, as the first "
+            f"one has {len(first):,} atoms"
+        )
+    return tuple(first.tolist())
+
+
+def without_surroundings(molecule: Wavefunction | Geometry) -> str:
+    """Why a molecule has no Hirshfeld surface, or ""; of a large structure that is not looked at."""
+    numbers = molecule.atomic_numbers
+    few = len(numbers) <= _LOOKED_AT
+    alone = few and len(molecules_of(numbers, molecule.positions)) < 2
+    return _ALONE if alone else ""
 
 
 _DENSITIES = Derived[tuple[GaussianExpansion, GaussianExpansion]]("sums of Gaussians")
@@ -315,9 +359,9 @@ def curvedness(mean: Reals, gaussian: Reals) -> Reals:
 
 
 def unavailable(wavefunction: Wavefunction) -> Mapping[str, str]:
-    """All, of an atom alone."""
-    alone = np.count_nonzero(wavefunction.atomic_numbers) < 2
-    return {name: "there is one atom" for name, _ in NAMES} if alone else {}
+    """All, of a molecule alone."""
+    reason = without_surroundings(wavefunction)
+    return dict.fromkeys(dict(NAMES), reason) if reason else {}
 
 
 def resolve(wavefunction: Wavefunction, name: str, references: References) -> Field | None:

@@ -160,6 +160,13 @@ def connected_parts(n: int, pairs: NDArray[np.integer]) -> NDArray[np.int32]:
     return connected_components(graph, directed=False)[1]
 
 
+def molecules_of(numbers: NDArray[np.int64], positions: NDArray[np.float64]) -> list[NDArray[np.intp]]:
+    """Atoms of each molecule, told by the distances of atoms: those that bonds connect; ghosts are in none."""
+    real = np.flatnonzero(numbers > 0)
+    part = connected_parts(len(real), find_bonds(numbers[real], positions[real]))
+    return [real[part == k] for k in np.unique(part)]
+
+
 def formula(molecule: Molecule | Geometry) -> str:
     """Sum formula in Hill order; ghost atoms are left out."""
     counts = Counter(SYMBOLS[number] for number in molecule.atomic_numbers if number > 0)

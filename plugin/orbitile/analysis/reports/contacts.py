@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.arguments import ATOMS, Argument, atom_list
-from ...base.errors import OrbitileError
+from ...fields.hirshfeld_surface import the_molecule, without_surroundings
 from ...gaussians.promolecule import promolecule
 from ...model.elements import SYMBOLS
 from ...model.geometry import Geometry
@@ -31,12 +31,6 @@ EXAMPLES = ("orb_contacts", "orb_contacts atoms=1-12", "orb_contacts complex, re
 _LISTED = 50
 """Pairs of atoms that are listed, the closest ones."""
 
-_LOOKED_AT = 2_000
-"""Atoms among which molecules are counted before a menu is shown."""
-
-_LARGEST = 300
-"""Atoms of a molecule that is taken where none is named."""
-
 _SECONDS_AN_ATOM = 0.1
 """On two cores."""
 
@@ -52,12 +46,7 @@ _NEAR, _FAR = 0.4, 2.6
 
 def unavailable(subject: Wavefunction | Geometry) -> str:
     """Of a molecule alone."""
-    from ..interactions import molecules_of
-
-    numbers = subject.atomic_numbers
-    few = len(numbers) <= _LOOKED_AT
-    alone = few and len(molecules_of(numbers, subject.positions)) < 2
-    return "there is one molecule, and nothing is around it" if alone else ""
+    return without_surroundings(subject)
 
 
 def warning(subject: Wavefunction | Geometry, **parameters: Any) -> str:
@@ -71,7 +60,7 @@ def report(subject: Wavefunction | Geometry, *, device: str | None = None, **par
     from ..contacts import contacts_of
 
     wavefunction = promolecule(subject) if isinstance(subject, Geometry) else subject
-    atoms = _molecule(wavefunction, parameters["atoms"])
+    atoms = tuple(sorted(parameters["atoms"])) or the_molecule(wavefunction)
     contacts = contacts_of(wavefunction, atoms, device)
     listed = atom_list(atoms)
     remarks = []
@@ -95,27 +84,6 @@ def report(subject: Wavefunction | Geometry, *, device: str | None = None, **par
 
 _BARE = 0.005
 """Share of the surface without neighbours from which on it is told."""
-
-
-def _molecule(wavefunction: Wavefunction, named: tuple[int, ...]) -> tuple[int, ...]:
-    """The atoms that are named, else those of the smaller of two molecules, or of the first of several."""
-    from ..interactions import molecules_of
-
-    if named:
-        return tuple(sorted(named))
-    molecules = molecules_of(wavefunction.atomic_numbers, wavefunction.positions)
-    if len(molecules) < 2:
-        raise OrbitileError(
-            "contacts: expected a molecule with others around it, got one molecule; open a crystal, a complex or a "
-            "cluster, or name the atoms of a part, such as atoms=1-12"
-        )
-    first = min(molecules, key=len) if len(molecules) == 2 else min(molecules, key=lambda atoms: int(atoms[0]))
-    if len(first) > _LARGEST:
-        raise OrbitileError(
-            f"contacts: expected the atoms of a molecule, such as atoms=1-12 or the name of a ligand, as the first one "
-            f"has {len(first):,}"
-        )
-    return tuple(first.tolist())
 
 
 def _whole(contacts: Contacts) -> Table:

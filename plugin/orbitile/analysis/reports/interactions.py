@@ -11,7 +11,7 @@ from ...base.errors import OrbitileError
 from ...base.watch import stage
 from ...gaussians.promolecule import promolecule
 from ...model.elements import SYMBOLS
-from ...model.geometry import Geometry
+from ...model.geometry import Geometry, molecules_of
 from ...model.report import AtomValues, Closure, Curve, Drawing, Isosurface, Plot, Report, Table, column
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
@@ -121,8 +121,6 @@ _COARSE = 0.3
 
 def _fragment(wavefunction: Wavefunction, named: tuple[int, ...], model: str) -> tuple[int, ...]:
     """Atoms of one side: those named, else one of two molecules; none for all interactions."""
-    from ..interactions import molecules_of
-
     if named:
         return tuple(sorted(named))
     molecules = molecules_of(wavefunction.atomic_numbers, wavefunction.positions)
