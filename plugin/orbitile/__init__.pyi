@@ -255,6 +255,7 @@ def topology(
     *,
     labels: str = ...,
     cutoff: float = ...,
+    surfaces: int = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -132,6 +132,7 @@ def test_the_report_names_its_molecule_or_asks_for_it():
 
 
 def test_the_contacts_of_a_crystal_are_those_of_crystal_explorer(tmp_path, capsys):
+    pytest.importorskip("gemmi", reason="gemmi (extra crystals) is not installed")
     (tmp_path / "urea.cif").write_text(UREA)
     report = ob.contacts(ob.load(tmp_path / "urea.cif"))
     surface = report.table("surface")
@@ -153,6 +154,7 @@ def test_the_contacts_of_a_crystal_are_those_of_crystal_explorer(tmp_path, capsy
 
 def test_distances_at_points_are_those_of_crystal_explorer(tmp_path):
     """Points of its surface, with its di, de and d_norm."""
+    pytest.importorskip("gemmi", reason="gemmi (extra crystals) is not installed")
     (tmp_path / "urea.cif").write_text(UREA)
     crystal = ob.load(tmp_path / "urea.cif")
     points, reference = np.split(POINTS, 2, axis=1)

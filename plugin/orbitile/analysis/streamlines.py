@@ -60,18 +60,18 @@ def streamlines(
     list of Streamline
         One a seed. What does not close is followed against the field too.
     """
-    ahead, closed = _followed(field, seeds, weakest, step, longest)
+    ahead, closed = followed(field, seeds, weakest, step, longest)
     again = np.flatnonzero(~closed)
-    behind, _ = _followed(lambda points: -field(points), seeds[again], weakest, step, longest)
+    behind, _ = followed(lambda points: -field(points), seeds[again], weakest, step, longest)
     for n, before in zip(again.tolist(), behind, strict=True):
         ahead[n] = np.concatenate([before[:0:-1], ahead[n]])
     return [Streamline(points, bool(is_closed)) for points, is_closed in zip(ahead, closed, strict=True)]
 
 
-def _followed(
-    field: VectorField, seeds: Reals, weakest: float, step: float, longest: float
+def followed(
+    field: VectorField, seeds: Reals, weakest: float = 0.0, step: float = STEP, longest: float = LONGEST
 ) -> tuple[list[Reals], NDArray[np.bool_]]:
-    """Points of each line from its seed on, and which of them close."""
+    """Points of each line from its seed on, and which of them close; parameters as for `streamlines`."""
 
     def direction(points: Reals) -> tuple[Reals, Reals]:
         vectors = field(points)

@@ -26,6 +26,9 @@ cross to and fro. The angle between the gradient where it ends and the one of th
 are accepted.
 
 The maxima about a ring or a cage are those where paths from its critical point end.
+
+**Interatomic surfaces**, across which no gradient of the density goes, are made of the paths of steepest descent from a
+bond's critical point: they leave it in the plane of the two eigenvectors along which the density falls.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ from ..model.cell import molecules_only
 from ..model.elements import ATOMIC_RADII
 from ..model.wavefunction import Wavefunction
 from .density_derivatives import DensityDerivatives, density_derivatives, shells_of
+from .streamlines import followed
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
@@ -823,6 +827,42 @@ def topology_of(wavefunction: Wavefunction, least: float = LEAST) -> Topology:
     if bool(wavefunction.is_ghost.all()):
         raise OrbitileError("topology: expected nuclei, got ghost atoms only")
     return _TOPOLOGIES.of(wavefunction, least, partial(_topology, wavefunction, least))
+
+
+def interatomic_surfaces(
+    wavefunction: Wavefunction, found: Topology, n_lines: int, least: float = 1e-3
+) -> tuple[Reals, ...]:
+    """Paths of steepest descent in the surfaces between bonded atoms, to where the density has fallen to a value.
+
+    Parameters
+    ----------
+    wavefunction
+    found
+        Its topology.
+    n_lines
+        How many for each bond, at equal angles about its critical point.
+    least
+        Density at their ends, in e bohr^-3.
+
+    Returns
+    -------
+    tuple of ndarray, shape (n_points, 3)
+        In bohr, those of each bond after one another.
+    """
+    density = density_derivatives(wavefunction)
+    bonds = found.positions[[kind == "bond" for kind in found.kinds]]
+    _, axes = np.linalg.eigh(density(bonds)[2]) if len(bonds) else (None, np.zeros((0, 3, 3)))
+    angles = 2 * np.pi * np.arange(n_lines) / max(n_lines, 1)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    seeds = bonds[:, None] + _BEGIN * np.einsum("lk,nik->nli", circle, axes[:, :, :2])
+
+    def downhill(points: Reals) -> Reals:
+        values, slopes = density.gradient(points)
+        return np.where((values > least)[:, None], -slopes, 0.0)
+
+    paths, _ = followed(downhill, seeds.reshape(-1, 3), step=_LONGEST_OF_PATH / 4)
+    starts = np.repeat(bonds, n_lines, axis=0)
+    return tuple(np.vstack([start, path]) for start, path in zip(starts, paths, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

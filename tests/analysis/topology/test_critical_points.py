@@ -10,7 +10,9 @@ from orbitile.analysis.density_derivatives import density_derivatives
 from orbitile.analysis.topology import (
     Found,
     Spheres,
+    ascents,
     critical_points_near,
+    interatomic_surfaces,
     nothing_found,
     on_grid,
     promising,
@@ -63,6 +65,27 @@ def test_bond_paths_climb_to_the_atoms(benzene):
         along, slope = np.diff(path, axis=0)[1:-1], field.gradient(middle)[1]
         cosine = np.abs((along * slope).sum(axis=1)) / np.linalg.norm(along, axis=1) / np.linalg.norm(slope, axis=1)
         assert cosine.min() > 0.99
+
+
+def test_the_surface_between_two_atoms_parts_what_climbs_to_one_from_what_climbs_to_the_other():
+    water = computed(WATER, "6-31g*")
+    found = topology_of(water)
+    lines = interatomic_surfaces(water, found, 8, least=5e-3)
+    assert len(lines) == 2 * 8
+    nuclei = Spheres(water.positions, np.full(3, 0.2))
+    field = density_derivatives(water)
+    for bond, some in ((3, lines[:8]), (4, lines[8:])):
+        assert all(np.array_equal(line[0], found.positions[bond]) for line in some)
+        density, _ = field.gradient(np.concatenate([line[1:] for line in some]))
+        assert density.min() < 5.5e-3
+        assert density[0] > 0.2
+        points = np.array([line[len(line) // 2] for line in some])
+        along = water.positions[0] - found.positions[bond]
+        along /= np.linalg.norm(along)
+        # no gradient goes through: on either side paths lead to different atoms
+        ends = [ascents(field, points + sign * 0.03 * along, sign * along[None], nuclei)[1] for sign in (1.0, -1.0)]
+        assert (ends[0] == 0).all()
+        assert (ends[1] == bond - 2).all()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.arguments import POSITIVE_NUMBER, Argument, listed, one_of
+from ...base.arguments import COUNT, POSITIVE_NUMBER, Argument, listed, one_of
 from ...base.arrays import Reals
 from ...model.report import Closure, Column, Paths, Points, Report, Table, atom_names, column, places_of
 from ...model.wavefunction import Wavefunction
@@ -25,8 +25,9 @@ LABELS = ("density", "laplacian", "ellipticity", "atoms", "none")
 PARAMETERS = (
     Argument("labels", one_of(*LABELS), "label of each critical point", "density", "density"),
     Argument("cutoff", POSITIVE_NUMBER, "lowest density that is searched, in e bohr^-3", 1e-6, "1e-6"),
+    Argument("surfaces", COUNT, "lines in the surface between the atoms of each bond; 0 for none", 0, "0"),
 )
-EXAMPLES = ("orb_topology", "orb_topology labels=ellipticity")
+EXAMPLES = ("orb_topology", "orb_topology labels=ellipticity", "orb_topology surfaces=36")
 
 _NAMES = {"maximum": "ncp", "bond": "bcp", "ring": "rcp", "cage": "ccp", "degenerate": "degenerate"}
 """What critical points are called in the literature; maxima without a nucleus are nna."""
@@ -39,6 +40,9 @@ _COLOURS = {
     "ccp": (0.2, 0.7, 0.3),
     "degenerate": (0.1, 0.1, 0.1),
 }
+
+_BETWEEN, _THIN = (0.35, 0.55, 0.75), 0.02
+"""Colour of lines in surfaces between atoms, and their radius in bohr."""
 
 _NOTHING = 1e-9
 """What is less is rounding: places are converged to that, in bohr."""
@@ -66,7 +70,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
 
     Matrix products on the processor do all of it, in double precision, whatever the device.
     """
-    from ..topology import topology_of
+    from ..topology import interatomic_surfaces, topology_of
 
     found = topology_of(wavefunction, parameters["cutoff"])
     kinds = [
@@ -92,6 +96,9 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
             drawings.append(Points(kind, found.positions[of_kind], texts, colour, 0.12 if kind == "ncp" else 0.2))
     if found.bond_paths:
         drawings.append(Paths("bond_paths", found.bond_paths))
+    if parameters["surfaces"] and found.bond_paths:
+        lines = interatomic_surfaces(wavefunction, found, parameters["surfaces"])
+        drawings.append(Paths("interatomic_surfaces", lines, _BETWEEN, _THIN))
     return Report(
         "topology",
         f"Topology of the density: {', '.join(f'{kinds.count(kind)} {kind}' for kind in _COLOURS if kind in kinds)}",
