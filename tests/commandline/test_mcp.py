@@ -1,0 +1,171 @@
+"""The commands as tools, driven by the official client."""
+
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from orbitile.base.errors import OrbitileError
+from orbitile.commandline import known_commands, main
+from orbitile.commandline.mcp import Tools, _parsers, schema_of
+
+mcp = pytest.importorskip("mcp", reason="mcp (extra mcp) is not installed")
+
+import anyio  # noqa: E402  it comes with mcp
+from mcp import ClientSession, StdioServerParameters  # noqa: E402  the same
+from mcp.client.stdio import stdio_client  # noqa: E402  the same
+
+BENZENE = files("orbitile") / "data" / "benzene.molden"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    inside = tmp_path / "my jobs"
+    inside.mkdir()
+    (inside / "benzene.molden").write_bytes(BENZENE.read_bytes())
+    (tmp_path / "secret.molden").write_bytes(BENZENE.read_bytes())
+    return inside.resolve()
+
+
+def driven(folder, calls, *options):
+    """What a server answers to calls: of each whether it is an error, its text, and how many pictures there are."""
+
+    async def talk():
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "orbitile", "mcp", str(folder), *options],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        async with stdio_client(server) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
+            await session.initialize()
+            names = [tool.name for tool in (await session.list_tools()).tools]
+            answers = [await session.call_tool(name, arguments) for name, arguments in calls]
+        return names, [
+            (
+                one.is_error,
+                "".join(part.text for part in one.content if part.type == "text"),
+                sum(part.type == "image" for part in one.content),
+            )
+            for one in answers
+        ]
+
+    return anyio.run(talk)
+
+
+def test_an_assistant_asks_and_is_refused_what_is_elsewhere(folder):
+    benzene = str(folder / "benzene.molden")
+    names, answers = driven(
+        folder,
+        [
+            ("files", {}),
+            ("info", {"file": benzene}),
+            ("info", {"file": str(folder.parent / "secret.molden")}),
+            ("info", {"file": benzene, "nonsense": 1}),
+            ("volume", {"file": benzene, "output": "homo.cube"}),
+            ("nonsense", {}),
+        ],
+    )
+    assert {"files", "info", "render", "charges", "critical-points"} <= set(names)
+    assert not {"mcp", "serve", "install", "bench", "demo"} & set(names)
+    assert answers[0] == (False, benzene, 0)
+    assert not answers[1][0]
+    assert "C6H6" in answers[1][1]
+    said = ["is not below", "no argument 'nonsense'", "nothing may be written", "there is no 'nonsense'"]
+    for (is_error, text, _), expected in zip(answers[2:], said, strict=True):
+        assert is_error
+        assert expected in text
+
+
+@pytest.mark.slow
+def test_pictures_are_handed_over_files_written_where_they_may_and_calls_end(folder, tmp_path):
+    benzene, written = str(folder / "benzene.molden"), tmp_path / "written"
+    written.mkdir()
+    _, answers = driven(
+        folder,
+        [
+            ("render", {"file": benzene, "fields": ["homo"], "size": "200x150", "quality": "coarse"}),
+            ("charges", {"file": benzene, "json": True, "output": "charges.json"}),
+            ("volume", {"file": benzene, "output": "../secret.cube"}),
+        ],
+        "--output",
+        str(written),
+    )
+    assert answers[0] == (False, answers[0][1], 1)
+    assert not answers[1][0]
+    assert (written / "charges.json").is_file()
+    assert answers[2][0]
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["my jobs", "secret.molden", "written"]
+    _, ((is_error, text, _),) = driven(folder, [("charges", {"file": benzene})], "--seconds", "0.3")
+    assert is_error
+    assert "ended after 0.3 s" in text
+
+
+@pytest.mark.slow
+def test_every_tool_answers(folder):
+    """With a result or in a sentence that says what it needs: never with an internal error."""
+    benzene = str(folder / "benzene.molden")
+    calls = []
+    for name, parser in _parsers().items():
+        schema = schema_of(parser)
+        given = {key: benzene for key in schema["required"] if key in ("file", "geometries", "trajectory")}
+        calls.append((name, given))
+    _, answers = driven(folder, calls, "--seconds", "60")
+    for (name, _), (is_error, text, _) in zip(calls, answers, strict=True):
+        assert text, name
+        assert "internal error" not in text, name
+        assert "Traceback" not in text, name
+        if name in ("info", "charges", "bonds", "levels", "integrate", "fields", "devices", "topology"):
+            assert not is_error, (name, text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "/etc/passwd",
+        "{folder}/../secret.molden",
+        "difference:{folder}/../secret.molden",
+        "difference:{folder}/benzene.molden,{folder}/../secret.molden",
+        "esp:/etc/passwd",
+        "~/secret.molden",
+        "../secret.molden",
+        "{folder}/link.molden",
+        "{folder}/*.molden",
+        "-o",
+        "dask:tcp://host:8786",
+        "https://host/a.molden",
+    ],
+)
+def test_no_value_leads_out_of_the_folders(folder, value):
+    (folder / "link.molden").symlink_to(folder.parent / "secret.molden")
+    tools = Tools((folder,), None, 60.0, 8.0)
+    for key in ("file", "fields"):
+        given = {"file": str(folder / "benzene.molden"), key: value.format(folder=folder)}
+        with pytest.raises(OrbitileError):
+            tools.arguments("render", given)
+
+
+def test_what_is_allowed_becomes_the_command_line(folder):
+    tools = Tools((folder,), folder, 60.0, 8.0)
+    benzene = str(folder / "benzene.molden")
+    given = {
+        "file": benzene,
+        "fields": [f"difference:{benzene}", "homo"],
+        "turn": "-60,15,0",
+        "output": "a.png",
+        "legend": True,
+    }
+    assert tools.arguments("render", given) == [
+        *("render", benzene, f"difference:{benzene}", "homo"),
+        *(f"--output={folder / 'a.png'}", "--turn=-60,15,0", "--legend"),
+    ]
+    with pytest.raises(OrbitileError, match="expected a file below"):
+        tools.arguments("render", {**given, "output": "../a.png"})
+
+
+def test_folders_have_to_exist(tmp_path, capsys):
+    assert main(["mcp", str(tmp_path / "nowhere")]) == 2
+    assert "expected a folder that exists" in capsys.readouterr().err
+    assert "mcp" in known_commands()
+    assert Path(str(BENZENE)).is_file()
