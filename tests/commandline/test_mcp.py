@@ -10,6 +10,7 @@ import pytest
 from orbitile.base.errors import OrbitileError
 from orbitile.commandline import known_commands, main
 from orbitile.commandline.mcp import Tools, _parsers, schema_of
+from tests.conftest import SAMPLES
 
 mcp = pytest.importorskip("mcp", reason="mcp (extra mcp) is not installed")
 
@@ -105,11 +106,12 @@ def test_pictures_are_handed_over_files_written_where_they_may_and_calls_end(fol
 @pytest.mark.slow
 def test_every_tool_answers(folder):
     """With a result or in a sentence that says what it needs: never with an internal error."""
-    benzene = str(folder / "benzene.molden")
+    water = folder / "water.fchk"
+    water.write_bytes((SAMPLES / "h2o_sto3g.fchk").read_bytes())
     calls = []
     for name, parser in _parsers().items():
         schema = schema_of(parser)
-        given = {key: benzene for key in schema["required"] if key in ("file", "geometries", "trajectory")}
+        given = {key: str(water) for key in schema["required"] if key in ("file", "geometries", "trajectory")}
         calls.append((name, given))
     _, answers = driven(folder, calls, "--seconds", "60")
     for (name, _), (is_error, text, _) in zip(calls, answers, strict=True):
