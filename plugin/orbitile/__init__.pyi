@@ -284,7 +284,7 @@ def critical_points(
     /,
     *,
     field: str = ...,
-    cutoff: float = ...,
+    cutoff: float | None = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

@@ -45,6 +45,20 @@ def test_values_and_places_do_not_depend_on_how_the_molecule_lies(water):
     assert np.sort(again.values) == pytest.approx(np.sort(found.values), abs=1e-5)
 
 
+def test_a_field_that_is_constant_has_none_and_rings_of_points_are_told():
+    helium = computed("He 0 0 0", "6-31g")
+    report = ob.critical_points(helium, field="elf")
+    assert len(report.table("critical_points")) == 0
+    assert "same value everywhere" in report.remarks[0]
+    nitrogen = computed("N 0 0 0.55; N 0 0 -0.55", "6-31g")
+    found = critical_points(nitrogen, "esp")
+    (lone, other) = (n for n, kind in enumerate(found.kinds) if kind == "minimum")
+    assert found.positions[lone] == pytest.approx(-found.positions[other], abs=1e-4)
+    report = ob.critical_points(nitrogen, field="elf", cutoff=1e-2)
+    kinds = report.table("critical_points")["kind"]
+    assert any("degenerate points" in remark for remark in report.remarks) == ("degenerate" in kinds)
+
+
 def test_newtons_method_goes_to_what_it_is_told():
     def saddle(points):
         x, y, z = points.T

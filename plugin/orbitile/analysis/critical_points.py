@@ -57,6 +57,10 @@ _SAME = 0.03
 _FLAT = 1e-4
 """Share of the largest curvature below which one counts as none."""
 
+_CONSTANT, _STRAIGHT = 1e-6, 1e-5
+"""Shares: of the largest value within which a field is constant, and of the span of values below which curvatures per
+bohr^2 are rounding."""
+
 _CORE = 0.55
 """Share of an atom's radius within which nothing is searched for, as fields have shells, cusps or a pole there."""
 
@@ -73,15 +77,15 @@ class CriticalPoints:
         Of the field in its unit, and of the electron density in e bohr^-3.
     curvatures : ndarray, shape (n, 3)
         Eigenvalues of the Hessian, rising.
-    n_lost : int
-        Beginnings that led nowhere.
+    is_constant : bool
+        Whether the field has the same value everywhere.
     """
 
     positions: Reals
     values: Reals
     densities: Reals
     curvatures: Reals
-    n_lost: int
+    is_constant: bool = False
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -119,6 +123,10 @@ def critical_points(
         values = compute(wavefunction, resolved, box, device=device).values
     with stage(0.3, 0.4):
         there = compute(wavefunction, density, box, device=device).values > least
+    span = float(np.ptp(values[there])) if there.any() else 0.0
+    if span <= _CONSTANT * float(np.abs(values).max(initial=0.0)):  # as the localisation function of two electrons
+        nothing = np.zeros(0)
+        return CriticalPoints(np.zeros((0, 3)), nothing, nothing, np.zeros((0, 3)), is_constant=True)
     begin, uphill = _beginnings(values, there)
     points = box.origin + begin @ box.axes
     outside = ~_in_core(wavefunction, points)
@@ -139,7 +147,7 @@ def critical_points(
     kept = _each_once(found)
     _, curvatures = _derivatives(at, found[kept])
     densities: Reals = np.asarray(evaluate(wavefunction, density, found[kept], device=device), np.float64)
-    enough = densities > least
+    enough = (densities > least) & (np.abs(curvatures).max(axis=(1, 2), initial=0.0) > _STRAIGHT * span)
     kept, curvatures, densities = kept[enough], curvatures[enough], densities[enough]
     of_field = at(found[kept]) if len(kept) else np.zeros(0)
     order = np.argsort(-of_field, kind="stable")
@@ -149,7 +157,6 @@ def critical_points(
         of_field[order],
         densities[order],
         eigenvalues,
-        len(points) - len(found),
     )
 
 

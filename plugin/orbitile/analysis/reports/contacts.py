@@ -74,7 +74,7 @@ def report(subject: Wavefunction | Geometry, *, device: str | None = None, **par
         remarks.append("the surface does not close within the lattice: its area and volume are those of a part")
     return Report(
         "contacts",
-        f"Contacts of atoms {listed} by their Hirshfeld surface",
+        f"Contacts of atom{'s' if len(atoms) > 1 else ''} {listed} by the Hirshfeld surface",
         (_whole(contacts), _elements(contacts, listed), _pairs(contacts)),
         (_fingerprint(contacts, listed),),
         surfaces=(Isosurface(f"hirshfeld:{listed}", None, f"dnorm:{listed}", _COLOURS),),

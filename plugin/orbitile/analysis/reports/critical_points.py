@@ -8,6 +8,7 @@ import numpy as np
 
 from ...base.arguments import POSITIVE_NUMBER, TEXT, Argument
 from ...evaluation.requests import field_of
+from ...fields.electrostatic_potential import ElectrostaticPotential
 from ...model.report import Points, Report, Table, atom_names, column, places_of
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
@@ -22,7 +23,9 @@ GROUP = "Density"
 PRIORITY = 75
 PARAMETERS = (
     Argument("field", TEXT, "field whose points are found", "esp", "esp", completes="fields"),
-    Argument("cutoff", POSITIVE_NUMBER, "lowest density that is searched, in e bohr^-3", 3e-4, "0.0003"),
+    Argument(
+        "cutoff", POSITIVE_NUMBER, "lowest density that is searched, in e bohr^-3", None, "0.0003 for esp, else 0.001"
+    ),
 )
 EXAMPLES = ("orb_critical_points", "orb_critical_points field=elf, cutoff=0.01")
 
@@ -34,6 +37,9 @@ _COLOURS = {
     "degenerate": (0.1, 0.1, 0.1),
 }
 _ABOUT = "maximum; bond and ring are saddles with two and one negative curvatures; minimum"
+
+_OF_POTENTIAL, _USUAL = 3e-4, 1e-3
+"""Densities above which is searched: fields that are ratios fade below the latter."""
 
 _SECONDS_AN_ATOM, _USUAL_BASIS = 0.6, 8
 """On two cores, with so many basis functions an atom or fewer."""
@@ -51,7 +57,8 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     from ..critical_points import CONVERGED, critical_points
 
     field = field_of(wavefunction, parameters["field"])
-    found = critical_points(wavefunction, field, parameters["cutoff"], device=device)
+    usual = _OF_POTENTIAL if isinstance(field, ElectrostaticPotential) else _USUAL
+    found = critical_points(wavefunction, field, parameters["cutoff"] or usual, device=device)
     kinds = found.kinds
     # what is zero by symmetry is not shown as rounding left it
     positions = np.where(np.abs(found.positions) < CONVERGED, 0.0, found.positions)
@@ -81,11 +88,19 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         if of_kind:
             labels = tuple(f"{found.values[n]:.3f}" for n in of_kind)
             drawings.append(Points(kind, found.positions[of_kind], labels, colour))
+    remarks = ["points close to nuclei are left out, where fields have shells, cusps or a pole"]
+    if found.is_constant:
+        remarks = [f"the {field.quantity} has the same value everywhere here, as for two electrons of opposite spin"]
+    if "degenerate" in kinds:
+        remarks.append(
+            "degenerate points are on a line or surface of points that are alike, as around an axis: some of them are "
+            "listed, and others are between"
+        )
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in _COLOURS if kind in kinds)
     return Report(
         "critical_points",
         f"Critical points of the {field.quantity}: {counts or 'none'}",
         (table,),
         drawings=tuple(drawings),
-        remarks=("points close to nuclei are left out, where fields have shells, cusps or a pole",),
+        remarks=tuple(remarks),
     )
