@@ -34,7 +34,7 @@ def test_a_command_tells_and_draws_and_takes_away(tmp_path, plugins):
         puts [catch {orb_everything benzene -atoms {elem C}} problem]$problem
         """,
     )
-    assert out[:4] == ["1 0 0 0 12", "1 11 11 11 35", "0 0 0 12", "0 0 0 0"]
+    assert out[:4] == ["1 0 0 0 12", "1 11 22 11 35", "0 0 0 12", "0 0 0 0"]
     assert "knows no selections" in out[4]
 
 
@@ -88,7 +88,7 @@ def test_the_window_lists_them_and_shows_what_one_finds(tmp_path, plugins):
     )
     assert "Everything at once" in out[1]
     assert "Charges of atoms" in out[1]
-    assert out[2:7] == ["normal", "1", "1", "11 11 11 23", "1"]
+    assert out[2:7] == ["normal", "1", "1", "11 22 11 23", "1"]
     assert "knows no selections" in out[7]
     assert out[8] == "Cancelled."
     assert "benzene_density" in out[9]
