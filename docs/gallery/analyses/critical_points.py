@@ -10,13 +10,13 @@ from pathlib import Path
 
 import orbitile as ob
 
-Path("water.xyz").write_text("""3
+Path("lone_pairs.xyz").write_text("""3
 
 O   0.0000   0.0000   0.1170
 H   0.0000   0.7570  -0.4690
 H   0.0000  -0.7570  -0.4690
 """)
-(water,) = ob.compute_series("water.xyz", "water.h5", ob.Calculation("pbe", "6-31g*"))
+(water,) = ob.compute_series("lone_pairs.xyz", "lone_pairs.h5", ob.Calculation("pbe", "6-31g*"))
 
 table = ob.critical_points(water).table("critical_points")
 for name in ("kind", "value", "nearest_atom", "distance", "x", "y", "z"):
