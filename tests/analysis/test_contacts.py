@@ -82,17 +82,17 @@ def test_the_surface_is_where_both_sides_have_half_and_closes_where_nothing_is()
 def test_parts_add_up_to_the_surface():
     contacts = contacts_of(dimer((10, (-2.6, -1.2, 0.4))), (0, 1, 2))
     elements = by_elements(contacts)
-    assert sum(one.share for one in elements) == pytest.approx(1)
-    assert {one.other for one in elements} == {1, 8, 10}
-    assert sum(one.area for one in by_atoms(contacts)) == pytest.approx(contacts.surface.area)
+    assert sum(contact.share for contact in elements) == pytest.approx(1)
+    assert {contact.outside for contact in elements} == {1, 8, 10}
+    assert sum(contact.area for contact in by_atoms(contacts)) == pytest.approx(contacts.surface.area)
     x, y, shares = fingerprint(contacts)
     assert shares.sum() == pytest.approx(1)
     assert shares @ x == pytest.approx(contacts.mean(contacts.inside) / angstrom, rel=2e-3)
     assert shares @ y == pytest.approx(contacts.mean(contacts.outside) / angstrom, rel=2e-3)
-    both = {(one.one, one.other): one for one in elements}
+    both = {(contact.inside, contact.outside): contact for contact in elements}
     chance = (
-        sum(one.share for one in elements if one.one == 1) / 2
-        + sum(one.share for one in elements if one.other == 1) / 2
+        sum(contact.share for contact in elements if contact.inside == 1) / 2
+        + sum(contact.share for contact in elements if contact.outside == 1) / 2
     )
     assert both[1, 1].enrichment == pytest.approx(both[1, 1].share / chance**2)
 

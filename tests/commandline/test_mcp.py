@@ -1,7 +1,9 @@
 """The commands as tools, driven by the official client."""
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,9 +16,9 @@ from tests.conftest import SAMPLES
 
 mcp = pytest.importorskip("mcp", reason="mcp (extra mcp) is not installed")
 
-import anyio  # noqa: E402  it comes with mcp
-from mcp import ClientSession, StdioServerParameters  # noqa: E402  the same
-from mcp.client.stdio import stdio_client  # noqa: E402  the same
+import anyio  # noqa: E402  after the check above: it comes with mcp
+from mcp import ClientSession, StdioServerParameters  # noqa: E402  after the check that mcp is there
+from mcp.client.stdio import stdio_client  # noqa: E402  after the check that mcp is there
 
 BENZENE = files("orbitile") / "data" / "benzene.molden"
 
@@ -101,6 +103,53 @@ def test_pictures_are_handed_over_files_written_where_they_may_and_calls_end(fol
     _, ((is_error, text, _),) = driven(folder, [("charges", {"file": benzene})], "--seconds", "0.3")
     assert is_error
     assert "ended after 0.3 s" in text
+
+
+@pytest.mark.slow
+@pytest.mark.linux
+@pytest.mark.parametrize("how", ["cancelled", "killed"])
+def test_a_call_ends_when_nobody_waits_for_it(folder, how):
+    benzene = str(folder / "benzene.molden")
+
+    def running(what):
+        lines = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # it has ended meanwhile
+                lines.append((int(path.parent.name), path.read_bytes().decode(errors="replace")))
+        return [number for number, line in lines if what in line and str(folder) in line]
+
+    async def until(condition):
+        with anyio.fail_after(30):
+            while not condition():
+                await anyio.sleep(0.1)
+
+    async def talk():
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "orbitile", "mcp", str(folder)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        async with stdio_client(server) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
+            await session.initialize()
+            async with anyio.create_task_group() as group:
+
+                async def call():
+                    with suppress(mcp.MCPError):  # that the server has gone
+                        await session.call_tool("basins", {"file": benzene})
+
+                group.start_soon(call)
+                await until(lambda: running("basins"))
+                if how == "killed":
+                    (number,) = running("mcp\0")
+                    os.kill(number, signal.SIGKILL)
+                else:
+                    group.cancel_scope.cancel()
+            await until(lambda: not running("basins"))
+            if how == "cancelled":
+                answer = await session.call_tool("info", {"file": benzene})
+                assert not answer.is_error
+
+    anyio.run(talk)
 
 
 @pytest.mark.slow

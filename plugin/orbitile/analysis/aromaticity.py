@@ -132,7 +132,7 @@ def homa_of(molecule: Wavefunction | Geometry, ring: Ring) -> Homa:
     bonds = np.array(ring.bonds)
     lengths = np.linalg.norm(np.diff(molecule.positions[bonds], axis=1)[:, 0], axis=1) / angstrom
     single, optimal, c, alpha = np.array(
-        [(one.single, one.optimal, one.c, one.alpha) for one in (_OSCILLATORS["".join(kind)] for kind in kinds)]
+        [(bond.single, bond.optimal, bond.c, bond.alpha) for bond in (_OSCILLATORS["".join(kind)] for kind in kinds)]
     ).T
     carbon = _OSCILLATORS["CC"]
     as_carbon = carbon.single - carbon.c * (single - lengths) / c

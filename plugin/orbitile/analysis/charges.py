@@ -710,7 +710,7 @@ def mbis_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Rea
     densities = sampled.densities.copy()
     densities[0] += _replaced_cores(wavefunction, sampled.points)
     shared = _shared_out(shells, wavefunction.positions, sampled.points, densities * sampled.weights)
-    of_atoms = [np.bincount(shells.atoms, one, wavefunction.n_atoms) for one in shared.electrons]
+    of_atoms = [np.bincount(shells.atoms, of_shells, wavefunction.n_atoms) for of_shells in shared.electrons]
     result = np.stack(of_atoms).astype(np.float64)
     result[0] -= wavefunction.atomic_numbers - wavefunction.core_charges
     return result

@@ -2,7 +2,7 @@ r"""Contacts of a molecule with what is around it, by its Hirshfeld surface.
 
 The surface is shared out among pairs of elements, and of atoms, by the nearest nuclei inside and outside of each point
 (M. A. Spackman and J. J. McKinnon, CrystEngComm 2002, 4, 378; J. J. McKinnon, D. Jayatilaka and M. A. Spackman, Chem.
-Commun. 2007, 3814). How much more often two elements meet than by chance is their enrichment,
+Commun. 2007, 3814). Enrichment is how often two elements meet, over how often they would meet by chance:
 
 .. math::  E_{XX} = \frac{C_{XX}}{S_X^2}, \qquad E_{XY} = \frac{C_{XY}}{2 S_X S_Y}, \qquad
     S_X = C_{XX} + \tfrac12 \sum_{Y \ne X} C_{XY}
@@ -84,8 +84,8 @@ class ElementContact:
 
     Attributes
     ----------
-    one, other : int
-        Atomic numbers inside and outside.
+    inside, outside : int
+        Atomic numbers.
     area : float
         In bohr^2.
     share : float
@@ -94,8 +94,8 @@ class ElementContact:
         Of both directions together; NaN where one of the elements has hardly any surface.
     """
 
-    one: int
-    other: int
+    inside: int
+    outside: int
     area: float
     share: float
     enrichment: float
@@ -107,7 +107,7 @@ class AtomContact:
 
     Attributes
     ----------
-    one, other : int
+    inside, outside : int
         From 0.
     distance : float
         Between them, in bohr.
@@ -117,8 +117,8 @@ class AtomContact:
         In bohr^2.
     """
 
-    one: int
-    other: int
+    inside: int
+    outside: int
     distance: float
     closest: float
     area: float
@@ -184,7 +184,7 @@ def by_elements(contacts: Contacts) -> list[ElementContact]:
 
 
 _RARE = 0.009
-"""Share by chance below which no enrichment is told (Jelsch and others)."""
+"""Share by chance below which enrichment is left out, as in that paper."""
 
 
 def by_atoms(contacts: Contacts) -> list[AtomContact]:

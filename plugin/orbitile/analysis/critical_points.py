@@ -187,10 +187,10 @@ _STENCIL = np.array(
         [0, 0, 0],
         *(sign * np.eye(3, dtype=int)[axis] for axis in range(3) for sign in (1, -1)),
         *(
-            one * np.eye(3, dtype=int)[a] + other * np.eye(3, dtype=int)[b]
+            first * np.eye(3, dtype=int)[a] + second * np.eye(3, dtype=int)[b]
             for a, b in ((0, 1), (0, 2), (1, 2))
-            for one in (1, -1)
-            for other in (1, -1)
+            for first in (1, -1)
+            for second in (1, -1)
         ),
     ]
 )

@@ -78,7 +78,9 @@ class NaturalShells:
 
     def populations(self, n_atoms: int) -> Reals:
         """Electrons of the atoms, shape (1 or 2, n_atoms)."""
-        return np.stack([np.bincount(self.atoms, one, n_atoms) for one in self.electrons]).astype(np.float64)
+        return np.stack([np.bincount(self.atoms, electrons, n_atoms) for electrons in self.electrons]).astype(
+            np.float64
+        )
 
 
 def natural_shells(wavefunction: Wavefunction, *, spin: bool = False, cores_first: bool = False) -> NaturalShells:
@@ -124,7 +126,7 @@ def natural_shells(wavefunction: Wavefunction, *, spin: bool = False, cores_firs
         levels.append(level)
         kinds.append(kind)
     atoms, momenta = np.array(natural.keys, np.int64).T
-    electrons = np.stack([np.add.reduceat(one, starts) for one in found])
+    electrons = np.stack([np.add.reduceat(of_orbitals, starts) for of_orbitals in found])
     return NaturalShells(atoms, momenta, np.array(levels, np.int64), tuple(kinds), electrons)
 
 

@@ -120,9 +120,9 @@ def _rings(
     columns = [
         column("ring", range(1, len(rings) + 1)),
         column("atoms", (_name(subject, ring.atoms) for ring in rings)),
-        of_lengths("homa", (one.value for one in found), "1 where all bonds have the optimal length"),
-        of_lengths("en", (one.elongation for one in found), "part of 1 - HOMA by bonds that are too long or short"),
-        of_lengths("geo", (one.alternation for one in found), "part of 1 - HOMA by bonds that alternate"),
+        of_lengths("homa", (homa.value for homa in found), "1 where all bonds have the optimal length"),
+        of_lengths("en", (homa.elongation for homa in found), "part of 1 - HOMA by bonds that are too long or short"),
+        of_lengths("geo", (homa.alternation for homa in found), "part of 1 - HOMA by bonds that alternate"),
     ]
     closures: tuple[Closure, ...] = ()
     if shared is not None and isinstance(subject, Wavefunction):
@@ -160,7 +160,7 @@ def _chosen(subject: Wavefunction | Geometry, atoms: tuple[int, ...], shared: Sh
 def _missing(rings: Sequence[Ring], found: list[Homa], has_electrons: bool) -> list[str]:
     """What some rings do not have."""
     remarks = []
-    if unknown := sorted({kind for one in found for kind in one.unknown}):
+    if unknown := sorted({kind for homa in found for kind in homa.unknown}):
         remarks.append(f"rings with {listed(unknown, 8)} bonds have no HOMA: these bonds have no parameters")
     if has_electrons and max(len(ring.atoms) for ring in rings) > MOST_CENTRES:
         remarks.append(f"rings of more than {MOST_CENTRES} atoms have no MCI, which takes too long")
@@ -170,7 +170,7 @@ def _missing(rings: Sequence[Ring], found: list[Homa], has_electrons: bool) -> l
 def _labels(rings: Sequence[Ring], found: list[Homa]) -> list[Points]:
     """HOMA in the centre of each ring, in colours from red, -1 or less, to blue, 1."""
     colours = MAPS["signed"]
-    with_value = [(ring, one.value) for ring, one in zip(rings, found, strict=True) if math.isfinite(one.value)]
+    with_value = [(ring, homa.value) for ring, homa in zip(rings, found, strict=True) if math.isfinite(homa.value)]
     steps = [round((max(-1.0, min(value, 1.0)) + 1) / 2 * (len(colours) - 1)) for _, value in with_value]
     drawings = []
     for step in sorted(set(steps)):

@@ -116,14 +116,20 @@ def _elements(contacts: Contacts, listed: str) -> Table:
 
     found = by_elements(contacts)
     columns = (
-        column("inside", (SYMBOLS[one.one] for one in found)),
-        column("outside", (SYMBOLS[one.other] for one in found)),
-        column("area", (one.area / angstrom**2 for one in found), "Angstrom^2", 2),
-        column("share", (100 * one.share for one in found), "%", 1, "of the surface"),
-        column("enrichment", (one.enrichment for one in found), "", 2, "how much more often both meet than by chance"),
+        column("inside", (SYMBOLS[contact.inside] for contact in found)),
+        column("outside", (SYMBOLS[contact.outside] for contact in found)),
+        column("area", (contact.area / angstrom**2 for contact in found), "Angstrom^2", 2),
+        column("share", (100 * contact.share for contact in found), "%", 1, "of the surface"),
+        column(
+            "enrichment",
+            (contact.enrichment for contact in found),
+            "",
+            2,
+            "of the share that chance would give",
+        ),
     )
-    total = Closure("sum of the shares", 100 * sum(one.share for one in found), 100.0, "%", 1e-6)
-    fields = tuple(f"contact:{listed}:{SYMBOLS[one.one]}-{SYMBOLS[one.other]}" for one in found)
+    total = Closure("sum of the shares", 100 * sum(contact.share for contact in found), 100.0, "%", 1e-6)
+    fields = tuple(f"contact:{listed}:{SYMBOLS[contact.inside]}-{SYMBOLS[contact.outside]}" for contact in found)
     return Table("elements", "Contacts by elements", columns, (total,), fields=fields)
 
 
@@ -134,16 +140,16 @@ def _pairs(contacts: Contacts) -> Table:
     found = by_atoms(contacts)
     shown = found[:_LISTED]
     columns = (
-        column("atom", (one.one + 1 for one in shown)),
-        column("element", (SYMBOLS[numbers[one.one]] for one in shown)),
-        column("other_atom", (one.other + 1 for one in shown)),
-        column("other_element", (SYMBOLS[numbers[one.other]] for one in shown)),
-        column("distance", (one.distance / angstrom for one in shown), "Angstrom", 2),
-        column("dnorm", (one.closest for one in shown), "", 3, "the least where these two are nearest"),
-        column("area", (one.area / angstrom**2 for one in shown), "Angstrom^2", 2),
+        column("atom", (contact.inside + 1 for contact in shown)),
+        column("element", (SYMBOLS[numbers[contact.inside]] for contact in shown)),
+        column("other_atom", (contact.outside + 1 for contact in shown)),
+        column("other_element", (SYMBOLS[numbers[contact.outside]] for contact in shown)),
+        column("distance", (contact.distance / angstrom for contact in shown), "Angstrom", 2),
+        column("dnorm", (contact.closest for contact in shown), "", 3, "the least where these two are nearest"),
+        column("area", (contact.area / angstrom**2 for contact in shown), "Angstrom^2", 2),
     )
     title = f"Pairs of atoms that meet, the closest in units of their radii first, {len(shown)} of {len(found)}"
-    return Table("pairs", title, columns, atoms=tuple((one.one, one.other) for one in shown))
+    return Table("pairs", title, columns, atoms=tuple((contact.inside, contact.outside) for contact in shown))
 
 
 def _fingerprint(contacts: Contacts, listed: str) -> Plot:
