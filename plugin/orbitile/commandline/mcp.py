@@ -295,7 +295,7 @@ async def _ran(tools: Tools, command: Sequence[str]) -> Any:
 
     with TemporaryDirectory(prefix="orbitile-") as folder:
         start = [sys.executable, "-c", _START, str(int(tools.memory * (1 << 30))), *command]
-        process = await anyio.open_process(start, cwd=folder, env=environment(), start_new_session=os.name == "posix")
+        process = await anyio.open_process(start, cwd=folder, env=environment(), start_new_session=sys.platform != "win32")
         texts = {"out": "", "err": ""}
 
         async def read(name: str, stream: Any) -> None:
@@ -328,7 +328,7 @@ def _end(process: Any) -> None:
     """Kill a process and all that it started."""
     if process.returncode is None:
         try:
-            if os.name == "posix":
+            if sys.platform != "win32":
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
