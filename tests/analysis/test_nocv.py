@@ -222,6 +222,7 @@ def check_energies(files):
     assert found.interaction == pytest.approx(whole.e_tot - apart, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_energies_of_pairs_are_those_of_the_fock_matrix_between(tmp_path):
     one, other = [("He", (0, 0, 0))], [("He", (0, 0.1, 1.3))]
     whole = solved(one + other, "6-31g")

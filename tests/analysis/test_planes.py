@@ -84,6 +84,7 @@ def pi_orbital(benzene):
     return slice_field(benzene, "homo", dataclasses.replace(upright, origin=origin), device="cpu")
 
 
+@pytest.mark.slow
 def test_a_picture_has_the_colours_of_its_values(benzene, pi_orbital, tmp_path):
     """Lobes are blue and red, on the sides of the picture where the values are positive and negative."""
     from PIL import Image
@@ -103,6 +104,7 @@ def test_a_picture_has_the_colours_of_its_values(benzene, pi_orbital, tmp_path):
     assert abs(rows[1] - rows[-1]) > 40
 
 
+@pytest.mark.slow
 def test_vector_formats(benzene, pi_orbital, tmp_path):
     """The proportions that were asked for, the colours as pixels, the contours as paths."""
     import xml.etree.ElementTree as ElementTree

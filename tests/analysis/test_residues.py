@@ -30,6 +30,7 @@ def methyl():
     return region, *solved(region)
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_pyscf_and_add_up(methyl):
     region, _, found = methyl
     wavefunction, external = found.wavefunction, region.external
@@ -63,6 +64,7 @@ def test_rows_are_those_of_pyscf_and_add_up(methyl):
     np.testing.assert_allclose(narrow.energy, shares.energy, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_density_that_relaxes_gains_energy(methyl):
     region, _, found = methyl
     shares = residue_shares(found.wavefunction, region)
@@ -109,6 +111,7 @@ def test_what_cannot_be_is_refused(methyl):
         without_residues(region, (replace(region.structure.residues[0], chain="", number="7", name="ASP"),))
 
 
+@pytest.mark.slow
 def test_files_beside_a_wavefunction_give_polarisation_and_the_whole_potential(methyl, tmp_path):
     region, calculation, found = methyl
     vacuum = engine_of("orbitile", region.geometry, replace(calculation, external_charges=None)).solve(

@@ -58,6 +58,7 @@ def test_plots_come_beside_the_table(tmp_path, monkeypatch, capsys):
     assert "--plot" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_analyses_that_have_plots_say_so():
     """Each of those that can be made of benzene."""
     wavefunction = ob.load(BENZENE)

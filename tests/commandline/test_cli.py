@@ -51,6 +51,7 @@ def test_info_for_people(capsys):
     assert "(10 below" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_a_terminal_would_obey_is_escaped(capsys):
     hostile = "\x1b]0;owned\x07\x9b2J\x1b[31m\u2028"
     text = (SAMPLES / "h2o_sto3g.fchk").read_text()
@@ -289,6 +290,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.slow
 def test_devices_tells_what_works_and_why_not():
     done = run("-m", "orbitile", "devices")
     assert done.returncode == 0

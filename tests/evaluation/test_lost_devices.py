@@ -74,6 +74,7 @@ def lose(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("orbitile.evaluation.slabs._fill", refused)
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_says_so_and_ends_in_peace():
     done = subprocess.run(
         [sys.executable, "-c", _IN_A_PROCESS, BENZENE], capture_output=True, text=True, check=False, timeout=120

@@ -55,6 +55,7 @@ def test_a_file_is_read_again_where_it_has_changed(folder, reads):
         references.wavefunction("nowhere.molden")
 
 
+@pytest.mark.slow
 def test_a_field_has_read_its_files_when_it_is_there(folder, reads):
     wavefunction = ob.load("benzene.molden")
     fields = [field_of(wavefunction, name) for name in ("difference:dication.molden", "esp:charges.txt")]

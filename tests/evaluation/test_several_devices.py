@@ -42,10 +42,10 @@ def lattice_of(wavefunction: ob.Wavefunction) -> ob.Lattice:
 @pytest.mark.parametrize(
     ("field", "precision"),
     [
-        *((field, "single") for field in ("homo", "density", "elf", "esp")),
-        ("density", "double"),
+        *((field, "single") for field in ("homo", "density", "esp")),
         # kernels of their own, which three processes load
-        *(pytest.param(field, "double", marks=pytest.mark.slow) for field in ("homo", "elf", "esp")),
+        pytest.param("elf", "single", marks=pytest.mark.slow),
+        *(pytest.param(field, "double", marks=pytest.mark.slow) for field in ("homo", "density", "elf", "esp")),
     ],
 )
 def test_values_are_those_of_one_device(field, benzene, precision):

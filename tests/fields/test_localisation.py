@@ -256,6 +256,7 @@ def test_interactions_are_coloured_as_is_usual(calculated):
     assert as_drawn("homo") == ("homo", "")
 
 
+@pytest.mark.slow
 def test_nci_is_drawn_on_the_reduced_gradient(benzene, tmp_path):
     from orbitile.commandline import main
 

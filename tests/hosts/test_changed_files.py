@@ -172,6 +172,7 @@ def test_surfaces_go_with_their_molecule(cmd, refused, tmp_path):
     assert call(cmd, "orb_load", BENZENE) == "benzene"
 
 
+@pytest.mark.slow
 def test_a_surface_that_is_renamed_stays_what_it_is(cmd, tmp_path):
     call(cmd, "orb_load", BENZENE)
     call(cmd, "orb_field", "benzene", "density", 0.01, "coarse", "esp")

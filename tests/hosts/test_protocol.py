@@ -29,6 +29,7 @@ def test_the_number_is_that_of_vmd():
     assert int(stated[1]) == greeting("")["protocol"] == PROTOCOL
 
 
+@pytest.mark.slow
 def test_the_server_refuses_a_viewer_of_another_protocol():
     done = subprocess.run(
         [sys.executable, "-m", "orbitile", "serve"],
@@ -67,6 +68,7 @@ def test_vmd_ends_a_server_of_another_protocol(tmp_path, stated, number):
 
 
 @needs_tcl
+@pytest.mark.slow
 def test_a_command_that_came_after_the_installation_is_known_once_the_server_runs(tmp_path):
     script = """
         rename ::orb_info {}

@@ -250,6 +250,7 @@ def test_geometries_of_an_optimisation_are_states_and_the_orbital_belongs_to_the
     assert len(cmd.get_model("peroxide").bond) == 3
 
 
+@pytest.mark.slow
 def test_weak_interactions_colour_the_reduced_gradient(cmd):
     call(cmd, "orb_load", BENZENE)
     base = call(cmd, "orb_field", "benzene", "nci", quality="coarse")
@@ -261,6 +262,7 @@ def test_weak_interactions_colour_the_reduced_gradient(cmd):
     assert found.isovalue == 0.5
 
 
+@pytest.mark.slow
 def test_a_density_surface_coloured_by_the_potential(cmd, tmp_path):
     call(cmd, "orb_load", BENZENE)
     base = call(cmd, "orb_field", "benzene", "density", 0.001, "coarse", color_by="esp")

@@ -147,6 +147,7 @@ def test_another_python_is_recorded_if_it_can_compute(tmp_path):
     assert "cannot be run" in installed(tmp_path, "--python", "/no/python")
 
 
+@pytest.mark.slow
 def test_pymols_installer_takes_the_zip(tmp_path):
     archive = tmp_path / "orbitile.zip"
     subprocess.run([sys.executable, str(ROOT / "install" / "plugin-zip"), str(archive)], check=True, timeout=60)

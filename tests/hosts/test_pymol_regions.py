@@ -108,6 +108,7 @@ def test_atoms_that_were_missing_go_with_what_they_are_bonded_to(cmd):
         cmd.remove("name CD or hydro")
 
 
+@pytest.mark.slow
 def test_region_is_in_place_and_polarised(cmd, monkeypatch, tmp_path):
     gto, scf, qmmm = (pytest.importorskip(f"pyscf.{name}") for name in ("gto", "scf", "qmmm"))
     monkeypatch.chdir(tmp_path)

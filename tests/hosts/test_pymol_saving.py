@@ -48,7 +48,7 @@ def test_a_picture_has_the_surface_and_the_background_of_the_viewer(shown, tmp_p
     assert list(tmp_path.iterdir()) == [target]
 
 
-@pytest.mark.parametrize("by", ["orbitile", "ray"])
+@pytest.mark.parametrize("by", ["orbitile", pytest.param("ray", marks=pytest.mark.slow)])
 def test_hidden_surfaces_are_left_out_and_paper_can_be_chosen(shown, tmp_path, by):
     call(shown, "orb_hide")
     target = tmp_path / "bare.png"
@@ -87,6 +87,7 @@ def test_the_legend_is_written_below_what_is_seen(shown, tmp_path, by):
     assert not explained[-50:, 300:].any()  # the legend alone is there
 
 
+@pytest.mark.slow
 def test_surfaces_side_by_side_are_drawn_so(shown, tmp_path):
     from orbitile.hosts.pymol.commands import state_of
 
@@ -146,6 +147,7 @@ def test_nothing_to_be_seen_is_refused(cmd, tmp_path):
         call(cmd, "orb_picture", str(tmp_path / "p.png"))
 
 
+@pytest.mark.slow
 def test_a_turn_begins_and_ends_at_what_is_seen(shown, tmp_path):
     call(shown, "orb_film", str(tmp_path / "turn"), *SIZE, pictures=4, legend=0)
     frames = [pixels(path) for path in sorted((tmp_path / "turn").iterdir())]
@@ -173,12 +175,14 @@ def test_a_film_of_a_trajectory_has_its_frames(cmd, series, tmp_path):
     assert np.abs(frames[0] - frames[5]).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_a_film_is_an_mp4_of_even_size(shown, tmp_path):
     pytest.importorskip("imageio_ffmpeg", reason="films need imageio-ffmpeg (extra films)")
     call(shown, "orb_film", str(tmp_path / "turn.mp4"), 161, 121, pictures=3)
     assert (tmp_path / "turn.mp4").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_what_only_the_ray_tracer_draws_is_told(shown, tmp_path, capsys):
     shown.fragment("gly")
     shown.show_as("sticks labels surface", "gly")

@@ -82,6 +82,7 @@ def neighbours(cmd, base):
     return found
 
 
+@pytest.mark.slow
 def test_signs_and_order_are_kept_with_tracking_and_jump_without(cmd, series):
     for orbital in ("homo", "homo-1", "lumo"):
         call(cmd, "orb_load", str(series), "tracked")
@@ -235,6 +236,7 @@ def test_wrong_arguments_print_one_line(cmd, capfd, series, line, words, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_orbitals_for_an_object_without_any(cmd, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

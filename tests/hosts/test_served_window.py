@@ -70,6 +70,7 @@ def test_opening_a_file_shows_its_homo(window):
     assert window.told["molecules"]["names"] == ["benzene"]
 
 
+@pytest.mark.slow
 def test_each_orbital_takes_the_place_of_the_one_before_unless_that_is_kept(window):
     window.done("orbital", "mo:20")
     window.until(lambda: window.shown() == ["benzene_mo20"])
@@ -83,6 +84,7 @@ def test_each_orbital_takes_the_place_of_the_one_before_unless_that_is_kept(wind
     window.until(lambda: window.shown() == ["benzene_mo19"])
 
 
+@pytest.mark.slow
 def test_the_controls_are_told_what_they_act_on(window):
     window.done("preset", "potential", "")
     window.until(lambda: window.told["choices"]["second"] == "esp")

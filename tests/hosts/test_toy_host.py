@@ -210,6 +210,7 @@ def test_observers_of_the_shelf_are_told(toy):
     assert told == [("renamed", "job_homo", "cloud"), ("molecule", "job", "other"), ("removed", "cloud")]
 
 
+@pytest.mark.slow
 def test_a_host_that_does_not_say_where_it_looks_from_has_pictures_too(session, tmp_path):
     from PIL import Image
 

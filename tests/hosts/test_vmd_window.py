@@ -59,6 +59,7 @@ IN_WINDOW = """
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_is_opened_shows_its_homo_and_the_keys_walk(tmp_path):
     out = in_vmd(
         tmp_path,

@@ -67,7 +67,11 @@ def of_pyscf(mol, densities, exact) -> np.ndarray:
                 id=f"{name}-{kind}",
                 marks=[
                     *([pytest.mark.not_in_software] if (name, kind) == ("water", "attenuated") else []),
-                    *([pytest.mark.slow] if name == "fluoride, diffuse functions" else []),
+                    *(
+                        [pytest.mark.slow]
+                        if name == "fluoride, diffuse functions" or (name, kind) == ("water", "attenuated")
+                        else []
+                    ),
                 ],
             )
             for name in MOLECULES

@@ -88,6 +88,7 @@ def test_energy_matrix_and_derivatives_are_those_of_pyscf(name, device, precisio
     np.testing.assert_allclose(gradient, reference.grad(theirs(mol, density)), atol=1e-8 if double else 1e-6)
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_the_energy():
     mol = molecule(FORMAMIDE, "sto-3g")
     density = density_of(mol)

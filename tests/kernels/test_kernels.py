@@ -354,7 +354,9 @@ def test_a_generated_kernel_is_taken_up_when_it_is_compiled(device, tmp_path, mo
     assert errors(values.ravel(), orbital(wavefunction, 0, lattice.points())) < LIMIT["single"]
 
 
-@pytest.mark.parametrize("seconds", [-1e7, 1e7], ids=["backwards", "forwards"])
+@pytest.mark.parametrize(
+    "seconds", [pytest.param(-1e7, id="backwards", marks=pytest.mark.slow), pytest.param(1e7, id="forwards")]
+)
 def test_a_clock_that_jumps_changes_nothing(seconds, tmp_path, monkeypatch):
     """A kernel that another process compiled is taken up once, whatever time its mark has."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

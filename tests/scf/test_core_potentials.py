@@ -47,7 +47,7 @@ def test_functions_are_in_the_order_of_pyscf(basis, cartesian):
     np.testing.assert_allclose(overlap_of_gold(calculation), theirs, atol=1e-9)
 
 
-@pytest.mark.parametrize(("name", "n_core"), [("def2-svp", 60), ("lanl2dz", 60)])
+@pytest.mark.parametrize(("name", "n_core"), [pytest.param("def2-svp", 60, marks=pytest.mark.slow), ("lanl2dz", 60)])
 def test_superposed_atoms_hold_the_electrons_beside_the_core(name, n_core):
     """Their energy in the core potential is close to that of the molecule: none of them fell into the core."""
     calculation = Calculation("pbe", name)

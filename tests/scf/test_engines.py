@@ -130,7 +130,7 @@ def test_unrestricted_orbitals_find_the_broken_symmetry():
     assert orbitile.solve(far, LDA, device="cpu").energy > pair.energy + 0.05
 
 
-@pytest.mark.slow_on("vulkan")
+@pytest.mark.slow
 def test_frames_begin_close(device):
     """From orbitals of the same geometry there is nothing left to do; from those of another, the energy is the same."""
     alone = orbitile.solve(WATER, LDA, device=device)
@@ -257,7 +257,7 @@ def test_killed_and_taken_up_it_ends_with_the_same_file(tmp_path):
         assert_same(a, b)
 
 
-@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("precision", [pytest.param("single", marks=pytest.mark.slow), "double"])
 def test_a_torn_molecule(precision):
     """Energies, those of empty orbitals too, are PySCF's from a start of broken symmetry."""
     b88 = orbitile.solve(torn(1, 1, 3.0), Calculation("ublyp", "cc-pvdz"), device="cpu", precision=precision)

@@ -93,6 +93,7 @@ def test_the_command_line_reads_them(tmp_path, capsys):
     assert parts.total == pytest.approx(found.energy, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_far_charges_by_series_are_those_one_by_one():
     """The sum over all charges is that over a few at a time, which are all near."""
     rng = np.random.default_rng(5)

@@ -48,6 +48,7 @@ def intensity(vibrations: Vibrations, mode: int, file: Path) -> tuple[float, flo
     return float(infrared_intensities(along[None])[0]), total
 
 
+@pytest.mark.slow
 def test_the_dipole_of_the_change_is_what_the_infrared_intensity_is_the_square_of(water: Path) -> None:
     vibrations = ob.load_vibrations(water)
     for mode in range(1, vibrations.n_modes + 1):

@@ -163,6 +163,7 @@ def test_crystals_and_atoms_at_one_place_are_refused():
 
 
 @pytest.mark.linux
+@pytest.mark.slow
 def test_killed_and_taken_up_it_ends_at_the_same_place(tmp_path):
     path = written(tmp_path / "w.xyz", BENT)
     whole = ob.optimise(path, tmp_path / "whole.h5", HF)

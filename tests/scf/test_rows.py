@@ -183,6 +183,7 @@ class Deadly(Here):
         return future
 
 
+@pytest.mark.slow
 def test_what_was_done_when_a_process_ended_is_kept(tmp_path, geometries, solved, monkeypatch):
     compute_series(geometries, tmp_path / "s.h5", STO, executor=Here(), row=3)
     compute_series(geometries, tmp_path / "t.h5", STO, executor=(deadly := Deadly(3, 6)), row=3)

@@ -171,6 +171,7 @@ def test_a_restricted_open_shell(tmp_path):
     assert integral(w, "spin") == pytest.approx(2, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_kohn_sham_orbitals_of_a_restricted_open_shell(tmp_path):
     path = written(tmp_path / "oh.xyz", "O 0 0 0", "H 0 0 0.97")
     (w,) = compute_series(path, tmp_path / "oh.h5", Calculation("ROB3LYP", "sto-3g", 0, 1))

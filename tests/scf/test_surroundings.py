@@ -30,7 +30,7 @@ def slope(solver, geometry, calculation, start, step=1e-3):
     [
         (WATER, Calculation("hf", "sto-3g", solvent="Water")),
         (OXYGEN, Calculation("hf", "sto-3g", 0, 2, smearing=20_000)),
-        (OXYGEN, Calculation("rhf", "sto-3g", solvent="7.5", smearing=20_000)),
+        pytest.param(OXYGEN, Calculation("rhf", "sto-3g", solvent="7.5", smearing=20_000), marks=pytest.mark.slow),
     ],
     ids=("solvent", "smearing", "both"),
 )
@@ -45,6 +45,7 @@ def test_forces_are_derivatives_of_the_energy_with_all_its_parts(geometry, calcu
     assert gradient[1, 2] == pytest.approx(slope(solver, geometry, calculation, found.wavefunction), abs=3e-6)
 
 
+@pytest.mark.slow
 def test_energies_are_those_of_pyscf():
     mol = pyscf.gto.M(atom=[("O", row) for row in OXYGEN.positions], unit="bohr", basis="sto-3g", verbose=0)
     field = pyscf.scf.addons.smearing(pyscf.scf.RHF(mol), sigma=20_000 * kelvin).PCM()

@@ -16,6 +16,7 @@ WATER = Geometry(
 )
 
 
+@pytest.mark.slow
 def test_hartree_fock_agrees_with_an_analytic_hessian(tmp_path):
     pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
     from pyscf.hessian import thermo

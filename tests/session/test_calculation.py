@@ -65,6 +65,7 @@ def test_cancelled_and_taken_up(tmp_path, monkeypatch):
     assert second.done == 40
 
 
+@pytest.mark.slow
 def test_it_computes_what_it_is_told(tmp_path):
     settings = Calculation("rohf", "6-31g*", 1, 1, cartesian=True)
     assert ended(RunningCalculation("cation", WATER, waters(1), settings, tmp_path / "cation.h5")) == ""

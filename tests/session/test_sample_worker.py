@@ -60,6 +60,7 @@ def test_samples_are_those_of_this_process(shared_worker):
     assert left_by(shared_worker.process_id) == []  # the arrays live in memory alone
 
 
+@pytest.mark.slow
 def test_a_refused_request_is_told_and_the_next_one_served(shared_worker):
     with pytest.raises(ob.OrbitileError, match="orbitals 1 to 31"):
         shared_worker.submit(request("mo:99")).result(60)
@@ -175,6 +176,7 @@ def test_a_worker_that_takes_long_to_end_holds_nobody_up_and_ends_in_good_order(
 
 
 @pytest.mark.linux
+@pytest.mark.slow
 def test_a_worker_that_computes_ends_by_itself(worker):
     worker.submit(request()).result(60)
     pending = [worker.submit(request(quality="fine", device="cpu")) for _ in range(9)]
@@ -348,6 +350,7 @@ def test_nothing_is_left_by_a_host_that_is_killed(doing, request):
 
 
 @pytest.mark.linux
+@pytest.mark.slow
 def test_a_worker_that_is_ended_with_its_host_leaves_nothing(worker):
     """As by a service manager, which sends a signal to all processes."""
     worker.submit(request()).result(60)

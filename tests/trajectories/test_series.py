@@ -181,6 +181,7 @@ def test_killed_again_and_again_it_loses_nothing(tmp_path):
 
 
 @pytest.mark.linux
+@pytest.mark.slow
 def test_a_full_disk_is_refused_before_it_does_harm(tmp_path):
     """A limit on the size of files stands for it: the writer says so in one line, and all frames are there."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9_000_000,) * 2)" + APPEND
@@ -196,6 +197,7 @@ def test_a_full_disk_is_refused_before_it_does_harm(tmp_path):
     np.testing.assert_array_equal(last.positions, np.random.default_rng(len(source) - 1).normal(size=(8, 3)))
 
 
+@pytest.mark.slow
 def test_read_by_another_process_while_it_grows(tmp_path, water):
     path = tmp_path / "s.h5"
     count = "import sys, orbitile as ob; t = ob.load_trajectory(sys.argv[1]); print(len(t), t[-1].positions[1, 1])"

@@ -121,6 +121,7 @@ def test_an_array_that_is_there_twice_is_one():
 
 
 @pytest.mark.linux
+@pytest.mark.slow
 def test_a_large_result(worker):
     """More than a pipe or 32 bits of half of it would take at once, and no copy is kept behind."""
     found = worker.call(jobs.zeros, 400 << 20)

@@ -295,7 +295,9 @@ async def _ran(tools: Tools, command: Sequence[str]) -> Any:
 
     with TemporaryDirectory(prefix="orbitile-") as folder:
         start = [sys.executable, "-c", _START, str(int(tools.memory * (1 << 30))), *command]
-        process = await anyio.open_process(start, cwd=folder, env=environment(), start_new_session=sys.platform != "win32")
+        process = await anyio.open_process(
+            start, cwd=folder, env=environment(), start_new_session=sys.platform != "win32"
+        )
         texts = {"out": "", "err": ""}
 
         async def read(name: str, stream: Any) -> None:

@@ -15,6 +15,7 @@ def populations(wavefunction, accuracy="normal"):
     return dict(zip(found.names, found.population.tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_the_bond_of_hydrogen_has_all_of_its_electrons():
     assert populations(computed("H 0 0 0; H 0 0 0.74", "6-31g"), "quick") == pytest.approx({"V(H1,H2)": 2}, abs=1e-4)
 

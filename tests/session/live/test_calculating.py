@@ -182,6 +182,7 @@ def test_atoms_at_one_place_are_an_error_of_their_geometry(tmp_path):
         ordered(tmp_path, "H 0 0 0; H 0 0 0.001")
 
 
+@pytest.mark.slow
 def test_what_is_withdrawn_ends_at_once_and_leaves_no_thread(tmp_path):
     before, asked = threading.active_count(), []
 

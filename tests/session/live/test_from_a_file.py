@@ -36,6 +36,7 @@ def overlap(first, second, field) -> float:
     return float(np.vdot(one, other) / np.linalg.norm(one) / np.linalg.norm(other))
 
 
+@pytest.mark.slow
 def test_a_radical_cation_is_live_as_such_and_comes_back(session, tmp_path):
     atoms = "N 0 0 0.1; H 0.94 0 0; H -0.47 0.81 0; H -0.47 -0.81 0"
     wavefunction = molden(tmp_path / "ammonia.molden", atoms, "sto-3g", 1, 1)
