@@ -40,6 +40,11 @@ whose paths have been followed and led to different sides; bisection finds it as
 with the pair of orders 3 and 2 of P. Bogacki and L. F. Shampine (Appl. Math. Lett. 1989, 2, 321), each path with steps
 of its own, all of them at once. A path ends where it enters a sphere in which nothing but one attractor can be reached.
 
+**Quick paths** go through a spline of the logarithm of the density, which has the same paths, on a lattice: they take a
+thirtieth of the time. On a lattice of 0.12 bohr they have borders within some 1e-5 bohr of the exact ones, weighted by
+the density, which is less than what steps of the paths cost; in the tail of the density a lattice of 0.2 bohr does.
+Molecules that are too large for so fine a lattice have exact paths only.
+
 **Shares** of basins in the points of a lattice are by the method of M. Yu and D. R. Trinkle (J. Chem. Phys.
 2011, 134, 064111): what is at a point flows to those of its neighbours where the field is higher, in proportion to the
 difference,
@@ -58,7 +63,7 @@ right near borders: there paths of steepest ascent say which basin a point of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -197,6 +202,98 @@ def attractors_of(
 def _directions(gradient: Gradient, points: Reals) -> Reals:
     slopes = gradient(points)[1]
     return slopes / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class QuickPaths:
+    """Paths of steepest ascent through a spline of the density on a lattice.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        Of cubes, which hold all where the density is above some value: paths go uphill, and so stay within it.
+    least : float
+        That density in e bohr^-3.
+    coefficients : ndarray of float32, shape (nx, ny, nz)
+        Of the spline of fifth degree of the logarithm of the density.
+    goals : ndarray of int32, one shorter along each axis
+        The attractor whose sphere a cell of the lattice is whole in; -1 for none.
+    """
+
+    lattice: Lattice
+    least: float
+    coefficients: NDArray[np.float32]
+    goals: NDArray[np.int32]
+
+    def ends(self, points: Reals) -> Indices:
+        """The attractor that each path leads to, -1 where it is not found; shape (n_points,)."""
+        from taichi_kernels.ascent import ascend
+
+        spacing = float(self.lattice.spacings.min())
+        steps = (_FIRST / spacing, _LONGEST_STEP / spacing, _SHORTEST / spacing)
+        found = np.full(len(points), -1, np.intp)
+        for piece in pieces(len(points), _FOLLOWED_AT_ONCE):
+            checkpoint()
+            places = (points[piece] - self.lattice.origin) / spacing
+            found[piece] = ascend(places, self.coefficients, self.goals, steps, TOLERANCE / spacing)
+        return found
+
+
+_FOLLOWED_AT_ONCE = share("lists", 32)
+"""Quick paths that are followed in one launch."""
+
+_CLOSE_SPACING, _DENSE = 0.12, 1e-4
+"""Spacing in bohr of the lattice of the more exact quick paths, and density in e bohr^-3 down to which it reaches."""
+
+
+def quick_paths(density: Volume, least: float, spheres: Spheres) -> QuickPaths:
+    """Quick paths to some spheres.
+
+    Memory: 8 bytes for each point of the lattice, and 40 while they are made.
+    """
+    from scipy.ndimage import spline_filter
+
+    lattice = density.lattice
+    checkpoint()
+    heights = np.log(np.maximum(density.values, least / 100)).astype(np.float64)
+    coefficients = spline_filter(heights, 5, mode="mirror").astype(np.float32)
+    inside = spheres.around(lattice.points()).astype(np.int32).reshape(lattice.shape)
+    lowest, highest = inside, inside
+    for axis in range(3):
+        one, other = neighbours_along(axis)
+        lowest, highest = np.minimum(lowest[one], lowest[other]), np.maximum(highest[one], highest[other])
+    return QuickPaths(lattice, least, coefficients, np.where(lowest == highest, lowest, np.int32(-1)))
+
+
+def quick_ends(points: Reals, density: Reals, quick: Sequence[QuickPaths]) -> Indices:
+    """The attractors that quick paths lead to, -1 where none is found.
+
+    Parameters
+    ----------
+    points, density : ndarray, shapes (n, 3) and (n,)
+        In bohr, and the density there in e bohr^-3.
+    quick
+        On several lattices, the finest first.
+    """
+    found = np.full(len(points), -1, np.intp)
+    for paths in quick:
+        some = np.flatnonzero((found < 0) & (density > 2 * paths.least))
+        found[some] = paths.ends(points[some])
+    return found
+
+
+def ends_of(
+    points: Reals, density: Reals, gradient: Gradient, spheres: Spheres, quick: Sequence[QuickPaths]
+) -> Indices:
+    """The attractors that paths lead to, by exact paths where quick ones do not find it; parameters as above."""
+    found = quick_ends(points, density, quick)
+    left = np.flatnonzero(found < 0)
+    found[left] = attractors_of(points[left], gradient, spheres)
+    return found
+
+
+_OF_A_SPLINE = 6
+"""Points along an axis that a spline of fifth degree needs."""
 
 
 Integers = NDArray[np.int32]
@@ -403,7 +500,7 @@ class Cells:
         return np.where(there, self.basin[tuple(place.T)], np.int32(EMPTY))
 
 
-def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres) -> Cells:
+def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres, quick: Sequence[QuickPaths] = ()) -> Cells:
     """Sort the cells of a lattice.
 
     Parameters
@@ -414,6 +511,8 @@ def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres) -> Cells:
         Of the density.
     spheres
         About all attractors.
+    quick
+        Paths that sort most points.
     """
     shape = shares.lattice.shape
     basin, clear = shares.basin[:, 0].copy(), shares.share[:, 0] > _CLEAR
@@ -423,8 +522,9 @@ def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres) -> Cells:
         at = np.stack(np.unravel_index(wanted, shape), axis=1)
         points = shares.lattice.origin + at * np.asarray(shares.lattice.spacings)
         known[wanted] = True
-        some = gradient(points)[0] > _WORTH_FOLLOWING
-        basin[wanted[some]] = attractors_of(points[some], gradient, spheres)
+        density = gradient(points)[0]
+        some = density > _WORTH_FOLLOWING
+        basin[wanted[some]] = ends_of(points[some], density[some], gradient, spheres, quick)
         wanted = np.flatnonzero(_beside_others(basin.reshape(shape)).reshape(-1) & ~known)
     return Cells(shares.lattice, _of_cells(basin.reshape(shape)))
 
@@ -541,6 +641,7 @@ def rays_of(
     cells: Cells,
     gradient: Gradient,
     rules: list[tuple[Reals, Reals]],
+    quick: Sequence[QuickPaths] = (),
 ) -> list[Rays]:
     """The parts of rays that are in the basins of some attractors, outside of their spheres.
 
@@ -556,6 +657,8 @@ def rays_of(
         Of the density.
     rules
         Directions, shape (n_rays, 3), and weights of a rule on the sphere for each of them.
+    quick
+        Paths that say where borders are looked for.
     """
     found: list[Rays] = []
     waiting: list[_Scan] = []
@@ -564,8 +667,8 @@ def rays_of(
         if sum(one.inside.size for one in waiting) > _SCANNED_AT_ONCE or attractor == attractors[-1]:
             done = len(found)
             with stage(done / len(attractors), (done + len(waiting)) / len(attractors)):
-                _settle(waiting, spheres, gradient)
-                found += _divided(waiting, spheres, gradient)
+                _settle(waiting, spheres, gradient, quick)
+                found += _divided(waiting, spheres, gradient, quick)
             waiting = []
     return found
 
@@ -586,16 +689,18 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
     return _Scan(attractor, directions, weights, radii, basin == attractor, unclear, empty)
 
 
-def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
+def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient, quick: Sequence[QuickPaths]) -> None:
     """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
-    asked, starts = [], []
+    asked, starts, densities = [], [], []
     for scan in scans:
         k, ray = np.nonzero(scan.unclear & ~scan.empty)
         points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
-        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH[k % 2]
+        density = gradient(points)[0]
+        some = density * scan.radii[k] ** 2 > _WORTH[k % 2]
         asked.append((k[some], ray[some]))
         starts.append(points[some])
-    ends = attractors_of(np.concatenate(starts), gradient, spheres)
+        densities.append(density[some])
+    ends = ends_of(np.concatenate(starts), np.concatenate(densities), gradient, spheres, quick)
     parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
     for scan, place, end in zip(scans, asked, parts, strict=True):
         scan.inside[place], scan.unclear[place] = end == scan.attractor, False
@@ -618,7 +723,7 @@ def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags]:
     return ray, scan.radii[last[k, ray]], scan.radii[k + 1], side[k, ray]
 
 
-def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[Rays]:
+def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient, quick: Sequence[QuickPaths]) -> list[Rays]:
     """The parts of rays between borders, which are found by bisection."""
     changes = [_changes(scan) for scan in scans]
     low, high, leaves = (np.concatenate([one[n] for one in changes]) for n in (1, 2, 3))
@@ -627,20 +732,33 @@ def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> list[R
     attractor = np.repeat([scan.attractor for scan in scans], count)
     origin = spheres.centre[attractor]
 
-    def points(some: Indices) -> Reals:
+    def middle(some: Indices) -> Reals:
         return origin[some] + (low[some] + high[some])[:, None] / 2 * along[some]
 
     everything = np.arange(len(low))
-    density = gradient(points(everything))[0] if len(low) else np.zeros(0)
+    density = gradient(middle(everything))[0] if len(low) else np.zeros(0)
     width = np.clip(_MOST_ELECTRONS / np.maximum(density * high**2, 1e-12), _FINEST, _COARSEST)
 
-    def again(some: Indices, ends: Indices) -> tuple[Indices, Reals]:
-        middle, below = (low[some] + high[some]) / 2, (ends == attractor[some]) == leaves[some]
-        low[some[below]], high[some[~below]] = middle[below], middle[~below]
-        left = some[high[some] - low[some] > width[some]]
-        return left, points(left)
+    def halved(some: Indices, ends: Indices) -> Indices:
+        """Borders that are not found yet, after one end of each was moved to where a path began."""
+        half, before = (low[some] + high[some]) / 2, (ends == attractor[some]) == leaves[some]
+        low[some[before]], high[some[~before]] = half[before], half[~before]
+        return some[high[some] - low[some] > width[some]]
 
-    attractors_of(points(everything), gradient, spheres, again, TOLERANCE)
+    left, lost = (everything, [everything[:0]]) if quick else (everything[:0], [everything])
+    while len(left):
+        ends = quick_ends(middle(left), density[left], quick)
+        lost.append(left[ends < 0])
+        left = halved(left[ends >= 0], ends[ends >= 0])
+    exact = np.concatenate(lost)
+
+    def again(some: Indices, ends: Indices) -> tuple[Indices, Reals]:
+        going = halved(exact[some], ends)
+        return order[going], middle(going)
+
+    order = np.zeros(len(low), np.intp)
+    order[exact] = np.arange(len(exact))
+    attractors_of(middle(exact), gradient, spheres, again, TOLERANCE)
     borders = np.split((low + high) / 2, np.cumsum(count)[:-1])
     return [
         _parts(scan, ray, leaving, border)
@@ -1040,11 +1158,16 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             basins = np.flatnonzero(spheres.radius > 0).tolist()
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
-            cells = cells_of(_shares(density, spheres, gradient), gradient, spheres)
+            quick = []
+            finer = lattice_about(wavefunction, _DENSE, _CLOSE_SPACING)
+            if finer.spacings.max() < 1.05 * _CLOSE_SPACING and min(*finer.shape, *lattice.shape) >= _OF_A_SPLINE:
+                close = compute(wavefunction, "density", finer, device=device)
+                quick = [quick_paths(close, _DENSE, spheres), quick_paths(density, _LEAST, spheres)]
+            cells = cells_of(_shares(density, spheres, gradient), gradient, spheres, quick)
         with stage(0.2, 0.6):
             light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
             rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
-            rays = rays_of(basins, spheres, cells, gradient, rules)
+            rays = rays_of(basins, spheres, cells, gradient, rules, quick)
         with stage(0.6, 1.0):
             return integrated(wavefunction, spheres, rays, gradient)
 
