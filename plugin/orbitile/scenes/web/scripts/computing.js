@@ -4,12 +4,13 @@ import { keyOf } from "./controls.js";
 import { isosurface } from "./isosurface.js";
 import { Lattice, radiiOf } from "./lattice.js";
 
-const SPACING = 0.3; // of the lattice, in bohr, unless that is too many points
+const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many points
 const MOST_POINTS = 1.5e6;
 const MARGIN = 10; // bohr beyond the atoms that a lattice reaches at most
 const SHARE = 0.9; // of the probability of an orbital that its usual surface encloses
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
 const USUAL = { density: 0.02, spin: 0.005 };
+const [BINS, PER_FACTOR] = [8192, 400]; // of squares from 1e-9 to 1, in equal ratios
 const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
 
 /** What computes the slides of a document; `contents.computing` is there. */
@@ -44,9 +45,8 @@ export class Computing {
     const { planes } = this.given;
     const size = unit.length;
     const coefficients = Float64Array.from(unit, (step, n) => {
-      const place = row * size + n;
-      const folded = planes.reduce((sum, plane, byte) => sum + plane[place] * 256 ** byte, 0); // 0, -1, 1, -2, 2, ...
-      return step * (folded % 2 ? -(folded + 1) / 2 : folded / 2);
+      const folded = planes.reduceRight((sum, plane) => 256 * sum + plane[row * size + n], 0);
+      return step * (folded % 2 ? -(folded + 1) / 2 : folded / 2); // 0, 1, 2, 3, ... are 0, -1, 1, -2, ...
     });
     const found = new Float64Array(counts.length);
     for (let term = 0, n = 0; term < counts.length; term++) {
@@ -108,9 +108,9 @@ export class Computing {
       }
     }
     let [least, most] = [0, 0];
-    for (const value of values) {
-      if (value < least) least = value;
-      else if (value > most) most = value;
+    for (let n = 0; n < values.length; n++) {
+      if (values[n] < least) least = values[n];
+      else if (values[n] > most) most = values[n];
     }
     return { field, values, grid, kind, least, most };
   }
@@ -167,7 +167,7 @@ export class Computing {
       open ||= found.open;
       const colour = colours[sign < 0 ? 1 : 0];
       const paint = new Uint8Array((4 * found.vertices.length) / 3);
-      for (let n = 0; n < paint.length; n += 4) paint.set([...colour, opacity], n);
+      for (let n = 0; n < paint.length; n++) paint[n] = n % 4 < 3 ? colour[n % 4] : opacity;
       meshes.push({ ...found, name: "", finish, colours: paint });
       const mark = sign < 0 ? "−" : signs.length > 1 ? "+" : "";
       patches.push([`rgb(${colour.join(" ")})`, `${mark}${Number(isovalue.toPrecision(3))}`]);
@@ -192,11 +192,17 @@ class Stopped extends Error {}
 
 /** The isovalue of the surface that encloses a share of the square of what a lattice holds. */
 function enclosing(values, share) {
-  const squares = Float32Array.from(values, (value) => value * value).sort();
-  let left = squares.reduce((sum, value) => sum + value, 0) * (1 - share);
-  for (const square of squares) {
-    left -= square;
-    if (left < 0) return Math.sqrt(square);
+  const sums = new Float64Array(BINS);
+  let total = 0;
+  for (let n = 0; n < values.length; n++) {
+    const square = values[n] * values[n];
+    total += square;
+    sums[Math.min(BINS - 1, Math.max(0, Math.floor(BINS + PER_FACTOR * Math.log(square || 1e-300))))] += square;
+  }
+  let left = total * (1 - share);
+  for (let n = 0; n < BINS; n++) {
+    left -= sums[n];
+    if (left < 0) return Math.exp((n + 0.5 - BINS) / PER_FACTOR / 2);
   }
   return 0;
 }

@@ -6,7 +6,7 @@
 // lattice are left out of its list.
 
 const COLUMN = 16; // points of z that a fragment sums: four attachments of four components
-const BRICK = 32; // points of a brick along x and y
+const BRICK = 8; // points of a brick along x and y
 const ROW = 1024; // numbers in a row of the texture of lists
 const CUT = 2e-7; // what a primitive must reach to be in a list
 
