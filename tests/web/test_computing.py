@@ -35,7 +35,9 @@ def values(given: dict, field: str, points: np.ndarray) -> np.ndarray:
     terms = np.bincount(term_of, products, len(given["counts"])).astype(np.float32)
     found = np.zeros(len(points), np.float32)
     begin = 0
-    for centre, exponent, degree in zip(given["centre"].reshape(-1, 3), given["exponent"], given["degree"], strict=True):
+    for centre, exponent, degree in zip(
+        given["centre"].reshape(-1, 3), given["exponent"], given["degree"], strict=True
+    ):
         away = (points - given["middle"] - centre).astype(np.float32)
         radial = np.exp(-exponent * away**2).prod(axis=1)
         powers = polynomial_powers(int(degree))
