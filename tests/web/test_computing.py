@@ -7,6 +7,8 @@ import pytest
 
 import orbitile as ob
 from orbitile.gaussians.expansion import polynomial_powers
+from orbitile.gaussians.promolecule import promolecule
+from orbitile.model.geometry import Geometry
 from orbitile.model.wavefunction import Spinors
 from orbitile.pictures import computing as rules
 from orbitile.pictures.pages import bare_slide, document_of, slide_of, with_computing
@@ -90,7 +92,7 @@ def test_computed_orbitals_have_one_slide(benzene):
 def test_complex_orbitals_and_free_atoms_are_not_computed(benzene):
     alpha = benzene.alpha
     spinors = replace(benzene, alpha=Spinors(alpha.coefficients[None] * 1j, alpha.occupations, alpha.energies))
-    atoms = ob.promolecule([1, 1], [[0, 0, 0], [0, 0, 1.4]])
+    atoms = promolecule(Geometry(np.array([1, 1]), np.array([[0, 0, 0], [0, 0, 1.4]])))
     for one, sentence in ((spinors, "Complex orbitals are not computed"), (atoms, "Free atoms have no orbitals")):
         document = with_computing(document_of([bare_slide(one)], one), one)
         assert document.computing is None
