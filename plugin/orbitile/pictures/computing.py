@@ -104,7 +104,8 @@ def _sums(wavefunction: Wavefunction, chosen: Sequence[Level]) -> tuple[SumOfSqu
         rows = [(row, weights[level.spin][level.index]) for row, level in enumerate(chosen)]
         rows = [(row, weight) for row, weight in rows if abs(weight) > 1e-10]
         if rows and len(rows) == len(occupied(wavefunction, which)[1]):
-            found.append(SumOfSquares(field, title, *zip(*rows, strict=True), signed=field == "spin"))
+            of_rows, of_weights = tuple(row for row, _ in rows), tuple(weight for _, weight in rows)
+            found.append(SumOfSquares(field, title, of_rows, of_weights, signed=field == "spin"))
     return tuple(found)
 
 
