@@ -8,7 +8,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.commandline import main
-from orbitile.pictures.pages import bare_slide, document_of, slide_of
+from orbitile.pictures.pages import bare_slide, document_of, slide_of, with_computing
 from orbitile.scenes.web import page as page_of
 from tests.hosts.browser import address, changed, chromium, difference, drag, pixels_at_rest
 
@@ -46,8 +46,21 @@ def opened(browser):
 
 @pytest.fixture(scope="module")
 def fields(tmp_path_factory):
+    """A page that does not compute."""
     path = tmp_path_factory.mktemp("pages") / "fields.html"
-    main(["render", BENZENE, "homo", "lumo", "-o", str(path), "--device", "cpu"])
+    with pytest.MonkeyPatch.context() as changes:
+        changes.setattr("orbitile.pictures.pages.computing_of", lambda *_: None)
+        main(["render", BENZENE, "homo", "lumo", "-o", str(path), "--device", "cpu"])
+    return path
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory, benzene):
+    """A page that computes all but its first slide, the molecule alone; what computes can be reached from tests."""
+    path = tmp_path_factory.mktemp("pages") / "computed.html"
+    document = with_computing(document_of([bare_slide(benzene)], benzene), benzene)
+    text = page_of(document).replace("element.dataset.ready", "window.computing = computing; element.dataset.ready")
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -115,6 +128,59 @@ def test_isovalues_are_those_that_were_computed(opened, fields):
     values = [value for value, _ in seen]
     assert values == pytest.approx([values[1] / 2, values[1], values[1] * 2], rel=0.02)
     assert difference(seen[0][1], seen[2][1]) > 0.1
+
+
+VALUES = """async (field) => {
+  const { values, grid } = await computing.volume(field, { told() {}, stopped: () => false });
+  return [Array.from(values), grid];
+}"""
+
+
+@pytest.mark.parametrize("field", ["mo:1", "mo:21", "density"])
+def test_values_in_the_page_are_those_of_the_library(opened, computed, benzene, field):
+    page = opened(computed)
+    values, grid = page.evaluate(VALUES, field)
+    low = np.array(grid["low"]) + unpacked_middle(benzene)
+    lattice = ob.Lattice(low, grid["spacing"] * np.eye(3), tuple(grid["shape"]))
+    expected = ob.compute(benzene, field, lattice, device="cpu").values
+    found = np.array(values).reshape(grid["shape"][::-1]).transpose(2, 1, 0)
+    assert np.abs(expected).max() > 0.1
+    assert np.abs(found - expected).max() < 1e-4
+
+
+def unpacked_middle(wavefunction):
+    return document_of([bare_slide(wavefunction)], wavefunction).middle
+
+
+def wait_for(page, field):
+    page.wait_for_function("(one) => document.querySelector('.orbitile-view').dataset.shown.includes(one)", arg=field)
+
+
+def test_any_orbital_is_computed_at_any_isovalue(opened, computed):
+    page = opened(computed)
+    canvas = page.locator("canvas")
+    bare = pixels_at_rest(canvas)
+    page.get_by_role("option", name="HOMO-3").click()
+    wait_for(page, "mo:18")
+    usual = changed(canvas, bare, 0.05)
+    page.get_by_label("Isovalue").fill("900")
+    changed(canvas, usual, 0.02)
+    page.get_by_role("listbox").press("ArrowUp")
+    wait_for(page, "mo:19")
+    page.get_by_role("option", name="electron density").click()
+    wait_for(page, "density")
+    assert page.locator(".orbitile-caption").inner_text() == "electron density"
+
+
+def test_a_browser_that_cannot_compute_says_so(browser, computed):
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.add_init_script("WebGL2RenderingContext.prototype.getExtension = () => null")
+    page.goto(address(computed))
+    page.wait_for_selector("[data-ready]", timeout=30000)
+    assert "EXT_color_buffer_float is missing" in page.get_by_role("note").inner_text()
+    assert page.get_by_role("option", name="HOMO-3").get_attribute("aria-disabled") == "true"
+    context.close()
 
 
 def test_frames_play(opened, water, tmp_path):

@@ -26,6 +26,11 @@ def unpacked(content: bytes) -> dict:
             mesh["normals"] = array(mesh["normals"]).reshape(-1, 3).cumsum(axis=0, dtype=np.int8)
             mesh["colours"] = array(mesh["colours"]).reshape(-1, 4)
             mesh["faces"] = _corners(array(mesh["faces"]))
+    if found["computing"]:
+        given = found["computing"]
+        for name in ("centre", "exponent", "degree", "matrix", "columns", "counts", "unit"):
+            given[name] = array(given[name])
+        given["planes"] = [array(plane) for plane in given["planes"]]
     return found
 
 

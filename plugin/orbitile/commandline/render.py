@@ -107,14 +107,15 @@ def run(options: argparse.Namespace) -> None:
     drawing["drawings"] += _found(options, wavefunction)
     requests = [] if is_bare else _requests(options, wavefunction, names)
     if is_page(output) and options.plane is None:
-        from ..pictures.pages import bare_slide, document_of, slides_of
+        from ..pictures.pages import bare_slide, document_of, slides_of, with_computing
 
         if is_bare:
             slides = [bare_slide(wavefunction, drawings=drawing["drawings"])]
         else:
             slides, found = slides_of(requests, wavefunction, FileReferences(), Console(options), **_look(drawing))
             tell_extrema(found)
-        document = document_of(slides, wavefunction)
+        looks = {name: drawing[name] for name in ("colours", "opacity") if name in drawing}
+        document = with_computing(document_of(slides, wavefunction), wavefunction, **looks)
         camera = _camera(options, wavefunction.positions)
         if camera is not None:
             document = replace(document, rotation=camera.rotation)

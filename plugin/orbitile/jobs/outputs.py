@@ -18,7 +18,7 @@ from ..evaluation.streaming import compute_to_file
 from ..exporters import save
 from ..files.writing import written_atomically
 from ..model.wavefunction import Wavefunction
-from ..pictures.pages import document_of, slides_of
+from ..pictures.pages import document_of, slides_of, with_computing
 from ..pictures.request import Request
 from ..pictures.surface import (
     Listener,
@@ -177,7 +177,8 @@ class _Shown:
         slides, _ = slides_of(self.requests, self.wavefunction, self.references, self.found)
         path = self._path("html")
         with written_atomically(path) as temporary:
-            temporary.write_text(page(document_of(slides, self.wavefunction)), encoding="utf-8")
+            document = with_computing(document_of(slides, self.wavefunction), self.wavefunction)
+            temporary.write_text(page(document), encoding="utf-8")
         self.found.written.append((self.item.name, "html", path.name))
 
     def mesh(self, ending: str) -> None:

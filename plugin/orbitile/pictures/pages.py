@@ -20,6 +20,7 @@ from ..renderer import cell_spacing, default_camera, round_lattice
 from ..scenes import PALETTES, Mesh, scene_of
 from ..scenes.scene import ColourPair, colours_of_fields
 from ..scenes.web import Choice, Document, Slide, legend_of
+from .computing import computing_of, why_not_computed
 from .films import Shot
 from .orbitals import Level, level_of, levels_of
 from .orbitals import field_of as name_of
@@ -215,6 +216,31 @@ def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_fr
         default_camera(_few(atoms_at)).rotation,
         (drawn_at.min(axis=0) + drawn_at.max(axis=0)) / 2,
     )
+
+
+def with_computing(
+    document: Document,
+    wavefunction: Wavefunction,
+    colours: ColourPair | Sequence[ColourPair] = PALETTES,
+    opacity: float | None = None,
+) -> Document:
+    """A document whose page computes orbitals and densities itself, or says why it does not.
+
+    Of what is computed one slide is kept, for browsers that cannot compute. Densities come to the choices; see
+    `pictures.computing` for the rule of what a page computes.
+    """
+    computing = computing_of(wavefunction, document.middle, colours, opacity)
+    if computing is None:
+        return replace(document, note=why_not_computed(wavefunction))
+    listed = {(choice.field, choice.color_by) for choice in document.choices}
+    new = [Choice(one.field, title=one.title) for one in computing.sums if (one.field, "") not in listed]
+    computed = {*computing.orbitals, *(one.field for one in computing.sums)}
+    slides: dict[object, Slide] = {}
+    for slide in document.slides:
+        in_page = slide.field in computed and not slide.color_by
+        slides.setdefault((slide.field, slide.frame) if in_page else len(slides), slide)
+    choices = (*new, *document.choices)
+    return replace(document, computing=computing, choices=choices, slides=tuple(slides.values()))
 
 
 def with_others(choices: tuple[Choice, ...], slides: Sequence[Slide]) -> tuple[Choice, ...]:

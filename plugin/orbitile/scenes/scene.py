@@ -65,15 +65,20 @@ def colours_of_fields(surfaces: Sequence[Surface], colours: ColourPair | Sequenc
     RenderError
         When the colours are neither a pair nor pairs, or one of them is unknown.
     """
+    parsed = pairs_of(colours)
+    quantities = list(dict.fromkeys(surface.quantity for surface in surfaces if surface.colouring is None))
+    order = {quantity: n % len(parsed) for n, quantity in enumerate(quantities)}
+    return [parsed[order.get(surface.quantity, 0)] for surface in surfaces]
+
+
+def pairs_of(colours: ColourPair | Sequence[ColourPair]) -> list[tuple[RGB, RGB]]:
+    """Pairs of colours, for a first field, a second one and so on; raises as `colours_of_fields` does."""
     given: Sequence[Any] = colours if not isinstance(colours, str) and isinstance(colours, Sequence) else ()
     are_pairs = len(given) > 0 and all(not isinstance(pair, str) and len(pair) == 2 for pair in given)
     pairs = given if are_pairs else [given]
     if any(len(pair) != 2 for pair in pairs):
         raise RenderError(f"colours: expected two (positive, negative part), or pairs of the fields, got {colours!r}")
-    parsed = [(parse_colour(one, "positive colour"), parse_colour(other, "negative colour")) for one, other in pairs]
-    quantities = list(dict.fromkeys(surface.quantity for surface in surfaces if surface.colouring is None))
-    order = {quantity: n % len(parsed) for n, quantity in enumerate(quantities)}
-    return [parsed[order.get(surface.quantity, 0)] for surface in surfaces]
+    return [(parse_colour(one, "positive colour"), parse_colour(other, "negative colour")) for one, other in pairs]
 
 
 _JMOL = """

@@ -39,6 +39,7 @@ from ...model.surface import Surface
 from ...model.units import electronvolt
 from ...surfaces.colour_maps import RGB, colours_along, tick_labels, ticks
 from .. import Mesh, Scene, shader_source
+from .computing import Computing
 
 _STOPS = 17
 """Colours of a scale; the browser blends between them."""
@@ -150,6 +151,10 @@ class Document:
     spectrum : mapping
         Modes along which the molecule moves, their spectra and their table, in plain types, as `scripts/modes.js` reads
         them; empty for none.
+    computing : Computing or None
+        What the page computes orbitals from.
+    note : str
+        What has to be known of all of it, as a sentence: why the page does not compute.
     """
 
     title: str = ""
@@ -160,6 +165,8 @@ class Document:
     rotation: Reals = field(default_factory=lambda: np.eye(3))
     middle: Reals = field(default_factory=lambda: np.zeros(3))
     spectrum: Mapping[str, Any] = field(default_factory=dict)
+    computing: Computing | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("middle", (3,))):
@@ -235,6 +242,8 @@ def packed(document: Document) -> bytes:
         "choices": [_choice(choice) for choice in document.choices],
         "slides": [_slide(slide, document.middle, arrays) for slide in document.slides],
         "spectrum": document.spectrum,
+        "computing": None if document.computing is None else _computing(document.computing, arrays),
+        "note": document.note,
         "arrays": arrays.index,
     }
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
@@ -250,6 +259,16 @@ def _slide(slide: Slide, middle: Reals, arrays: _Arrays) -> dict[str, Any]:
     plain = {name: value for name, value in vars(slide).items() if name not in ("scene", "legends")}
     legends = [vars(legend) for legend in slide.legends]
     return {**plain, "legends": legends, **_scene(slide.scene, middle, arrays)}
+
+
+def _computing(computing: Computing, arrays: _Arrays) -> dict[str, Any]:
+    names = ("centre", "exponent", "degree", "matrix", "columns", "counts", "unit")
+    return {
+        **vars(computing),
+        **{name: arrays.add(getattr(computing, name)) for name in names},
+        "planes": [arrays.add(plane) for plane in computing.planes],
+        "sums": [vars(sum_of_squares) for sum_of_squares in computing.sums],
+    }
 
 
 def _scene(scene: Scene, middle: Reals, arrays: _Arrays) -> dict[str, Any]:
@@ -359,7 +378,7 @@ html, body {{ margin: 0; height: 100%; }}
 
 def page(document: Document) -> str:
     """The page of a document: its arrays compressed (zlib) and in base64, the viewer as it is."""
-    ends = ("spectrum", "modes") if document.spectrum else ("page",)
+    ends = ("spectrum", "modes") if document.spectrum else ("lattice", "isosurface", "computing", "page")
     content = base64.b64encode(zlib.compress(packed(document), 9)).decode("ascii")
     return _PAGE.format(
         title=html.escape(document.title or "Orbitile"), style=style(), document=content, script=viewer_script(*ends)

@@ -25,6 +25,11 @@ export function unpack(bytes) {
       faces: corners(array(mesh.faces)),
     }));
   }
+  const { computing } = contents;
+  if (computing) {
+    for (const name of ["centre", "exponent", "degree", "matrix", "columns", "counts", "unit"]) computing[name] = array(computing[name]);
+    computing.planes = computing.planes.map(array);
+  }
   return contents;
 }
 

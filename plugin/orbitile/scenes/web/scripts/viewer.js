@@ -45,12 +45,14 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   const home = made("button", { type: "button", onclick: () => reset() }, "reset view");
   toggle.hidden = !contents.atoms.length;
   const buttons = made("div", { class: "orbitile-buttons" }, home, toggle);
+  const note = made("div", { class: "orbitile-note", role: "note" }, contents.note ?? "");
+  note.hidden = !contents.note;
   const beside = made("div", { class: "orbitile-beside" }, ...(levels ? [levels.node] : []), list.node);
   beside.hidden = contents.choices.length < 2;
   element.classList.add("orbitile-view");
   element.replaceChildren(
     made("div", { class: "orbitile-upper" }, picture, beside),
-    made("div", { class: "orbitile-lower" }, slider.node, frames.node, buttons),
+    made("div", { class: "orbitile-lower" }, slider.node, frames.node, buttons, note),
   );
 
   let drawing = null;

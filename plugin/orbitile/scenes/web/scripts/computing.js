@@ -1,0 +1,208 @@
+// Slides that the page computes: from the coefficients of an orbital to its values on a lattice, to its surface.
+
+import { keyOf } from "./controls.js";
+import { isosurface } from "./isosurface.js";
+import { Lattice, radiiOf } from "./lattice.js";
+
+const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many points
+const MOST_POINTS = 1.5e6;
+const MARGIN = 10; // bohr beyond the atoms that a lattice reaches at most
+const SHARE = 0.9; // of the probability of an orbital that its usual surface encloses
+const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
+const USUAL = { density: 0.02, spin: 0.005 };
+const [BINS, PER_FACTOR] = [8192, 400]; // of squares from 1e-9 to 1, in equal ratios
+const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
+
+/** What computes the slides of a document; `contents.computing` is there. */
+export class Computing {
+  constructor(contents) {
+    const given = contents.computing;
+    const { degree, counts, columns, matrix, unit } = given;
+    const [first, rowOfZ] = [[0], []];
+    let rowsOfZ = 0;
+    degree.forEach((n) => {
+      first.push(first.at(-1) + ((n + 1) * (n + 2) * (n + 3)) / 6);
+      rowOfZ.push(rowsOfZ);
+      rowsOfZ += n + 1;
+    });
+    this.contents = contents;
+    this.given = given;
+    this.rowOf = new Map(given.orbitals.map((field, row) => [field, row]));
+    this.sums = new Map(given.sums.map((sum) => [sum.field, sum]));
+    this.basis = { counts, columns, matrix, unit };
+    this.lattice = new Lattice({ centre: given.centre, exponent: given.exponent, degree, first, rowOfZ, rowsOfZ });
+    this.latest = null; // values of what was asked for last, by its key
+    this.asked = 0;
+  }
+
+  knows({ field, color_by }) {
+    return !color_by && (this.rowOf.has(field) || this.sums.has(field));
+  }
+
+  /** Polynomial coefficients of an orbital, in the order of the primitives. */
+  terms(row) {
+    const { counts, columns, matrix, unit } = this.basis;
+    const { planes } = this.given;
+    const size = unit.length;
+    const coefficients = Float64Array.from(unit, (step, n) => {
+      const folded = planes.reduceRight((sum, plane) => 256 * sum + plane[row * size + n], 0);
+      return step * (folded % 2 ? -(folded + 1) / 2 : folded / 2); // 0, 1, 2, 3, ... are 0, -1, 1, -2, ...
+    });
+    const found = new Float64Array(counts.length);
+    for (let term = 0, n = 0; term < counts.length; term++) {
+      for (let end = n + counts[term]; n < end; n++) found[term] += matrix[n] * coefficients[columns[n]];
+    }
+    return found;
+  }
+
+  /** A grid that holds all places where some orbitals reach a cut. */
+  gridOf(listed, cut) {
+    const { functions } = this.lattice;
+    const { centre } = functions;
+    const [low, high] = [[0, 1, 2].map(() => Infinity), [0, 1, 2].map(() => -Infinity)];
+    const [least, most] = [[...low], [...high]];
+    const reach = new Float64Array(functions.exponent.length);
+    for (const terms of listed) radiiOf(functions, terms, cut).forEach((r, p) => (reach[p] = Math.max(reach[p], r)));
+    reach.forEach((r, p) => {
+      for (let axis = 0; axis < 3; axis++) {
+        const at = centre[3 * p + axis];
+        [least[axis], most[axis]] = [Math.min(least[axis], at), Math.max(most[axis], at)];
+        if (!r) continue;
+        [low[axis], high[axis]] = [Math.min(low[axis], at - r), Math.max(high[axis], at + r)];
+      }
+    });
+    for (let axis = 0; axis < 3; axis++) {
+      low[axis] = Math.max(Math.min(low[axis], most[axis]), least[axis] - MARGIN) - SPACING;
+      high[axis] = Math.min(Math.max(high[axis], least[axis]), most[axis] + MARGIN) + SPACING;
+    }
+    const size = low.map((value, axis) => high[axis] - value);
+    const spacing = Math.max(SPACING, Math.cbrt((size[0] * size[1] * size[2]) / MOST_POINTS));
+    const shape = size.map((length) => Math.ceil(length / spacing) + 1);
+    shape[2] = 16 * Math.ceil(shape[2] / 16);
+    low[2] -= (spacing * (shape[2] - 1) - size[2]) / 2;
+    return { low, spacing, shape };
+  }
+
+  /** Values of an orbital or of a sum of squares of orbitals: {values, grid, kind, most, least}. */
+  async volume(field, { told, stopped }) {
+    const sum = this.sums.get(field);
+    const kind = sum ? (sum.signed ? "spin" : "density") : "orbital";
+    const rows = sum ? sum.rows : [this.rowOf.get(field)];
+    const listed = rows.map((row) => this.terms(row));
+    const grid = this.gridOf(listed, (sum ? Math.sqrt(LEAST[kind]) : LEAST[kind]) / 3);
+    this.lattice.tabulate(grid);
+    let last = performance.now();
+    const rest = async () => {
+      if (performance.now() - last > 30) await new Promise((go) => setTimeout(go));
+      last = performance.now();
+      if (stopped()) throw new Stopped();
+    };
+    let values = null;
+    for (let n = 0; n < listed.length; n++) {
+      if (sum) told(`Computing the ${sum.title}: orbital ${n + 1} of ${listed.length}`);
+      const found = await this.lattice.values(listed[n], rest);
+      if (!sum) values = found;
+      else {
+        values ??= new Float32Array(found.length);
+        for (let i = 0; i < found.length; i++) values[i] += sum.weights[n] * found[i] * found[i];
+      }
+    }
+    let [least, most] = [0, 0];
+    for (let n = 0; n < values.length; n++) {
+      if (values[n] < least) least = values[n];
+      else if (values[n] > most) most = values[n];
+    }
+    return { field, values, grid, kind, least, most };
+  }
+
+  /** The slide that is asked for, or null where another was asked for in the meantime. */
+  async slide({ field, color_by, isovalue }, told) {
+    const mine = ++this.asked;
+    const stopped = () => mine !== this.asked;
+    try {
+      if (this.latest?.field !== field) {
+        this.latest = null;
+        const volume = await (this.running = this.alone(() => this.volume(field, { told, stopped })));
+        if (stopped()) return null;
+        this.latest = volume;
+      }
+    } catch (error) {
+      if (error instanceof Stopped) return null;
+      throw error;
+    }
+    return this.drawn(this.latest, isovalue, { field, color_by });
+  }
+
+  /** Show nothing of what is being computed: something else is shown now. */
+  leave() {
+    this.asked++;
+  }
+
+  /** Isovalues to offer for a slide that was computed beforehand, until the page computes it. */
+  rangeAbout(isovalue) {
+    return isovalue ? [isovalue / 8, isovalue * 4] : [0, 0];
+  }
+
+  /** Do something once what was begun before has ended: there is one lattice. */
+  async alone(work) {
+    await this.running?.catch(() => {});
+    return work();
+  }
+
+  drawn(volume, asked, { field, color_by }) {
+    const { values, grid, kind, least, most } = volume;
+    const greatest = Math.max(most, -least);
+    const range = [Math.min(LEAST[kind], greatest / 20), 0.9 * greatest];
+    const usual = USUAL[kind] ?? enclosing(values, SHARE);
+    const isovalue = Math.min(Math.max(asked || usual, range[0]), range[1]);
+    const choice = this.contents.choices.find((one) => keyOf(one) === keyOf({ field, color_by })) ?? {};
+    const signs = least < -NEGATIVE ? [1, -1] : [1];
+    const first = this.contents.slides[0];
+    const { colours, opacity, finish } = this.given;
+    const [meshes, patches] = [[], []];
+    let open = false;
+    for (const sign of signs) {
+      const found = isosurface(values, grid, isovalue, sign);
+      if (!found.faces.length) continue;
+      open ||= found.open;
+      const colour = colours[sign < 0 ? 1 : 0];
+      const paint = new Uint8Array((4 * found.vertices.length) / 3);
+      for (let n = 0; n < paint.length; n++) paint[n] = n % 4 < 3 ? colour[n % 4] : opacity;
+      meshes.push({ ...found, name: "", finish, colours: paint });
+      const mark = sign < 0 ? "−" : signs.length > 1 ? "+" : "";
+      patches.push([`rgb(${colour.join(" ")})`, `${mark}${Number(isovalue.toPrecision(3))}`]);
+    }
+    const name = this.sums.get(field)?.title ?? `orbital ${choice.number ?? ""}${choice.spin ? ` ${choice.spin}` : ""}`;
+    return {
+      ...first,
+      field,
+      color_by,
+      isovalue,
+      range,
+      frame: 0,
+      meshes,
+      title: choice.title && choice.title !== name ? `${choice.title}, ${name}` : name,
+      legends: [{ heading: name, patches, scale: [], ticks: [] }],
+      remark: open ? "The surface goes on beyond the box." : "",
+    };
+  }
+}
+
+class Stopped extends Error {}
+
+/** The isovalue of the surface that encloses a share of the square of what a lattice holds. */
+function enclosing(values, share) {
+  const sums = new Float64Array(BINS);
+  let total = 0;
+  for (let n = 0; n < values.length; n++) {
+    const square = values[n] * values[n];
+    total += square;
+    sums[Math.min(BINS - 1, Math.max(0, Math.floor(BINS + PER_FACTOR * Math.log(square || 1e-300))))] += square;
+  }
+  let left = total * (1 - share);
+  for (let n = 0; n < BINS; n++) {
+    left -= sums[n];
+    if (left < 0) return Math.exp((n + 0.5 - BINS) / PER_FACTOR / 2);
+  }
+  return 0;
+}
