@@ -10,7 +10,7 @@ import numpy as np
 from ...base.arguments import COUNT, NUMBER, POSITIVE_NUMBER, Argument, one_of
 from ...base.arrays import Reals
 from ...base.watch import stage
-from ...fields.currents import axis_of, is_uncoupled, why_not
+from ...fields.currents import axis_of, why_not, why_uncoupled
 from ...fields.orbital import orbital_name
 from ...model.elements import SYMBOLS
 from ...model.report import Closure, Curve, Isosurface, Paths, Plot, Report, Table, column
@@ -110,12 +110,8 @@ def _paths(lines: Sequence[Streamline], axis: Reals) -> list[Paths]:
 
 def _remarks(wavefunction: Wavefunction) -> tuple[str, ...]:
     remarks = ["gauge origins at the points themselves (CTOCD-DZ): strengths want a basis set of triple-zeta quality"]
-    if is_uncoupled(wavefunction):
-        method = wavefunction.method or "a method that the file does not name"
-        remarks.append(
-            f"uncoupled: by {method}, whose exact exchange, if it has any, would respond to the field; nothing does in "
-            "functionals of the density and its gradient alone"
-        )
+    if reason := why_uncoupled(wavefunction):
+        remarks.append(f"uncoupled: {reason}")
     if np.any((wavefunction.atomic_numbers - wavefunction.core_charges > 0.5) & (wavefunction.core_charges > 0)):
         remarks.append("effective cores: the currents of core electrons are not in it")
     return tuple(remarks)
