@@ -119,7 +119,8 @@ def _solved(response: Callable[[Reals], Reals], wanted: Reals) -> Reals:
     """Rows x with x - response(x) = wanted, shape (n, size)."""
     size = np.linalg.norm(wanted, axis=1)
     space: Reals = np.zeros((0, wanted.shape[1]))
-    images, residual = space, wanted
+    images: Reals = space
+    residual: Reals = wanted
     factors: Reals = np.zeros((0, len(wanted)))
     for _ in range(_MOST):
         checkpoint()
@@ -130,8 +131,8 @@ def _solved(response: Callable[[Reals], Reals], wanted: Reals) -> Reals:
         if not len(new):
             break
         space, images = np.vstack([space, new]), np.vstack([images, new - response(new)])
-        factors = np.linalg.lstsq(images.T, wanted.T, rcond=None)[0]
-        residual = np.asarray(wanted - factors.T @ images, np.float64)
+        factors = np.asarray(np.linalg.lstsq(images.T, wanted.T, rcond=None)[0], np.float64)
+        residual = wanted - factors.T @ images
     left = np.linalg.norm(residual, axis=1) > _CONVERGED * size
     if left.any():
         raise NotConverged(
