@@ -20,6 +20,7 @@ Symp. 1979, 13, 225).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -58,6 +59,20 @@ def functional_of(wavefunction: Wavefunction) -> Functional | None:
         except OrbitileError:
             continue
     return None
+
+
+def by_method(wavefunction: Wavefunction, method: str) -> Wavefunction:
+    """The same orbitals as those of a method that is stated in place of what the file names.
+
+    Raises
+    ------
+    OrbitileError
+        When no such functional is known.
+    """
+    result = replace(wavefunction, method=method)
+    if functional_of(result) is None:
+        raise OrbitileError(f"method: expected hf or a functional such as pbe or b3lyp, got {method!r}")
+    return result
 
 
 def why_uncoupled(wavefunction: Wavefunction) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.arguments import COUNT, NUMBER, POSITIVE_NUMBER, Argument, one_of
+from ...base.arguments import COUNT, NUMBER, POSITIVE_NUMBER, TEXT, Argument, one_of
 from ...base.arrays import Reals
 from ...base.watch import stage
 from ...fields.currents import axis_of, why_not, why_uncoupled
@@ -16,6 +16,7 @@ from ...model.elements import SYMBOLS
 from ...model.report import Closure, Curve, Isosurface, Paths, Plot, Report, Table, column
 from ...model.units import angstrom, electronvolt
 from ...model.wavefunction import Wavefunction
+from ...scf.magnetic_response import by_method
 from ...surfaces.colour_maps import MAPS
 from ..currents import (
     BondCurrent,
@@ -44,8 +45,14 @@ PARAMETERS = (
     Argument("height", NUMBER, "height in Angstrom of the plane in which arrows are drawn", 0.53, "0.53"),
     Argument("spacing", POSITIVE_NUMBER, "distance in Angstrom between arrows", 0.4, "0.4"),
     Argument("lines", COUNT, "streamlines that begin on a ray from the middle of each ring; 0 for none", 12, "12"),
+    Argument("method", TEXT, "method that the orbitals are of, such as hf or b3lyp", "", "that of the file"),
 )
-EXAMPLES = ("orb_currents", "orb_currents benzene, z", "orb_currents height=1, spacing=0.3", "orb_currents lines=30")
+EXAMPLES = (
+    "orb_currents",
+    "orb_currents benzene, z",
+    "orb_currents height=1, spacing=0.3",
+    "orb_currents method=b3lyp",
+)
 
 _LISTED = 0.05
 """Smallest contribution of an orbital that is listed, in nA/T."""
@@ -72,6 +79,10 @@ def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Ring currents; parameters as stated, see `orbitile.analysis.currents`."""
+    fields: tuple[Isosurface, ...] = (Isosurface(f"current:{parameters['axis']}"), Isosurface("shielding"))
+    if method := parameters["method"]:
+        wavefunction = by_method(wavefunction, method)
+        fields = ()  # they would be those of the method that the file names
     rings, axis = rings_of(wavefunction), axis_of(wavefunction, parameters["axis"])
     with stage(0.0, 0.4):
         currents = bond_currents(wavefunction, rings, axis)
@@ -93,7 +104,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tuple(tables),
         (_scan(rings, shifts),),
         (arrows.paths(), *_paths(lines, axis)),
-        (Isosurface(f"current:{parameters['axis']}"), Isosurface("shielding")),
+        fields,
         remarks=(*_remarks(wavefunction), f"{_DIVERGENCE} {loss:.2f} bohr^-1"),
     )
 
