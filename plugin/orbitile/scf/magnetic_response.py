@@ -27,7 +27,7 @@ import numpy as np
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..base.watch import checkpoint
-from ..evaluation.devices import device_session
+from ..evaluation.devices import device_session, exact_precision
 from ..fields.currents import Transitions
 from ..gaussians.overlap import dense, own_overlap
 from ..integrals.exchange import exchange_of
@@ -109,7 +109,8 @@ def coupled(wavefunction: Wavefunction, spins: Sequence[Transitions], bare: Sequ
         return list(bare)
     ends = np.cumsum([part[0].size for part in bare])[:-1]
     basis, numbers = wavefunction, np.where(wavefunction.is_ghost, 0, wavefunction.atomic_numbers)
-    with device_session(None, "double") as target:
+    device = None if exact_precision(None) == "double" else "cpu"  # residuals are below what single precision tells
+    with device_session(device, "double") as target:
         grid = exchange_grid_of(numbers, basis.positions, target, _QUALITY)
         exchange = exchange_of(basis, grid, dense(own_overlap(basis)), target)
 
