@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...model.elements import SYMBOLS
 from ...model.report import Closure, Curve, Isosurface, Paths, Plot, Report, Table, column
 from ...model.units import angstrom, electronvolt
 from ...model.wavefunction import Wavefunction
-from ...scf.magnetic_response import by_method
+from ...scf.magnetic_response import by_method, functional_of
 from ...surfaces.colour_maps import MAPS
 from ..currents import (
     BondCurrent,
@@ -58,6 +59,8 @@ _LISTED = 0.05
 """Smallest contribution of an orbital that is listed, in nA/T."""
 _SECONDS, _USUAL = 2.0, 120.0
 """Time for a molecule of so many basis functions; it grows with the square."""
+_COUPLED = 30.0
+"""How many times as long it takes where exact exchange responds."""
 _DIVERGENCE = "divergence of the current in the plane of the arrows, in units of the largest current there: at most"
 _COLOURS = {"diatropic": MAPS["signed"][-1], "paratropic": MAPS["signed"][0]}
 _TUBE = 0.04
@@ -74,6 +77,9 @@ def unavailable(wavefunction: Wavefunction) -> str:
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That large molecules take long."""
     seconds = _SECONDS * (wavefunction.n_basis / _USUAL) ** 2
+    known = functional_of(replace(wavefunction, method=parameters.get("method") or wavefunction.method))
+    if known is not None and known.is_hybrid and not known.needs_tau:
+        seconds *= _COUPLED
     return takes_long(f"ring currents of {wavefunction.n_basis} basis functions take", seconds)
 
 
