@@ -132,9 +132,11 @@ def test_what_lacks_orbitals_or_names_no_functional_says_so(water):
         ob.evaluate(cut, "current", POINTS)
     for method, expected in (
         ("PBE/6-31G", False),
-        ("RB3LYP/6-31G*", True),
+        ("RB3LYP/6-31G*", False),
         ("RPBEPBE", False),
-        ("RHF", True),
+        ("RHF", False),
+        ("RM062X", True),
+        ("B2PLYP", True),
         ("", True),
     ):
         assert is_uncoupled(replace(wavefunction, method=method)) == expected

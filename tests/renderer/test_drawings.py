@@ -1,5 +1,7 @@
 """Points, paths and arrows of reports in scenes, pictures, pages and files: where they are, and closed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import orbitile as ob
 from orbitile.base.errors import RenderError
 from orbitile.commandline import main
 from orbitile.model.report import HEAD, WIDE, AtomValues, Paths, Points
+from orbitile.renderer import render_scene
+from orbitile.renderer.legend import measure, text_size
 from orbitile.scenes.drawings import path_mesh
 from tests.web.unpacking import document_in
 
@@ -99,3 +103,31 @@ def test_viewers_beyond_a_pipe_are_told_where_heads_begin():
     heights = np.array(lines["lines"][0])[:, 2] * angstrom
     np.testing.assert_allclose(heights, [0.0, 1.0, 3.0 - HEAD, 3.0], atol=1e-4)
     assert lines["radii"] == pytest.approx([0.2 / angstrom], abs=1e-5)
+
+
+@pytest.mark.parametrize("orthographic", [False, True])
+def test_labels_are_written_beside_their_points(orthographic):
+    pytest.importorskip("OpenGL")
+    corners, size, white = 6.0 * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), (400, 300), (1.0,) * 3
+    scene = ob.scene_of((), drawings=(Points("cp", corners, ("0.27", "", ""), (1.0, 0.0, 0.0), 0.4),))
+    assert [text for _, text in scene.labels] == ["0.27"]
+    camera = ob.Camera(orthographic=orthographic).framed(scene, size[0] / size[1])
+    bare = render_scene(replace(scene, labels=()), camera, size, white).astype(int)
+    rows, columns = np.nonzero(bare[..., 0] - bare[..., 1] > 60)
+    for x, y, _ in camera.pixels_of(corners, size):
+        near = np.hypot(columns + 0.5 - x, rows + 0.5 - y) < 30
+        np.testing.assert_allclose([columns[near].mean() + 0.5, rows[near].mean() + 0.5], [x, y], atol=1.5)
+
+    written = render_scene(scene, camera, size, white).astype(int)
+    rows, columns = np.nonzero(np.abs(written - bare).max(axis=2) > 60)
+    x, y, depth = camera.pixels_of(corners[:1], size)[0]
+    height = text_size(size)
+    assert columns.min() > x
+    assert columns.max() < x + 0.5 * height + measure("0.27", height) + 2
+    assert rows.min() > y - 1.5 * height
+    assert rows.max() < y + 1
+
+    away = -camera.rotation[2] if orthographic else (corners[0] - camera.eye) / depth
+    behind = replace(scene, labels=((corners[0] + 9.0 * away, "0.31"), *scene.labels))
+    assert camera.pixels_of(behind.labels[0][0][None], size)[0] == pytest.approx([x, y, depth + 9.0], rel=0.01)
+    assert (render_scene(behind, camera, size, white) == written).all()  # it would lie under the nearer label

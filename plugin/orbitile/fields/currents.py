@@ -13,8 +13,10 @@ of orbitals by angular momentum about a centre c and by linear momentum p,
     \eta_i(r; d) &= \sum_a \psi_a(r) \Bigl(U^L_{ai} - \sum_m (n \times d)_m U^m_{ai}\Bigr) \\
     J(r) &= \sum_i n_i \bigl(\eta_i \nabla\psi_i - \psi_i \nabla\eta_i\bigr)_{d = r - c}
 
-The sum over states is exact for functionals of the density and its gradient, which nothing couples to; Hartree-Fock and
-hybrid functionals lack the response of exchange, and are called uncoupled.
+The sum over states is exact for functionals of the density and its gradient, which nothing couples to. To the
+coefficients of Hartree-Fock and hybrid functionals the response of exact exchange is added, see
+`orbitile.scf.magnetic_response`; where that cannot be, as the file does not name its method or the functional depends
+on the kinetic energy density, currents are called uncoupled.
 
 The magnetic field of the current is, by Biot and Savart, :math:`\alpha^2 \nabla \times \int J(r') / |r - r'| dr'`,
 and the shielding is its part against n. The curl is taken of the current, so that the shielding is the potential of a
@@ -24,14 +26,16 @@ sum of Gaussians.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import FieldError
+from ..base.registry import module_of
 from ..base.watch import checkpoint
 from ..gaussians.expansion import GaussianExpansion, concatenated, derivative, merged, of_degree, times_coordinate
 from ..gaussians.overlap import momentum_matrices
@@ -109,9 +113,30 @@ def _spins(wavefunction: Wavefunction) -> tuple[Spin, ...]:
     return ("alpha",) if wavefunction.beta is None else ("alpha", "beta")
 
 
+class Coupling(Protocol):
+    """What `orbitile.scf.magnetic_response` offers."""
+
+    why_uncoupled: Callable[[Wavefunction], str]
+    coupled: Callable[[Wavefunction, Sequence[Transitions], Sequence[Reals]], list[Reals]]
+
+
+def _coupling() -> Coupling:
+    """The module that solves the coupled equations: found by its name, as integrals come after fields."""
+    found = module_of("orbitile.scf", Coupling, "magnetic_response")
+    assert found is not None
+    return found
+
+
+def why_uncoupled(wavefunction: Wavefunction) -> str:
+    """Why a part of the response of orbitals is left out; empty where all of it is there."""
+    if _PURE.fullmatch(wavefunction.method.partition("/")[0].strip()):
+        return ""
+    return _coupling().why_uncoupled(wavefunction)
+
+
 def is_uncoupled(wavefunction: Wavefunction) -> bool:
-    """Whether a response of the orbitals may be left out: the file names no functional without exact exchange."""
-    return _PURE.fullmatch(wavefunction.method.partition("/")[0].strip()) is None
+    """Whether a part of the response of orbitals is left out."""
+    return bool(why_uncoupled(wavefunction))
 
 
 def normal(wavefunction: Wavefunction) -> Reals:
@@ -131,7 +156,7 @@ def axis_of(wavefunction: Wavefunction, name: str) -> Reals:
 
 _CURRENTS = Derived[tuple[GaussianExpansion, ...]]("sums of Gaussians")
 _SHIELDINGS = Derived[GaussianExpansion]("sums of Gaussians")
-_MATRICES = Derived[tuple[Reals, Reals]]("pairs of functions")
+_RESPONSES = Derived[tuple[Reals, ...]]("pairs of functions")
 
 
 def current_of(
@@ -204,25 +229,53 @@ def first_order(
         About the mean of the positions of the atoms.
     by_linear : ndarray, shape (3, n_basis, n)
     """
-    centre = wavefunction.positions.mean(axis=0)
-    linear, angular = _MATRICES.of(wavefunction, None, lambda: momentum_matrices(wavefunction, centre))
-    operators = np.concatenate([np.tensordot(axis, angular, 1)[None], linear])
     sides: list[Reals] = []
-    responses: list[Reals] = []
-    for spin in _spins(wavefunction):
+    parts: list[Reals] = []
+    responses = _RESPONSES.of(wavefunction, None, lambda: _responses(wavefunction))
+    for spin, response in zip(_spins(wavefunction), responses, strict=True):
         orbitals = wavefunction.orbitals(spin)
-        chosen = np.flatnonzero(orbitals.occupations > 0.5)
-        empty = np.flatnonzero(orbitals.occupations <= 0.5)
-        if which is not None:
-            chosen = np.array([n for n in chosen.tolist() if (spin, n) in which], np.intp)
-        occupied, virtual = orbitals.coefficients[:, chosen], orbitals.coefficients[:, empty]
-        gaps = orbitals.energies[empty][:, None] - orbitals.energies[chosen][None]
-        if gaps.size and gaps.min() <= 0:
-            raise FieldError("induced currents: an unoccupied orbital lies below an occupied one")
-        sides.append(occupied * orbitals.occupations[chosen])
-        responses.append(np.array([virtual @ (0.5 * (virtual.T @ o @ occupied) / gaps) for o in operators]))
-    response = np.concatenate(responses, axis=2)
-    return np.hstack(sides), response[0], response[1:]
+        numbers = np.flatnonzero(orbitals.occupations > 0.5).tolist()
+        chosen = [place for place, n in enumerate(numbers) if which is None or (spin, n) in which]
+        sides.append(orbitals.coefficients[:, numbers][:, chosen] * orbitals.occupations[numbers][chosen])
+        along = np.concatenate([np.tensordot(axis, response[:3], 1)[None], response[3:]])[:, :, chosen]
+        parts.append(_transitions(wavefunction, spin).virtual @ along)
+    found = np.concatenate(parts, axis=2)
+    return np.hstack(sides), found[0], found[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Orbitals of a spin between which a perturbation mixes.
+
+    Attributes
+    ----------
+    occupied, virtual : ndarray, shape (n_basis, n_occupied) and (n_basis, n_virtual)
+        Their coefficients.
+    gaps : ndarray, shape (n_virtual, n_occupied)
+        Differences of their energies, in hartree.
+    """
+
+    occupied: Reals
+    virtual: Reals
+    gaps: Reals
+
+
+def _transitions(wavefunction: Wavefunction, spin: Spin) -> Transitions:
+    orbitals = wavefunction.orbitals(spin)
+    full = orbitals.occupations > 0.5
+    gaps = orbitals.energies[~full][:, None] - orbitals.energies[full][None]
+    if gaps.size and gaps.min() <= 0:
+        raise FieldError("induced currents: an unoccupied orbital lies below an occupied one")
+    return Transitions(orbitals.coefficients[:, full], orbitals.coefficients[:, ~full], gaps)
+
+
+def _responses(wavefunction: Wavefunction) -> tuple[Reals, ...]:
+    """Coefficients U by three angular momenta and three linear ones, of each spin."""
+    centre = wavefunction.positions.mean(axis=0)
+    linear, angular = momentum_matrices(wavefunction, centre)
+    spins = [_transitions(wavefunction, spin) for spin in _spins(wavefunction)]
+    bare = [np.array([0.5 * (s.virtual.T @ o @ s.occupied) / s.gaps for o in (*angular, *linear)]) for s in spins]
+    return tuple(bare if is_uncoupled(wavefunction) else _coupling().coupled(wavefunction, spins, bare))
 
 
 def shielding_of(wavefunction: Wavefunction, axis: Reals | None) -> GaussianExpansion:

@@ -63,24 +63,27 @@ class Exchange:
     overlap: Reals
     left_out: float
 
-    def matrices(self, densities: Reals, interaction: Interaction) -> Reals:
+    def matrices(self, densities: Reals, interaction: Interaction, antisymmetric: bool = False) -> Reals:
         """Exchange matrices.
 
         Parameters
         ----------
         densities : ndarray, shape (1 or 2, n_basis, n_basis)
-            Symmetric.
+            Symmetric, or all of them antisymmetric.
         interaction
             In place of 1/r.
+        antisymmetric
+            Which of both; exchange matrices are alike.
 
         Returns
         -------
         ndarray, shape of the densities
             In hartree.
         """
-        half = self.sums.matrices(densities, interaction, self.left_out, watcher())
+        sign = -1.0 if antisymmetric else 1.0  # P is of transposed densities
+        half = sign * self.sums.matrices(densities, interaction, self.left_out, watcher())
         half = self._correction @ half
-        return 0.5 * (half + half.transpose(0, 2, 1))
+        return 0.5 * (half + sign * half.transpose(0, 2, 1))
 
     @cached_property
     def _correction(self) -> Reals:

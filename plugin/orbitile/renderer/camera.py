@@ -206,6 +206,21 @@ class Camera:
         height = float(2 * depth * np.tan(np.radians(self.field_of_view) / 2))
         return replace(self, orthographic=True, height=height)
 
+    def pixels_of(self, points: Reals, size: tuple[int, int]) -> Reals:
+        """Where points in bohr, shape (n, 3), are in a picture of (width, height) pixels.
+
+        Returns
+        -------
+        ndarray, shape (n, 3)
+            Pixels from the left and from the top, and the distance from the eye along the line of sight in bohr. The
+            camera has an eye.
+        """
+        assert self.eye is not None
+        right, up, towards = self.rotation @ (points - self.eye).T
+        seen = self.height or -2 * towards * np.tan(np.radians(self.field_of_view) / 2)  # bohr over the whole height
+        width, height = size
+        return np.stack([width / 2 + right * height / seen, height / 2 - up * height / seen, -towards], axis=1)
+
     def _edges(self, aspect: float, margins: Margins) -> Reals:
         """Of the planes of view less the margins: slopes, or for an orthographic camera shares of the height."""
         half = 0.5 if self.orthographic else np.tan(np.radians(self.field_of_view) / 2)

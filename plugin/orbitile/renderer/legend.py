@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..files.encodings import in_words
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
@@ -454,9 +455,7 @@ def annotate(
     paper
         Colour of the background; None for a transparent one, which may be laid on any colour.
     """
-    red, green, blue = paper or (1.0, 1.0, 1.0)
-    ink = _DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.45 else _LIGHT
-    halo = (1.0, 1.0, 1.0) if paper is None else None
+    ink, halo = _ink(paper), (1.0, 1.0, 1.0) if paper is None else None
     height, width = pixels.shape[:2]
     margin = round(_MARGIN * min(width, height))
     if parts:
@@ -471,6 +470,44 @@ def annotate(
         corner = width - margin, height - margin
         pixels = _draw_scale_bar(pixels, round(length * angstrom * scale), f"{length:g} Å", corner, ink, halo)
     return pixels
+
+
+def write_labels(
+    pixels: NDArray[np.uint8], places: Reals, texts: Sequence[str], paper: RGB | None
+) -> NDArray[np.uint8]:
+    """Write labels beside places of a picture, with an edge of the colour of the paper.
+
+    Parameters
+    ----------
+    pixels : ndarray of uint8, shape (height, width, 4)
+        Straight alpha.
+    places : ndarray, shape (n, 3)
+        Pixels from the left and from the top, and distances from the eye. Nothing is written where these are not
+        positive, nor over the label of a nearer place.
+    texts
+        A label for each.
+    paper
+        As for `annotate`.
+    """
+    size = pixels.shape[1], pixels.shape[0]
+    height = text_size(size)
+    mask = blank_mask(size)
+    written: list[tuple[float, float, float]] = []
+    for n in np.argsort(places[:, 2]).tolist():
+        left, baseline, width = places[n, 0] + 0.5 * height, places[n, 1] - 0.3 * height, measure(texts[n], height)
+        is_free = all(
+            abs(baseline - other) > 1.1 * height or left > end or begin > left + width for begin, end, other in written
+        )
+        if places[n, 2] > 0 and is_free:
+            write(mask, left, round(baseline), texts[n], height)
+            written.append((left, left + width, baseline))
+    return stamp(stamp_halo(pixels, mask, paper or (1.0, 1.0, 1.0)), mask, _ink(paper))
+
+
+def _ink(paper: RGB | None) -> RGB:
+    """Colour of letters on a background."""
+    red, green, blue = paper or (1.0, 1.0, 1.0)
+    return _DARK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.45 else _LIGHT
 
 
 def _legend_width(size: tuple[int, int], scale: bool) -> float:

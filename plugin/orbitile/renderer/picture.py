@@ -35,7 +35,7 @@ from ..scenes.scene import (
 from ..surfaces.colour_maps import RGB
 from .camera import Camera, cell_spacing, default_camera, pixel_at, round_surface
 from .draw import draw
-from .legend import LegendPart, annotate, legend_of, margins
+from .legend import LegendPart, annotate, legend_of, margins, write_labels
 
 PIXELS_PER_INCH = 300
 """Resolution noted in the files, so that 1600 pixels come out 13.5 cm wide in print."""
@@ -140,7 +140,8 @@ def render(
         everything is in the picture.
     drawings : sequence of Mesh or Drawing
         What else is to be seen: points, paths and arrows of a report (`Report.drawings`), or meshes, as those of
-        `orbitile.arrow_mesh`. Labels, and values of atoms, are left out.
+        `orbitile.arrow_mesh`. Values of atoms are left out. Labels of points are written over everything; where two
+        would overlap, only that of the nearer point.
 
     Returns
     -------
@@ -225,6 +226,9 @@ def render_scene(
     """
     background = (1.0, 1.0, 1.0, 0.0) if paper is None else (*paper, 1.0)
     pixels = draw(scene, camera, size, background=background)
+    if scene.labels:
+        places = camera.pixels_of(np.array([place for place, _ in scene.labels]), size)
+        pixels = write_labels(pixels, places, [text for _, text in scene.labels], paper)
     assert camera.height is not None or not scale  # a picture with a scale bar is orthographic
     return annotate(pixels, parts, scale=size[1] / camera.height if scale and camera.height else None, paper=paper)
 

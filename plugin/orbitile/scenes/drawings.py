@@ -23,14 +23,16 @@ def with_drawings(scene: Scene, drawings: Sequence[Mesh | Drawing]) -> Scene:
     ----------
     scene : Scene
     drawings
-        Those of a report (`Report.drawings`), or meshes. Labels of points are left out.
+        Those of a report (`Report.drawings`), or meshes.
     """
     meshes = [one if isinstance(one, Mesh) else path_mesh(one) for one in drawings if isinstance(one, Mesh | Paths)]
-    molecule = scene.molecule
+    molecule, labels = scene.molecule, list(scene.labels)
     for one in drawings:
         if isinstance(one, Points):
             molecule = _with_balls(molecule, one)
-    return replace(scene, molecule=molecule, meshes=(*scene.meshes, *(mesh for mesh in meshes if len(mesh.faces))))
+            labels += [(place, text) for place, text in zip(one.positions, one.labels, strict=False) if text]
+    seen = tuple(mesh for mesh in meshes if len(mesh.faces))
+    return replace(scene, molecule=molecule, meshes=(*scene.meshes, *seen), labels=tuple(labels))
 
 
 def _with_balls(molecule: Molecule, points: Points) -> Molecule:

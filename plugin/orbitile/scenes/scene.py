@@ -362,11 +362,14 @@ class Scene:
     meshes : tuple of Mesh
     lit : bool
         False for flat colours without light and shade, and opacity that does not grow towards the rim.
+    labels : tuple of (position, text)
+        Written beside positions in bohr, shape (3,).
     """
 
     molecule: Molecule = field(default_factory=Molecule)
     meshes: tuple[Mesh, ...] = ()
     lit: bool = True
+    labels: tuple[tuple[Reals, str], ...] = ()
 
     def extent(self) -> tuple[Reals, Reals]:
         """Spheres that together hold all that is drawn: centres, shape (n, 3), and radii, shape (n,), in bohr."""
@@ -419,8 +422,8 @@ def scene_of(
         that is coloured by a second field: the molecule can be seen through it. With 1 its colours are those of the
         legend.
     drawings : sequence of Mesh or Drawing
-        What else is to be seen: points, paths and arrows of a report (`Report.drawings`), or meshes. Labels, and values
-        of atoms, are left out.
+        What else is to be seen: points with their labels, paths and arrows of a report (`Report.drawings`), or meshes.
+        Values of atoms are left out.
 
     Raises
     ------

@@ -155,7 +155,7 @@ def calculation_for(
         return replace(start, method=str(given["method"])), tuple(remarks)
     kind = _kind(wavefunction) if same else ""
     problem = ""
-    for method, remark in (*_methods(named, kind), *_fallbacks(named, otherwise.method, kind)):
+    for method, remark in (*methods_named(named, kind), *_fallbacks(named, otherwise.method, kind)):
         try:
             calculation = replace(start, method=method)
             engine_of(engine, geometry, calculation)
@@ -262,7 +262,7 @@ def _kind(wavefunction: Wavefunction) -> str:
     return "ro" if wavefunction.n_unpaired else ""
 
 
-def _methods(named: str, kind: str) -> Iterator[tuple[str, str]]:
+def methods_named(named: str, kind: str) -> Iterator[tuple[str, str]]:
     """Names under which an engine may know the method of a file, each with what is to be said of it."""
     spelled = re.sub(r"[\s()]", "", named.lower()).removeprefix("td-").removeprefix("dft-")
     for prefix in ("",) if spelled in _WHOLE else ("ro", "u", "r", ""):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...base.arguments import COUNT, NUMBER, POSITIVE_NUMBER, Argument, one_of
+from ...base.arguments import COUNT, NUMBER, POSITIVE_NUMBER, TEXT, Argument, one_of
 from ...base.arrays import Reals
 from ...base.watch import stage
-from ...fields.currents import axis_of, is_uncoupled, why_not
+from ...fields.currents import axis_of, why_not, why_uncoupled
 from ...fields.orbital import orbital_name
 from ...model.elements import SYMBOLS
 from ...model.report import Closure, Curve, Isosurface, Paths, Plot, Report, Table, column
 from ...model.units import angstrom, electronvolt
 from ...model.wavefunction import Wavefunction
+from ...scf.magnetic_response import by_method, functional_of
 from ...surfaces.colour_maps import MAPS
 from ..currents import (
     BondCurrent,
@@ -44,13 +46,21 @@ PARAMETERS = (
     Argument("height", NUMBER, "height in Angstrom of the plane in which arrows are drawn", 0.53, "0.53"),
     Argument("spacing", POSITIVE_NUMBER, "distance in Angstrom between arrows", 0.4, "0.4"),
     Argument("lines", COUNT, "streamlines that begin on a ray from the middle of each ring; 0 for none", 12, "12"),
+    Argument("method", TEXT, "method that the orbitals are of, such as hf or b3lyp", "", "that of the file"),
 )
-EXAMPLES = ("orb_currents", "orb_currents benzene, z", "orb_currents height=1, spacing=0.3", "orb_currents lines=30")
+EXAMPLES = (
+    "orb_currents",
+    "orb_currents benzene, z",
+    "orb_currents height=1, spacing=0.3",
+    "orb_currents method=b3lyp",
+)
 
 _LISTED = 0.05
 """Smallest contribution of an orbital that is listed, in nA/T."""
 _SECONDS, _USUAL = 2.0, 120.0
 """Time for a molecule of so many basis functions; it grows with the square."""
+_COUPLED = 30.0
+"""How many times as long it takes where exact exchange responds."""
 _DIVERGENCE = "divergence of the current in the plane of the arrows, in units of the largest current there: at most"
 _COLOURS = {"diatropic": MAPS["signed"][-1], "paratropic": MAPS["signed"][0]}
 _TUBE = 0.04
@@ -67,11 +77,18 @@ def unavailable(wavefunction: Wavefunction) -> str:
 def warning(wavefunction: Wavefunction, **parameters: Any) -> str:
     """That large molecules take long."""
     seconds = _SECONDS * (wavefunction.n_basis / _USUAL) ** 2
+    known = functional_of(replace(wavefunction, method=parameters.get("method") or wavefunction.method))
+    if known is not None and known.is_hybrid and not known.needs_tau:
+        seconds *= _COUPLED
     return takes_long(f"ring currents of {wavefunction.n_basis} basis functions take", seconds)
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
     """Ring currents; parameters as stated, see `orbitile.analysis.currents`."""
+    fields: tuple[Isosurface, ...] = (Isosurface(f"current:{parameters['axis']}"), Isosurface("shielding"))
+    if method := parameters["method"]:
+        wavefunction = by_method(wavefunction, method)
+        fields = ()  # they would be those of the method that the file names
     rings, axis = rings_of(wavefunction), axis_of(wavefunction, parameters["axis"])
     with stage(0.0, 0.4):
         currents = bond_currents(wavefunction, rings, axis)
@@ -93,7 +110,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tuple(tables),
         (_scan(rings, shifts),),
         (arrows.paths(), *_paths(lines, axis)),
-        (Isosurface(f"current:{parameters['axis']}"), Isosurface("shielding")),
+        fields,
         remarks=(*_remarks(wavefunction), f"{_DIVERGENCE} {loss:.2f} bohr^-1"),
     )
 
@@ -110,12 +127,8 @@ def _paths(lines: Sequence[Streamline], axis: Reals) -> list[Paths]:
 
 def _remarks(wavefunction: Wavefunction) -> tuple[str, ...]:
     remarks = ["gauge origins at the points themselves (CTOCD-DZ): strengths want a basis set of triple-zeta quality"]
-    if is_uncoupled(wavefunction):
-        method = wavefunction.method or "a method that the file does not name"
-        remarks.append(
-            f"uncoupled: by {method}, whose exact exchange, if it has any, would respond to the field; nothing does in "
-            "functionals of the density and its gradient alone"
-        )
+    if reason := why_uncoupled(wavefunction):
+        remarks.append(f"uncoupled: {reason}")
     if np.any((wavefunction.atomic_numbers - wavefunction.core_charges > 0.5) & (wavefunction.core_charges > 0)):
         remarks.append("effective cores: the currents of core electrons are not in it")
     return tuple(remarks)

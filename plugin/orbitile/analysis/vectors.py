@@ -1,0 +1,130 @@
+r"""Vectors in a plane: the electric field, the gradient of any field, or an induced current.
+
+The electric field is :math:`-\nabla V` of the electrostatic potential; gradients are central differences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..base.arrays import Reals
+from ..base.errors import OrbitileError
+from ..evaluation.devices import exact_precision
+from ..evaluation.points import evaluate
+from ..evaluation.requests import field_of
+from ..fields import Field
+from ..fields.currents import AMPERE, axis_of
+from ..fields.electrostatic_potential import ElectrostaticPotential
+from ..model.report import Arrows
+from ..model.units import angstrom, electronvolt
+from ..model.wavefunction import Wavefunction
+from .currents import current_at
+from .planes import plane_through
+
+_STEP = 1e-3
+"""Distance in bohr of the differences."""
+
+_AROUND, _NUCLEUS = 4.0, 1.2
+"""Arrows are within the first distance of an atom, seen across the plane, and beyond the second of nuclei, in bohr."""
+
+VOLT_PER_ANGSTROM = electronvolt / angstrom
+"""In atomic units, hartree/(e bohr)."""
+
+
+def gradient_at(wavefunction: Wavefunction, field: str | Field, points: Reals, device: str | None = None) -> Reals:
+    """Gradient of a field at points in bohr, in the unit of the field per bohr, shape (n, 3).
+
+    Raises
+    ------
+    FieldError
+        When there is no such field.
+    """
+    steps = _STEP * np.concatenate([np.eye(3), -np.eye(3)])
+    places = (points + steps[:, None]).reshape(-1, 3)
+    values = evaluate(wavefunction, field, places, device=device, precision=exact_precision(device))
+    ahead, behind = np.asarray(values, np.float64).reshape(2, 3, -1)
+    return np.asarray((ahead - behind).T / (2 * _STEP), np.float64)
+
+
+def vectors_at(
+    wavefunction: Wavefunction, name: str, points: Reals, device: str | None = None
+) -> tuple[Reals, str, str]:
+    """Vectors of a field at points in bohr.
+
+    Parameters
+    ----------
+    wavefunction
+    name
+        `esp` for the electric field in V/Angstrom; `current`, or `current:z` for another direction of the magnetic
+        field, in nA T^-1 bohr^-2; of any other field the gradient, in its unit per bohr.
+    points : ndarray, shape (n, 3)
+    device
+        As for `orbitile.evaluate`.
+
+    Returns
+    -------
+    vectors : ndarray, shape (n, 3)
+    quantity, unit : str
+        For people.
+
+    Raises
+    ------
+    FieldError
+        When there is no such field.
+    """
+    family, _, along = name.strip().lower().partition(":")
+    field = field_of(wavefunction, name)
+    if family == "current" and along in ("", "normal", "x", "y", "z"):
+        current = current_at(wavefunction, axis_of(wavefunction, along or "normal"), device=device)
+        return AMPERE * current(points), field.quantity, "nA T^-1 bohr^-2"
+    slope = gradient_at(wavefunction, field, points, device)
+    if isinstance(field, ElectrostaticPotential):
+        return -slope / VOLT_PER_ANGSTROM, "electric field", "V/Angstrom"
+    return slope, f"gradient of the {field.quantity}", f"{field.unit} / bohr".strip()
+
+
+def plane_arrows(
+    wavefunction: Wavefunction,
+    name: str,
+    atoms: Sequence[int],
+    height: float,
+    spacing: float,
+    device: str | None = None,
+) -> tuple[Arrows, str, str]:
+    """Vectors of a field in a plane.
+
+    Parameters
+    ----------
+    wavefunction, name, device
+        As for `vectors_at`.
+    atoms
+        Three or more that the plane lies closest to; none for all.
+    height, spacing
+        Of the plane above these atoms, and of the arrows, in bohr.
+
+    Returns
+    -------
+    arrows : Arrows
+        Not too close to nuclei, where vectors would outdo all others.
+    quantity, unit : str
+        For people.
+
+    Raises
+    ------
+    OrbitileError
+        When the atoms make no plane, or no arrow has room.
+    FieldError
+        When there is no such field.
+    """
+    plane = plane_through(wavefunction, atoms, spacing=spacing, margin=_AROUND, height=height)
+    frame = np.array([plane.right, plane.up])
+    away = plane.points[:, None] - wavefunction.positions[wavefunction.atomic_numbers > 0]
+    is_near = np.linalg.norm(away @ frame.T, axis=2).min(axis=1) < _AROUND
+    is_free = np.linalg.norm(away, axis=2).min(axis=1) > _NUCLEUS
+    places = plane.points[is_near & is_free]
+    if not len(places):
+        raise OrbitileError(f"spacing of arrows: expected less than the molecule is wide, got {spacing / angstrom:g}")
+    vectors, quantity, unit = vectors_at(wavefunction, name, places, device)
+    return Arrows(name.split(":")[0], places, vectors, 0.95 * spacing), quantity, unit
