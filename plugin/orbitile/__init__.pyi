@@ -301,6 +301,15 @@ def currents(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def natural_bonds(
+    subject: Wavefunction,
+    /,
+    *,
+    threshold: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def nocv(
     subject: Wavefunction,
     /,

@@ -122,9 +122,14 @@ def _find(wavefunction: Wavefunction) -> NaturalBonds:
     densities: dict[Spin, Reals] = {}
     focks: dict[Spin, Reals] = {}
     orbitals: dict[Spin, Orbitals] = {}
+    densities["alpha"] = whole = atomic.density(*occupied(wavefunction, "total"))
+    if not paired:
+        densities["alpha"] = atomic.density(*occupied(wavefunction, "alpha"))
+        densities["beta"] = whole - densities["alpha"]
     for spin in spins:
-        densities[spin] = atomic.density(*occupied(wavefunction, "total" if paired else spin))
-        sets[spin] = found = natural_bond_orbitals(densities[spin], atomic.atoms[shells], kinds, 3 - len(spins))
+        sets[spin] = found = natural_bond_orbitals(
+            densities[spin], atomic.atoms[shells], kinds, atomic.functions, 3 - len(spins)
+        )
         energies = np.full(len(found.kinds), np.nan)
         if not reason:
             canonical = wavefunction.orbitals(spin)

@@ -85,6 +85,13 @@ class NaturalAtomicOrbitals:
         """The shell of each orbital, shape (n_orbitals,)."""
         return np.repeat(np.arange(len(self.atoms)), 2 * self.angular_momenta + 1)
 
+    @property
+    def functions(self) -> Reals:
+        """What kind of function each is, shape (n_orbitals,): l, and behind the point its place in the shell."""
+        sizes = 2 * self.angular_momenta + 1
+        place = np.concatenate([np.arange(size) / size for size in sizes])
+        return np.asarray(self.angular_momenta[self.shells] + place, np.float64)
+
     def by_shells(self, values: Reals) -> Reals:
         """Sums over the orbitals of each shell, shape (n_shells,), of values of shape (n_orbitals,)."""
         return np.bincount(self.shells, values, len(self.atoms)).astype(np.float64)

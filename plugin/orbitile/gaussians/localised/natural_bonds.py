@@ -6,12 +6,17 @@ J. P. Foster and F. Weinhold, J. Am. Chem. Soc. 1980, 102, 7211; A. E. Reed, L. 
 1. Core orbitals are natural atomic orbitals, made natural among those of their atom.
 2. Lone pairs are the eigenvectors of the block of P of an atom whose occupancy exceeds a threshold. Each is taken away
    from P: :math:`P \leftarrow P - n\, h h^T`.
-3. Bonds are the same of the blocks of two atoms, and if that is asked for of three, the most occupied ones first. One
-   whose hybrids are already used by others is left out.
+3. Bonds are the same of the blocks of two atoms, and then of three, the most occupied ones first. One whose hybrids are
+   already used by others is left out.
 4. If these are fewer than the pairs of electrons, the most occupied ones that are left follow, below the threshold.
 5. The part of a bond on each atom is a hybrid. Hybrids of an atom are made orthonormal, so as to differ least from what
    they were (weighted by their occupancies). A bond and its antibonds are the eigenvectors of P among its hybrids, and
    what hybrids leave of an atom becomes its Rydberg orbitals, eigenvectors of P again.
+
+Eigenvectors of equal occupancies, such as those of a triple bond, are told apart by what they have of s, p, d functions
+and then of x, y and z, so that sigma is not mixed with pi, and pi of one atom stands along pi of the next.
+
+Bonds of three atoms are looked for where valence orbitals stay empty that hold electrons all the same, as in diborane.
 
 Steps 2 to 5 are repeated for thresholds of 95, 90, ..., 75 % of a full orbital. The structure whose orbitals hold most
 electrons is the natural Lewis structure.
@@ -22,7 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +38,6 @@ from ...base.watch import checkpoint
 CORE, LONE_PAIR, BOND, EMPTY, ANTIBOND = "core", "lone pair", "bond", "empty valence", "antibond"
 RYDBERG = "Rydberg"
 
-LETTERS = {CORE: "CR", LONE_PAIR: "LP", BOND: "BD", EMPTY: "LV", ANTIBOND: "BD*", RYDBERG: "RY"}
-"""What chemists abbreviate the kinds of orbitals by; bonds of three centres have 3C in place of BD."""
-
 _THRESHOLDS = (0.95, 0.90, 0.85, 0.80, 0.75)
 """Occupancies of lone pairs and bonds at least, as shares of a full orbital."""
 
@@ -45,11 +47,20 @@ _BONDED = 0.02
 _ON_ONE = 0.95
 """Share on one atom from which on an orbital is no bond."""
 
+_ANTIBONDS = 0.5
+"""Electrons in the antibonds of a bond, as a share of a full orbital, from which on it is none."""
+
 _NEW = 0.5
 """Share of a hybrid that those before it on its atom must lack."""
 
 _EQUAL = 1e-6
 """Difference of occupancies, as shares of a full orbital, that are equal."""
+
+_DEFICIENT = 0.2
+"""Occupancy of an empty valence orbital, as a share of a full one, from which bonds of three atoms are looked for."""
+
+_GAIN = 0.1
+"""Electrons, as a share of a full orbital, that bonds of three atoms have to add to the Lewis structure."""
 
 _LEAST_WEIGHT = 1e-3
 """Least weight of a hybrid among those that are made orthonormal."""
@@ -103,8 +114,8 @@ def natural_bond_orbitals(
     density: Reals,
     atoms: NDArray[np.int64],
     kinds: Sequence[str],
+    functions: Reals,
     capacity: float,
-    centres: int = 2,
 ) -> NaturalBondOrbitals:
     """Natural bond orbitals of a density.
 
@@ -116,15 +127,33 @@ def natural_bond_orbitals(
         Of the natural atomic orbitals.
     kinds : sequence of str, length n
         Whether these are core, valence or Rydberg.
+    functions : ndarray, shape (n,)
+        Their angular momenta, and behind the point their place in a shell.
     capacity
         Electrons of a full orbital: 2, or 1 for one spin.
-    centres
-        Atoms of a bond at most: 2 or 3.
     """
+    found = _with_bonds_of(2, density, atoms, kinds, functions, capacity)
+    empty = [n for n, kind in enumerate(found.kinds) if kind == EMPTY]
+    if np.any(found.occupancies[empty] > _DEFICIENT * capacity):
+        other = _with_bonds_of(3, density, atoms, kinds, functions, capacity)
+        gain = other.occupancies[: other.n_lewis].sum() - found.occupancies[: found.n_lewis].sum()
+        return other if gain > _GAIN * capacity else found
+    return found
+
+
+def _with_bonds_of(
+    centres: int,
+    density: Reals,
+    atoms: NDArray[np.int64],
+    kinds: Sequence[str],
+    functions: Reals,
+    capacity: float,
+) -> NaturalBondOrbitals:
+    """Natural bond orbitals with bonds of so many atoms at most."""
     is_core = np.array([kind == "core" for kind in kinds])
     n_pairs = max(round(float(np.trace(density)) / capacity) - int(is_core.sum()), 0)
     rest = np.flatnonzero(~is_core)
-    search = _Search(density[np.ix_(rest, rest)], atoms[rest], capacity, n_pairs, centres)
+    search = _Search(density[np.ix_(rest, rest)], atoms[rest], functions[rest], capacity, n_pairs, centres)
     best: tuple[float, list[tuple[_Candidate, Reals]]] | None = None
     for n, threshold in enumerate(_THRESHOLDS):
         checkpoint(n / len(_THRESHOLDS))
@@ -134,14 +163,23 @@ def natural_bond_orbitals(
             best = held, structure
     assert best is not None
     is_valence = np.array([kind == "valence" for kind in kinds])
-    return _assembled(density, atoms, is_core, is_valence, rest, best[1])
+    return _assembled(density, atoms, is_core, is_valence, functions, rest, best[1])
 
 
 class _Search:
     """Looks for Lewis structures of the density beside the cores."""
 
-    def __init__(self, density: Reals, atoms: NDArray[np.int64], capacity: float, n_pairs: int, centres: int) -> None:
-        self.density, self.atoms, self.capacity, self.n_pairs = density, atoms, capacity, n_pairs
+    def __init__(
+        self,
+        density: Reals,
+        atoms: NDArray[np.int64],
+        functions: Reals,
+        capacity: float,
+        n_pairs: int,
+        centres: int,
+    ) -> None:
+        self.density, self.atoms, self.functions = density, atoms, functions
+        self.capacity, self.n_pairs = capacity, n_pairs
         self.places = {int(atom): np.flatnonzero(atoms == atom) for atom in np.unique(atoms)}
         self.groups = list(self._groups(centres))
 
@@ -190,7 +228,7 @@ class _Search:
             candidates += [one for one in self._of_block(left, group) if one.occupancy > threshold]
         n_before = len(taken)
         for candidate in sorted(candidates, key=self._rank):
-            if len(taken) < self.n_pairs and self._fits(candidate, hybrids):
+            if len(taken) < self.n_pairs and self._fits(candidate, left, hybrids):
                 taken.append(candidate)
                 for atom in candidate.atoms:
                     part = candidate.vector[self.places[atom], None]
@@ -206,24 +244,26 @@ class _Search:
     def _of_block(self, left: Reals, group: tuple[int, ...]) -> Iterator[_Candidate]:
         """Eigenvectors of the block of some atoms, by falling occupancy."""
         places = np.concatenate([self.places[atom] for atom in group])
-        occupancies, vectors = np.linalg.eigh(left[np.ix_(places, places)])
-        for n in range(len(places) - 1, -1, -1):
+        occupancies, vectors = _natural(left[np.ix_(places, places)], np.eye(len(places)), self.functions[places])
+        for occupancy, part in zip(occupancies, vectors, strict=True):
             vector = np.zeros(len(left))
-            vector[places] = vectors[:, n]
-            yield _Candidate(group, float(occupancies[n]), vector)
+            vector[places] = part
+            yield _Candidate(group, float(occupancy), vector)
 
-    def _fits(self, candidate: _Candidate, hybrids: dict[int, Reals]) -> bool:
-        """Whether it is on all of its atoms, and what it has of each is new."""
-        for atom in candidate.atoms:
-            part = candidate.vector[self.places[atom]]
-            share = float(part @ part)
-            if len(candidate.atoms) > 1 and share < 1 - _ON_ONE:
+    def _fits(self, candidate: _Candidate, left: Reals, hybrids: dict[int, Reals]) -> bool:
+        """Whether what it has of each atom is new, and a bond is shared and its antibonds are nearly empty."""
+        parts = [candidate.vector * (self.atoms == atom) for atom in candidate.atoms]
+        shares = [float(part @ part) for part in parts]
+        for atom, part, share in zip(candidate.atoms, parts, shares, strict=True):
+            if len(parts) > 1 and share < 1 - _ON_ONE:
                 return False
             if atom in hybrids:
-                outside = share - float(np.sum((hybrids[atom].T @ part) ** 2))
+                outside = share - float(np.sum((hybrids[atom].T @ part[self.places[atom]]) ** 2))
                 if outside < _NEW * share:
                     return False
-        return True
+        alone = np.stack(parts, axis=1) / np.sqrt(shares)
+        antibonds = float(np.sum(alone * (left @ alone))) - candidate.occupancy
+        return len(parts) == 1 or antibonds < _ANTIBONDS * self.capacity
 
     def settled(self, structure: list[_Candidate]) -> list[tuple[_Candidate, Reals]]:
         """Orthonormal orbitals of a structure: of each the bond, and behind it its antibonds, as columns. Step 5."""
@@ -255,6 +295,7 @@ def _assembled(
     atoms: NDArray[np.int64],
     is_core: NDArray[np.bool_],
     is_valence: NDArray[np.bool_],
+    functions: Reals,
     rest: NDArray[np.intp],
     structure: list[tuple[_Candidate, Reals]],
 ) -> NaturalBondOrbitals:
@@ -263,7 +304,7 @@ def _assembled(
     parts: list[tuple[str, tuple[int, ...], Reals]] = []
     for atom in np.unique(atoms[is_core]):
         places = np.flatnonzero(is_core & (atoms == atom))
-        parts += [(CORE, (int(atom),), vector) for vector in _natural(density, np.eye(n)[:, places])]
+        parts += [(CORE, (int(atom),), vector) for vector in _natural(density, np.eye(n)[:, places], functions)[1]]
     antibonds = []
     for candidate, columns in structure:
         full = np.zeros((n, columns.shape[1]))
@@ -282,7 +323,7 @@ def _assembled(
         axes = np.zeros((n, len(places)))
         axes[places] = inside[0]
         free = axes[:, int(np.sum(inside[1] > 0.5)) :]
-        for vector in _natural(density, free):
+        for vector in _natural(density, free, functions)[1]:
             valence = float(np.sum(vector[is_valence] ** 2))
             others.append((EMPTY if valence > 0.5 else RYDBERG, (int(atom),), vector))
     others.sort(key=lambda part: part[0] == RYDBERG)
@@ -299,8 +340,28 @@ def _assembled(
     )
 
 
-def _natural(density: Reals, columns: Reals) -> Reals:
-    """Eigenvectors of a density in the space of orthonormal columns, as rows, by falling occupancy."""
-    _, axes = np.linalg.eigh(columns.T @ density @ columns)
-    vectors: Reals = (columns @ axes[:, ::-1]).T
-    return vectors
+def _natural(density: Reals, columns: Reals, functions: Reals) -> tuple[Reals, Reals]:
+    """Eigenvectors of a density in the space of orthonormal columns, by falling occupancy.
+
+    Parameters
+    ----------
+    density : ndarray, shape (n, n)
+    columns : ndarray, shape (n, m)
+    functions : ndarray, shape (n,)
+        A number for each function, which tells apart those of equal occupancies: s first, then p, d, ...
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        Occupancies.
+    ndarray, shape (m, n)
+        Orbitals, as rows.
+    """
+    occupancies, axes = np.linalg.eigh(columns.T @ density @ columns)
+    occupancies, vectors = occupancies[::-1], columns @ axes[:, ::-1]
+    ends = np.flatnonzero(np.diff(occupancies, prepend=np.inf, append=-np.inf) < -_EQUAL)
+    for first, last in pairwise(ends):
+        if last - first > 1:
+            some = vectors[:, first:last]
+            vectors[:, first:last] = some @ np.linalg.eigh((some.T * functions) @ some)[1]
+    return occupancies, vectors.T
