@@ -31,11 +31,11 @@ for donor, acceptor, energy in zip(donations["donor"], donations["acceptor"], do
     print(f"{donor:14s} -> {acceptor:16s} {energy:6.2f} kcal/mol")
 
 # %%
-# Both orbitals of the largest donation, at one isovalue:
+# Both orbitals of the largest donation, at one isovalue. The lone pair is orbital 3 of the table:
 
-pair = [orbitals.fields[list(orbitals["name"]).index(donations[end][0])] for end in ("donor", "acceptor")]
-lattice = ob.enclosing_lattice(methylamine, pair[1], 0.08, quality="fine")
-surfaces = [ob.compute_surface(methylamine, field, 0.08, lattice) for field in pair]
+acceptor = orbitals.fields[list(orbitals["name"]).index(donations["acceptor"][0])]
+lattice = ob.enclosing_lattice(methylamine, acceptor, 0.08, quality="fine")
+surfaces = [ob.compute_surface(methylamine, field, 0.08, lattice) for field in ("nbo:3", acceptor)]
 ob.render(
     surfaces,
     methylamine,
