@@ -99,8 +99,21 @@ def test_methyl_radical():
     assert "C1 lone pair" not in beta
 
 
+def test_hydrogen_bond():
+    """The water dimer of H. Umeyama and K. Morokuma, RHF/4-31G, by GAMESS and NBO 7.0.4."""
+    found = donated(ob.natural_bonds(solved(WATERS, "4-31g")[1]))
+    expected = {
+        ("O1 lone pair 2", "O4-H6 antibond"): 11.07,
+        ("O4 lone pair 2", "H5 Rydberg"): 0.85,
+        ("O4-H6 bond", "H5 Rydberg"): 0.57,
+        ("O1 lone pair 2", "H2 Rydberg"): 0.53,
+        ("O1-H2 bond", "H3 Rydberg"): 0.51,
+    }
+    assert {pair: found[pair] for pair in expected} == pytest.approx(expected, abs=0.015)
+
+
 @pytest.mark.slow
-def test_water_dimer():
+def test_hydrogen_bond_by_density_functional_theory():
     """B3LYP with VWN5, 4-31G, by GAMESS and NBO 7.0.4."""
     from pyscf import dft
 

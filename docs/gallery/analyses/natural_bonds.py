@@ -34,8 +34,10 @@ for donor, acceptor, energy in zip(donations["donor"], donations["acceptor"], do
 # Both orbitals of the largest donation, at one isovalue. The lone pair is orbital 3 of the table:
 
 acceptor = orbitals.fields[list(orbitals["name"]).index(donations["acceptor"][0])]
-lattice = ob.enclosing_lattice(methylamine, acceptor, 0.08, quality="fine")
-surfaces = [ob.compute_surface(methylamine, field, 0.08, lattice) for field in ("nbo:3", acceptor)]
+surfaces = []
+for field in ("nbo:3", acceptor):
+    lattice = ob.enclosing_lattice(methylamine, field, 0.08, quality="fine")
+    surfaces.append(ob.compute_surface(methylamine, field, 0.08, lattice))
 ob.render(
     surfaces,
     methylamine,

@@ -103,11 +103,11 @@ class NaturalBondOrbitals:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """An orbital of a Lewis structure, over the functions beside the cores."""
+    """An orbital of a Lewis structure: what it has of each of its atoms, over the functions beside the cores."""
 
     atoms: tuple[int, ...]
     occupancy: float
-    vector: Reals
+    parts: dict[int, Reals]
 
 
 def natural_bond_orbitals(
@@ -230,12 +230,13 @@ class _Search:
         for candidate in sorted(candidates, key=self._rank):
             if len(taken) < self.n_pairs and self._fits(candidate, left, hybrids):
                 taken.append(candidate)
-                for atom in candidate.atoms:
-                    part = candidate.vector[self.places[atom], None]
-                    together = np.hstack([hybrids[atom], part]) if atom in hybrids else part
-                    hybrids[atom] = np.linalg.qr(together)[0]
+                for atom, part in candidate.parts.items():
+                    together = [hybrids[atom], part[:, None]] if atom in hybrids else [part[:, None]]
+                    hybrids[atom] = np.linalg.qr(np.hstack(together))[0]
         for one in taken[n_before:]:
-            left -= one.occupancy * np.outer(one.vector, one.vector)
+            places = np.concatenate([self.places[atom] for atom in one.atoms])
+            vector = np.concatenate(list(one.parts.values()))
+            left[np.ix_(places, places)] -= one.occupancy * np.outer(vector, vector)
 
     def _rank(self, candidate: _Candidate) -> tuple[float, tuple[int, ...]]:
         """The most occupied one first; of equal ones that of the first atoms, so that the choice is the same always."""
@@ -245,25 +246,24 @@ class _Search:
         """Eigenvectors of the block of some atoms, by falling occupancy."""
         places = np.concatenate([self.places[atom] for atom in group])
         occupancies, vectors = _natural(left[np.ix_(places, places)], np.eye(len(places)), self.functions[places])
-        for occupancy, part in zip(occupancies, vectors, strict=True):
-            vector = np.zeros(len(left))
-            vector[places] = part
-            yield _Candidate(group, float(occupancy), vector)
+        ends = np.cumsum([len(self.places[atom]) for atom in group])[:-1]
+        for occupancy, vector in zip(occupancies, vectors, strict=True):
+            yield _Candidate(group, float(occupancy), dict(zip(group, np.split(vector, ends), strict=True)))
 
     def _fits(self, candidate: _Candidate, left: Reals, hybrids: dict[int, Reals]) -> bool:
         """Whether what it has of each atom is new, and a bond is shared and its antibonds are nearly empty."""
-        parts = [candidate.vector * (self.atoms == atom) for atom in candidate.atoms]
-        shares = [float(part @ part) for part in parts]
-        for atom, part, share in zip(candidate.atoms, parts, shares, strict=True):
-            if len(parts) > 1 and share < 1 - _ON_ONE:
+        antibonds = -candidate.occupancy
+        for atom, part in candidate.parts.items():
+            share = float(part @ part)
+            if len(candidate.atoms) > 1 and share < 1 - _ON_ONE:
                 return False
             if atom in hybrids:
-                outside = share - float(np.sum((hybrids[atom].T @ part[self.places[atom]]) ** 2))
+                outside = share - float(np.sum((hybrids[atom].T @ part) ** 2))
                 if outside < _NEW * share:
                     return False
-        alone = np.stack(parts, axis=1) / np.sqrt(shares)
-        antibonds = float(np.sum(alone * (left @ alone))) - candidate.occupancy
-        return len(parts) == 1 or antibonds < _ANTIBONDS * self.capacity
+            places = self.places[atom]
+            antibonds += float(part @ left[np.ix_(places, places)] @ part) / share
+        return len(candidate.atoms) == 1 or antibonds < _ANTIBONDS * self.capacity
 
     def settled(self, structure: list[_Candidate]) -> list[tuple[_Candidate, Reals]]:
         """Orthonormal orbitals of a structure: of each the bond, and behind it its antibonds, as columns. Step 5."""
@@ -272,7 +272,7 @@ class _Search:
             members = [n for n, candidate in enumerate(structure) if atom in candidate.atoms]
             if not members:
                 continue
-            parts = np.stack([structure[n].vector[places] for n in members], axis=1)
+            parts = np.stack([structure[n].parts[atom] for n in members], axis=1)
             parts = parts / np.linalg.norm(parts, axis=0)
             block = self.density[np.ix_(places, places)]
             weights = np.maximum(np.einsum("im,ij,jm->m", parts, block, parts) / self.capacity, _LEAST_WEIGHT)
