@@ -8,6 +8,7 @@ import pytest
 import orbitile as ob
 from orbitile.evaluation.requests import field_of
 from orbitile.fields.natural_bonds import why_not
+from orbitile.gaussians.localised.natural_bonds import natural_bond_orbitals
 from orbitile.scf.engines.pyscf import wavefunction_of
 
 from .charges.samples import gto, lib, scf, solved
@@ -135,6 +136,19 @@ def test_bonds_of_three_atoms():
     found = rows(ob.natural_bonds(solved(DIBORANE, "6-31g")[1]).table("orbitals"))
     assert all(found[f"B1-B2-H{n} bond"][0] > 1.97 for n in (7, 8))
     assert all(found[name][0] > 1.98 for name in ("B1-H3 bond", "B1-H4 bond", "B2-H5 bond", "B2-H6 bond"))
+
+
+def test_double_bonds_of_a_ring_leave_none_over():
+    """Divinylbenzene by E. Hueckel: two opposite double bonds are the fullest, and would leave one across the ring."""
+    bonds = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0), (0, 6), (6, 7), (3, 8), (8, 9)]
+    matrix = np.zeros((10, 10))
+    for a, b in bonds:
+        matrix[a, b] = matrix[b, a] = -1.0
+    occupied = np.linalg.eigh(matrix)[1][:, :5]
+    found = natural_bond_orbitals(2 * occupied @ occupied.T, np.arange(10), ["valence"] * 10, np.zeros(10), 2)
+    assert found.n_lewis == 5
+    assert {tuple(sorted(pair)) for pair in bonds} >= set(found.atoms[:5])
+    assert found.occupancies[:5].min() > 1.55
 
 
 def test_triple_bond_along_any_axis():

@@ -19,7 +19,8 @@ and then of x, y and z, so that sigma is not mixed with pi, and pi of one atom s
 Bonds of three atoms are looked for where valence orbitals stay empty that hold electrons all the same, as in diborane.
 
 Steps 2 to 5 are repeated for thresholds of 95, 90, ..., 75 % of a full orbital. The structure whose orbitals hold most
-electrons is the natural Lewis structure.
+electrons is the natural Lewis structure. Where one of its orbitals is below the last threshold, each bond below 90 % is
+left out in turn, and the structure that helps most is kept.
 """
 
 from __future__ import annotations
@@ -49,6 +50,12 @@ _ON_ONE = 0.95
 
 _ANTIBONDS = 0.5
 """Electrons in the antibonds of a bond, as a share of a full orbital, from which on it is none."""
+
+_RESONATES = 0.9
+"""Occupancy of a bond, as a share of a full orbital, below which another structure may do without it."""
+
+_ROUNDS = 4
+"""Bonds that are left out at most."""
 
 _NEW = 0.5
 """Share of a hybrid that those before it on its atom must lack."""
@@ -101,13 +108,33 @@ class NaturalBondOrbitals:
         return result
 
 
+_Key = tuple[tuple[int, ...], int, int]
+
+
 @dataclass(frozen=True, eq=False)
 class _Candidate:
     """An orbital of a Lewis structure: what it has of each of its atoms, over the functions beside the cores."""
 
     atoms: tuple[int, ...]
+    number: int
+    after: int
     occupancy: float
     parts: dict[int, Reals]
+
+    @property
+    def key(self) -> _Key:
+        """Its atoms, its place among the orbitals of these, and how many others were taken before it was looked for."""
+        return self.atoms, self.number, self.after
+
+
+@dataclass(frozen=True, eq=False)
+class _Structure:
+    """Orbitals of a Lewis structure, the antibonds of each as columns behind it, and its electrons."""
+
+    threshold: float
+    avoided: frozenset[_Key]
+    orbitals: list[tuple[_Candidate, Reals]]
+    occupancies: Reals
 
 
 def natural_bond_orbitals(
@@ -154,16 +181,8 @@ def _with_bonds_of(
     n_pairs = max(round(float(np.trace(density)) / capacity) - int(is_core.sum()), 0)
     rest = np.flatnonzero(~is_core)
     search = _Search(density[np.ix_(rest, rest)], atoms[rest], functions[rest], capacity, n_pairs, centres)
-    best: tuple[float, list[tuple[_Candidate, Reals]]] | None = None
-    for n, threshold in enumerate(_THRESHOLDS):
-        checkpoint(n / len(_THRESHOLDS))
-        structure = search.settled(search.structure(threshold * capacity))
-        held = sum(float(np.sum((bonds[:, 0] @ search.density) * bonds[:, 0])) for _, bonds in structure)
-        if best is None or held > best[0] + _EQUAL * capacity:
-            best = held, structure
-    assert best is not None
     is_valence = np.array([kind == "valence" for kind in kinds])
-    return _assembled(density, atoms, is_core, is_valence, functions, rest, best[1])
+    return _assembled(density, atoms, is_core, is_valence, functions, rest, search.best())
 
 
 class _Search:
@@ -198,7 +217,38 @@ class _Search:
             if int(bonded[a, b]) + int(bonded[a, c]) + int(bonded[b, c]) > 1:
                 yield order[a], order[b], order[c]
 
-    def structure(self, threshold: float) -> list[_Candidate]:
+    def best(self) -> list[tuple[_Candidate, Reals]]:
+        """The structure that holds most electrons.
+
+        Where an orbital of it holds few, bonds were taken one after another that leave no good ones for other atoms,
+        such as two opposite ones in a ring. So each of those that resonate is left out in turn, while that helps.
+        """
+        found = self._best_of([self._settled(share * self.capacity, frozenset()) for share in _THRESHOLDS])
+        for _ in range(_ROUNDS):
+            if found.occupancies.min(initial=self.capacity) > _THRESHOLDS[-1] * self.capacity:
+                break
+            others = [
+                self._settled(found.threshold, found.avoided | {candidate.key})
+                for (candidate, _), occupancy in zip(found.orbitals, found.occupancies, strict=True)
+                if len(candidate.atoms) > 1 and occupancy < _RESONATES * self.capacity
+            ]
+            better = self._best_of([found, *others])
+            if better is found:
+                break
+            found = better
+        return found.orbitals
+
+    def _best_of(self, structures: list[_Structure]) -> _Structure:
+        """The one that holds most electrons; of equal ones the first."""
+        return max(structures, key=lambda one: round(float(one.occupancies.sum()) / (self.capacity * _EQUAL)))
+
+    def _settled(self, threshold: float, avoided: frozenset[_Key]) -> _Structure:
+        checkpoint()
+        orbitals = self._orthonormal(self._structure(threshold, avoided))
+        occupancies = np.array([columns[:, 0] @ self.density @ columns[:, 0] for _, columns in orbitals])
+        return _Structure(threshold, avoided, orbitals, occupancies)
+
+    def _structure(self, threshold: float, avoided: frozenset[_Key]) -> list[_Candidate]:
         """As many orbitals as there are pairs: steps 2 to 4."""
         left = self.density.copy()
         taken: list[_Candidate] = []
@@ -206,11 +256,11 @@ class _Search:
         single = [(atom,) for atom in self.places]
         for size in (1, 2, 3):
             groups = single if size == 1 else [group for group in self.groups if len(group) == size]
-            self._take_from(left, groups, threshold, taken, hybrids)
+            self._take_from(left, groups, threshold, avoided, taken, hybrids)
         n_before = -1
         while n_before < len(taken) < self.n_pairs:
             n_before = len(taken)
-            self._take_from(left, [*single, *self.groups], 0.0, taken, hybrids)
+            self._take_from(left, [*single, *self.groups], 0.0, avoided, taken, hybrids)
         return taken
 
     def _take_from(
@@ -218,6 +268,7 @@ class _Search:
         left: Reals,
         groups: Sequence[tuple[int, ...]],
         threshold: float,
+        avoided: frozenset[_Key],
         taken: list[_Candidate],
         hybrids: dict[int, Reals],
     ) -> None:
@@ -225,10 +276,11 @@ class _Search:
         candidates: list[_Candidate] = []
         for group in groups:
             checkpoint()
-            candidates += [one for one in self._of_block(left, group) if one.occupancy > threshold]
+            candidates += [one for one in self._of_block(left, group, len(taken)) if one.occupancy > threshold]
         n_before = len(taken)
         for candidate in sorted(candidates, key=self._rank):
-            if len(taken) < self.n_pairs and self._fits(candidate, left, hybrids):
+            allowed = candidate.key not in avoided
+            if len(taken) < self.n_pairs and allowed and self._fits(candidate, left, hybrids):
                 taken.append(candidate)
                 for atom, part in candidate.parts.items():
                     together = [hybrids[atom], part[:, None]] if atom in hybrids else [part[:, None]]
@@ -242,13 +294,13 @@ class _Search:
         """The most occupied one first; of equal ones that of the first atoms, so that the choice is the same always."""
         return -round(candidate.occupancy / (self.capacity * _EQUAL)), candidate.atoms
 
-    def _of_block(self, left: Reals, group: tuple[int, ...]) -> Iterator[_Candidate]:
+    def _of_block(self, left: Reals, group: tuple[int, ...], after: int) -> Iterator[_Candidate]:
         """Eigenvectors of the block of some atoms, by falling occupancy."""
         places = np.concatenate([self.places[atom] for atom in group])
         occupancies, vectors = _natural(left[np.ix_(places, places)], np.eye(len(places)), self.functions[places])
         ends = np.cumsum([len(self.places[atom]) for atom in group])[:-1]
-        for occupancy, vector in zip(occupancies, vectors, strict=True):
-            yield _Candidate(group, float(occupancy), dict(zip(group, np.split(vector, ends), strict=True)))
+        for n, (occupancy, vector) in enumerate(zip(occupancies, vectors, strict=True)):
+            yield _Candidate(group, n, after, float(occupancy), dict(zip(group, np.split(vector, ends), strict=True)))
 
     def _fits(self, candidate: _Candidate, left: Reals, hybrids: dict[int, Reals]) -> bool:
         """Whether what it has of each atom is new, and a bond is shared and its antibonds are nearly empty."""
@@ -265,7 +317,7 @@ class _Search:
             antibonds += float(part @ left[np.ix_(places, places)] @ part) / share
         return len(candidate.atoms) == 1 or antibonds < _ANTIBONDS * self.capacity
 
-    def settled(self, structure: list[_Candidate]) -> list[tuple[_Candidate, Reals]]:
+    def _orthonormal(self, structure: list[_Candidate]) -> list[tuple[_Candidate, Reals]]:
         """Orthonormal orbitals of a structure: of each the bond, and behind it its antibonds, as columns. Step 5."""
         hybrids: dict[tuple[int, int], Reals] = {}
         for atom, places in self.places.items():
