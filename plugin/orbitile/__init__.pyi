@@ -328,6 +328,15 @@ def profile(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def natural_bonds(
+    subject: Wavefunction,
+    /,
+    *,
+    threshold: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def nocv(
     subject: Wavefunction,
     /,

@@ -71,6 +71,28 @@ def test_with_cores_first():
     assert found.charges == pytest.approx([-0.44582, -0.89897, 0.18546, 0.21885, 0.21885, 0.36082, 0.36082], abs=2e-5)
 
 
+def test_hydrogen_bonded_waters():
+    """RHF/4-31G, by NBO 7.0.4."""
+    atoms = (
+        "O -.004158 -1.4257 0; H .498701 -1.716026 -.75946; H .498701 -1.716026 .75946; O -.004158 1.5543 0; "
+        "H -.926714 1.804953 0; H -.004158 .5983 0"
+    )
+    found = atomic_charges(solved(atoms, "4-31g")[1], "npa7")
+    assert found.charges == pytest.approx([-0.96510, 0.49018, 0.49018, -0.98262, 0.46610, 0.50126], abs=2e-5)
+
+
+def test_spins_of_cartesian_functions():
+    """The methyl radical, UHF/6-31G(d) with Cartesian functions, by NBO 7.0.9."""
+    with lib.with_omp_threads(1):
+        atoms = "C 0 0 0; H 0 1.0736 0; H .929765 -.5368 0; H -.929765 -.5368 0"
+        molecule = gto.M(atom=atoms, basis="6-31g*", spin=1, cart=True, verbose=0)
+        field = scf.UHF(molecule).run(conv_tol=1e-11)
+    wavefunction = wavefunction_of(molecule, field.mo_coeff, field.mo_occ, field.mo_energy)
+    found = atomic_charges(wavefunction, "npa7")
+    assert found.charges == pytest.approx([-0.51255, 0.17085, 0.17085, 0.17085], abs=2e-5)
+    assert found.spins == pytest.approx([1.16072, -0.05357, -0.05357, -0.05357], abs=2e-5)
+
+
 @pytest.mark.slow
 def test_core_potential_and_spin():
     """CuCO, UB3LYP/LANL2DZ, by NBO 7.0.9."""
