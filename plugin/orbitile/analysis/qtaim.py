@@ -40,11 +40,6 @@ whose paths have been followed and led to different sides; bisection finds it as
 with the pair of orders 3 and 2 of P. Bogacki and L. F. Shampine (Appl. Math. Lett. 1989, 2, 321), each path with steps
 of its own, all of them at once. A path ends where it enters a sphere in which nothing but one attractor can be reached.
 
-**Quick paths** go through a spline of the logarithm of the density, which has the same paths, on a lattice: they take a
-thirtieth of the time. On a lattice of 0.12 bohr they have borders within some 1e-5 bohr of the exact ones where the
-density is smooth, and 1e-3 bohr beside the cores of multiple bonds. They sort cells and points along rays; exact paths
-find the border between two of these. Molecules that are too large for so fine a lattice have exact paths only.
-
 **Shares** of basins in the points of a lattice are by the method of M. Yu and D. R. Trinkle (J. Chem. Phys.
 2011, 134, 064111): what is at a point flows to those of its neighbours where the field is higher, in proportion to the
 difference,
@@ -63,7 +58,7 @@ right near borders: there paths of steepest ascent say which basin a point of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -202,98 +197,6 @@ def attractors_of(
 def _directions(gradient: Gradient, points: Reals) -> Reals:
     slopes = gradient(points)[1]
     return slopes / np.maximum(np.linalg.norm(slopes, axis=1), 1e-300)[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class QuickPaths:
-    """Paths of steepest ascent through a spline of the density on a lattice.
-
-    Attributes
-    ----------
-    lattice : Lattice
-        Of cubes, which hold all where the density is above some value: paths go uphill, and so stay within it.
-    least : float
-        That density in e bohr^-3.
-    coefficients : ndarray of float32, shape (nx, ny, nz)
-        Of the spline of fifth degree of the logarithm of the density.
-    goals : ndarray of int32, one shorter along each axis
-        The attractor whose sphere a cell of the lattice is whole in; -1 for none.
-    """
-
-    lattice: Lattice
-    least: float
-    coefficients: NDArray[np.float32]
-    goals: NDArray[np.int32]
-
-    def ends(self, points: Reals) -> Indices:
-        """The attractor that each path leads to, -1 where it is not found; shape (n_points,)."""
-        from taichi_kernels.ascent import ascend
-
-        spacing = float(self.lattice.spacings.min())
-        steps = (_FIRST / spacing, _LONGEST_STEP / spacing, _SHORTEST / spacing)
-        found = np.full(len(points), -1, np.intp)
-        for piece in pieces(len(points), _FOLLOWED_AT_ONCE):
-            checkpoint()
-            places = (points[piece] - self.lattice.origin) / spacing
-            found[piece] = ascend(places, self.coefficients, self.goals, steps, TOLERANCE / spacing)
-        return found
-
-
-_FOLLOWED_AT_ONCE = share("lists", 32)
-"""Quick paths that are followed in one launch."""
-
-_CLOSE_SPACING, _DENSE = 0.12, 1e-4
-"""Spacing in bohr of the lattice of the more exact quick paths, and density in e bohr^-3 down to which it reaches."""
-
-
-def quick_paths(density: Volume, least: float, spheres: Spheres) -> QuickPaths:
-    """Quick paths to some spheres.
-
-    Memory: 8 bytes for each point of the lattice, and 40 while they are made.
-    """
-    from scipy.ndimage import spline_filter
-
-    lattice = density.lattice
-    checkpoint()
-    heights = np.log(np.maximum(density.values, least / 100)).astype(np.float64)
-    coefficients = spline_filter(heights, 5, mode="mirror").astype(np.float32)
-    inside = spheres.around(lattice.points()).astype(np.int32).reshape(lattice.shape)
-    lowest, highest = inside, inside
-    for axis in range(3):
-        one, other = neighbours_along(axis)
-        lowest, highest = np.minimum(lowest[one], lowest[other]), np.maximum(highest[one], highest[other])
-    return QuickPaths(lattice, least, coefficients, np.where(lowest == highest, lowest, np.int32(-1)))
-
-
-def quick_ends(points: Reals, density: Reals, quick: Sequence[QuickPaths]) -> Indices:
-    """The attractors that quick paths lead to, -1 where none is found.
-
-    Parameters
-    ----------
-    points, density : ndarray, shapes (n, 3) and (n,)
-        In bohr, and the density there in e bohr^-3.
-    quick
-        On several lattices, the finest first.
-    """
-    found = np.full(len(points), -1, np.intp)
-    for paths in quick:
-        some = np.flatnonzero((found < 0) & (density > 2 * paths.least))
-        found[some] = paths.ends(points[some])
-    return found
-
-
-def ends_of(
-    points: Reals, density: Reals, gradient: Gradient, spheres: Spheres, quick: Sequence[QuickPaths]
-) -> Indices:
-    """The attractors that paths lead to, by exact paths where quick ones do not find it; parameters as above."""
-    found = quick_ends(points, density, quick)
-    left = np.flatnonzero(found < 0)
-    found[left] = attractors_of(points[left], gradient, spheres)
-    return found
-
-
-_OF_A_SPLINE = 6
-"""Points along an axis that a spline of fifth degree needs."""
 
 
 Integers = NDArray[np.int32]
@@ -500,7 +403,7 @@ class Cells:
         return np.where(there, self.basin[tuple(place.T)], np.int32(EMPTY))
 
 
-def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres, quick: Sequence[QuickPaths] = ()) -> Cells:
+def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres) -> Cells:
     """Sort the cells of a lattice.
 
     Parameters
@@ -511,8 +414,6 @@ def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres, quick: Seq
         Of the density.
     spheres
         About all attractors.
-    quick
-        Paths that sort most points.
     """
     shape = shares.lattice.shape
     basin, clear = shares.basin[:, 0].copy(), shares.share[:, 0] > _CLEAR
@@ -522,9 +423,8 @@ def cells_of(shares: Partition, gradient: Gradient, spheres: Spheres, quick: Seq
         at = np.stack(np.unravel_index(wanted, shape), axis=1)
         points = shares.lattice.origin + at * np.asarray(shares.lattice.spacings)
         known[wanted] = True
-        density = gradient(points)[0]
-        some = density > _WORTH_FOLLOWING
-        basin[wanted[some]] = ends_of(points[some], density[some], gradient, spheres, quick)
+        some = gradient(points)[0] > _WORTH_FOLLOWING
+        basin[wanted[some]] = attractors_of(points[some], gradient, spheres)
         wanted = np.flatnonzero(_beside_others(basin.reshape(shape)).reshape(-1) & ~known)
     return Cells(shares.lattice, _of_cells(basin.reshape(shape)))
 
@@ -641,7 +541,6 @@ def rays_of(
     cells: Cells,
     gradient: Gradient,
     rules: list[tuple[Reals, Reals]],
-    quick: Sequence[QuickPaths] = (),
 ) -> list[Rays]:
     """The parts of rays that are in the basins of some attractors, outside of their spheres.
 
@@ -657,8 +556,6 @@ def rays_of(
         Of the density.
     rules
         Directions, shape (n_rays, 3), and weights of a rule on the sphere for each of them.
-    quick
-        Paths that sort most points.
     """
     found: list[Rays] = []
     waiting: list[_Scan] = []
@@ -667,7 +564,7 @@ def rays_of(
         if sum(one.inside.size for one in waiting) > _SCANNED_AT_ONCE or attractor == attractors[-1]:
             done = len(found)
             with stage(done / len(attractors), (done + len(waiting)) / len(attractors)):
-                _settle(waiting, spheres, gradient, quick)
+                _settle(waiting, spheres, gradient)
                 found += _divided(waiting, spheres, gradient)
             waiting = []
     return found
@@ -689,18 +586,16 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
     return _Scan(attractor, directions, weights, radii, basin == attractor, unclear, empty)
 
 
-def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient, quick: Sequence[QuickPaths]) -> None:
+def _settle(scans: list[_Scan], spheres: Spheres, gradient: Gradient) -> None:
     """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
-    asked, starts, densities = [], [], []
+    asked, starts = [], []
     for scan in scans:
         k, ray = np.nonzero(scan.unclear & ~scan.empty)
         points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
-        density = gradient(points)[0]
-        some = density * scan.radii[k] ** 2 > _WORTH[k % 2]
+        some = gradient(points)[0] * scan.radii[k] ** 2 > _WORTH[k % 2]
         asked.append((k[some], ray[some]))
         starts.append(points[some])
-        densities.append(density[some])
-    ends = ends_of(np.concatenate(starts), np.concatenate(densities), gradient, spheres, quick)
+    ends = attractors_of(np.concatenate(starts), gradient, spheres)
     parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
     for scan, place, end in zip(scans, asked, parts, strict=True):
         scan.inside[place], scan.unclear[place] = end == scan.attractor, False
@@ -1145,16 +1040,11 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             basins = np.flatnonzero(spheres.radius > 0).tolist()
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
-            quick = []
-            finer = lattice_about(wavefunction, _DENSE, _CLOSE_SPACING)
-            if finer.spacings.max() < 1.05 * _CLOSE_SPACING and min(*finer.shape, *lattice.shape) >= _OF_A_SPLINE:
-                close = compute(wavefunction, "density", finer, device=device)
-                quick = [quick_paths(close, _DENSE, spheres), quick_paths(density, _LEAST, spheres)]
-            cells = cells_of(_shares(density, spheres, gradient), gradient, spheres, quick)
+            cells = cells_of(_shares(density, spheres, gradient), gradient, spheres)
         with stage(0.2, 0.6):
             light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
             rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
-            rays = rays_of(basins, spheres, cells, gradient, rules, quick)
+            rays = rays_of(basins, spheres, cells, gradient, rules)
         with stage(0.6, 1.0):
             return integrated(wavefunction, spheres, rays, gradient)
 

@@ -13,13 +13,10 @@ from orbitile.analysis.qtaim import (
     directions_of,
     maxima,
     partition,
-    quick_paths,
     rays_of,
 )
 from orbitile.analysis.topology import Spheres
-from orbitile.evaluation.devices import device_session
 from orbitile.model.lattice import Lattice
-from orbitile.model.volume import Volume
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])
 SPHERES = Spheres(CENTRES, np.array([0.5, 0.5]))
@@ -50,18 +47,6 @@ def test_paths_begin_again_without_waiting_for_others():
 
     assert attractors_of(points, peaks, SPHERES, again).tolist() == [1, 0, 0]
     assert sorted(turns) == [0, 0, 1, 1, 2, 2]
-
-
-def test_quick_paths_lead_where_exact_ones_do(device):
-    lattice = Lattice.box([-3.5] * 3, [3.5] * 3, 0.12)
-    density = Volume(peaks(lattice.points())[0].reshape(lattice.shape), lattice)
-    points = np.random.default_rng(3).normal(size=(2000, 3))
-    points = points[np.linalg.norm(points, axis=1) < 3]
-    with device_session(device, "single"):
-        found = quick_paths(density, 1e-4, SPHERES).ends(points)
-    side = points @ (CENTRES[1] - CENTRES[0])
-    clear = np.abs(side) > 1e-3
-    assert np.array_equal(found[clear], (side > 0)[clear].astype(int))
 
 
 def lattice_basins(spacing):
