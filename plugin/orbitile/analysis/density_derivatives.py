@@ -18,7 +18,8 @@ atom, P a monomial, and
 so that
 
 .. math::  \partial_a \varphi = P_a R + 2 u_a P R', \qquad
-    \partial_{ab} \varphi = P_{ab} R + 2 (u_a P_b + u_b P_a + \delta_{ab} P) R' + 4 u_a u_b P R''
+    \partial_{ab} \varphi = P_{ab} R + 2 (u_a P_b + u_b P_a + \delta_{ab} P) R' + 4 u_a u_b P R'', \qquad
+    \nabla^2 \varphi = \nabla^2 P\, R + (4 l + 6) P R' + 4 u^2 P R''
 
 Shells of one angular momentum, whatever their atoms, are one array: everything is done for all of them at once.
 """
@@ -205,6 +206,7 @@ class ShellsAtPoints:
         if second:
             radial[2] *= 4
         self._radial = radial
+        self._square = square
         self._powers = []
         for l, some in shells.slices:
             u = [axis[shells.atom[some]] for axis in away]
@@ -225,6 +227,23 @@ class ShellsAtPoints:
                     np.multiply(P, u_R1[axis], out=result[here, 1 + axis])
                     if component[axis]:
                         result[here, 1 + axis] += _derivative(powers, component, axis) * R
+                row += len(R)
+        return result
+
+    def laplacians(self) -> Reals:
+        """Laplacians of the components, shape (n_components, n_points)."""
+        result = np.empty((len(self._shells.coefficients), self._n))
+        row = 0
+        for (l, some), powers in zip(self._shells.slices, self._powers, strict=True):
+            R, R1, R2 = (part[some] for part in self._radial)
+            radial = (2 * l + 3) * R1 + self._square[self._shells.atom[some]] * R2
+            for component in cartesian_powers(l):
+                here = result[row : row + len(R)]
+                np.multiply(_monomial(powers, component), radial, out=here)
+                for axis in range(3):
+                    if component[axis] > 1:
+                        once = _lowered(component, axis)
+                        here += component[axis] * _derivative(powers, once, axis) * R
                 row += len(R)
         return result
 
@@ -396,6 +415,14 @@ class DensityDerivatives:
             total += piece.overlaps(weights[some])
         return total
 
+    def overlaps_and_laplacian(self, points: ArrayLike, weights: Reals) -> tuple[Reals, float]:
+        """Overlaps, and the integral of the Laplacian of the density in e bohr^-2; parameters as for `overlaps`."""
+        total, laplacian = np.zeros((len(self.weights), len(self.weights))), 0.0
+        for some, piece in self._pieces(checked_points(points), slopes=True):
+            total += piece.overlaps(weights[some])
+            laplacian += float(piece.laplacian() @ weights[some])
+        return total, laplacian
+
     def _pieces(self, points: Reals, slopes: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
@@ -446,6 +473,11 @@ class _Piece:
             for b in range(3):
                 result[a, b] += np.einsum("ip,ip->p", weighted, slopes[:, b])
         return 2 * np.moveaxis(result, 2, 0)
+
+    def laplacian(self) -> Reals:
+        self._y = self._coefficients @ (self._orbitals[:, 0] * self._weights)
+        curved = np.einsum("np,np->p", self._functions.laplacians(), self._y)
+        return 2 * curved + 4 * self.kinetic()
 
     def overlaps(self, weights: Reals) -> Reals:
         orbitals = self._orbitals[:, 0]

@@ -13,10 +13,13 @@ from orbitile.analysis.qtaim import (
     directions_of,
     maxima,
     partition,
+    quick_paths,
     rays_of,
 )
 from orbitile.analysis.topology import Spheres
+from orbitile.evaluation.devices import device_session
 from orbitile.model.lattice import Lattice
+from orbitile.model.volume import Volume
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])
 SPHERES = Spheres(CENTRES, np.array([0.5, 0.5]))
@@ -49,6 +52,18 @@ def test_paths_begin_again_without_waiting_for_others():
     assert sorted(turns) == [0, 0, 1, 1, 2, 2]
 
 
+def test_quick_paths_lead_where_exact_ones_do(device):
+    lattice = Lattice.box([-3.5] * 3, [3.5] * 3, 0.12)
+    density = Volume(peaks(lattice.points())[0].reshape(lattice.shape), lattice)
+    points = np.random.default_rng(3).normal(size=(2000, 3))
+    points = points[np.linalg.norm(points, axis=1) < 3]
+    with device_session(device, "single"):
+        found = quick_paths([density], SPHERES).ends(points)
+    side = points @ (CENTRES[1] - CENTRES[0])
+    clear = np.abs(side) > 1e-3
+    assert np.array_equal(found[clear], (side > 0)[clear].astype(int))
+
+
 def lattice_basins(spacing):
     lattice = Lattice.box([-5.0] * 3, [5.0] * 3, spacing)
     values = peaks(lattice.points())[0].reshape(lattice.shape)
@@ -79,8 +94,8 @@ def test_points_of_equal_value_belong_to_one_of_them():
 
 
 def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
-    shares = lattice_basins(0.25)[2]
-    cells = cells_of(shares, peaks, SPHERES)
+    lattice, values, shares = lattice_basins(0.25)
+    cells = cells_of(shares, Volume(values, lattice), peaks, SPHERES)
     middles = Lattice.box([-4.5] * 3, [4.5] * 3, 0.25).points() + 0.1
     basin = cells.around(middles)
     side = middles @ (CENTRES[1] - CENTRES[0]) / np.linalg.norm(CENTRES[1] - CENTRES[0])
@@ -93,10 +108,17 @@ def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
     assert cells.around(np.array([[9.0, 0, 0]])) == EMPTY
 
 
-def test_rays_end_at_the_plane_or_never():
-    cells = cells_of(lattice_basins(0.25)[2], peaks, SPHERES)
+@pytest.mark.parametrize("quickly", [False, True])
+def test_rays_end_at_the_plane_or_never(quickly, device):
+    lattice, values, shares = lattice_basins(0.25)
+    density = Volume(values, lattice)
     rule = directions_of(17)
-    for attractor, rays in enumerate(rays_of([0, 1], SPHERES, cells, peaks, [rule, rule])):
+    with device_session(device, "single"):
+        quick = quick_paths([density], SPHERES) if quickly else None
+        cells = cells_of(shares, density, peaks, SPHERES, quick)
+        quick = quick.ending_in(cells) if quickly else None
+        found = rays_of([0, 1], SPHERES, cells, peaks, [rule, rule], quick)
+    for attractor, rays in enumerate(found):
         axis = CENTRES[1 - attractor] - CENTRES[attractor]
         expected = (axis @ axis / 2) / np.maximum(rays.directions @ axis, 1e-9)
         assert np.bincount(rays.ray).max() == 1
@@ -130,7 +152,8 @@ def test_rays_come_back_where_a_border_is_a_wave():
     shares = Partition(lattice, basin, np.eye(1, SHARED, dtype=np.float32).repeat(len(points), axis=0))
     angle = np.linspace(1.2, 1.6, 41)
     directions = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
-    cells = cells_of(shares, beside_a_wave, spheres)
+    density = Volume(beside_a_wave(points)[0].reshape(lattice.shape), lattice)
+    cells = cells_of(shares, density, beside_a_wave, spheres)
     rays = rays_of([0], spheres, cells, beside_a_wave, [(directions, np.ones(41))])[0]
     radius = np.arange(0.3, 2.9, 1e-4)
     back = 0
