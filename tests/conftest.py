@@ -11,6 +11,8 @@ import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
 
+from .long import listed
+
 # programs that tests start in another home find the kernels there that were compiled before
 os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 
@@ -58,7 +60,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests on CUDA and Vulkan are left out where the device is missing, those of Linux on other systems."""
     from taichi_kernels.devices import probe
 
+    long = listed()
     for item in items:
+        if item.nodeid in long:
+            item.add_marker(pytest.mark.slow)
         for marker in list(item.iter_markers("slow_on")):
             if item.get_closest_marker(marker.args[0]):
                 item.add_marker(pytest.mark.slow)

@@ -383,6 +383,9 @@ _SHARED_AT_ONCE = share("large matrix", 4096)
 """Points whose shares are summed at once: they take 5 kB each."""
 
 _FACES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
+_EARLIER = np.tri(len(_FACES) * SHARED, k=-1, dtype=bool)
+"""Which of the shares of all neighbours come before another."""
+
 _CUBE = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if i or j or k])
 
 
@@ -533,7 +536,7 @@ def _share_wave(
         part = (share[goals] * weight[..., None]).reshape(len(mixed), -1) * (which >= 0)
         together = which[:, :, None] == which[:, None, :]
         total = np.einsum("nij,nj->ni", together, part)
-        later = np.tril(together, -1).any(axis=2) | (which < 0)
+        later = (together & _EARLIER).any(axis=2) | (which < 0)
         total[later] = 0.0
         largest = np.argsort(-total, axis=1, kind="stable")[:, :SHARED]
         kept = np.take_along_axis(total, largest, axis=1)
