@@ -10,14 +10,18 @@ from orbitile.base.arguments import ATOMS, COUNT, FRAGMENTS, WHOLE_NUMBER
 from orbitile.commandline import main
 from orbitile.evaluation.devices import several
 from orbitile.evaluation.requests import field_of
+from orbitile.hosts.server.viewer import ServedViewer
 from orbitile.jobs.request import is_item, request_of
 from orbitile.jobs.running import run_batch
 from orbitile.pictures.look import Scale
 from orbitile.pictures.orbitals import ENERGY_UNITS, conditions_of
 from orbitile.pictures.request import Request
 from orbitile.readers import natural_order
+from orbitile.session.commands import COMMANDS
+from orbitile.session.session import Session
 from orbitile.session.shown import Shown
 from orbitile.session.source import changes
+from orbitile.session.viewpoint import default_viewpoint
 from taichi_kernels.direct_sums import molecule_specific
 from taichi_kernels.session import session
 from tests.conftest import SAMPLES
@@ -130,3 +134,14 @@ def test_odd_values_are_the_same_whatever_a_case_does_with_them():
         elif isinstance(value, dict):
             value["itself"] = value
     assert json.dumps(ODD_VALUES, default=repr) == before
+
+
+def test_a_molecule_whose_name_is_too_long_for_a_file(tmp_path):
+    command = next(command for command in COMMANDS if command.name == "orb_thermochemistry")
+    with pytest.raises(ob.OrbitileError, match="no molecule"):
+        command.run(Session(ServedViewer(lambda message: None, tmp_path)), ("9" * 5000,), {})
+
+
+def test_a_view_of_nothing():
+    with pytest.raises(ob.OrbitileError, match="nothing to draw"):
+        default_viewpoint([], [], 1.0, (0, 0, 0, 0), None)

@@ -237,8 +237,10 @@ def default_camera(points: ArrayLike) -> Camera:
     """
     where = np.asarray(points, np.float64).reshape(-1, 3)
     camera = Camera.facing(where)
+    if len(where) < 3:
+        return camera
     spread = np.linalg.svd(where - where.mean(axis=0), compute_uv=False)
-    flat = len(where) > 2 and spread[2] < 0.05 * spread[1]
+    flat = spread[2] < 0.05 * spread[1]
     return camera.turned(x=-60, y=15) if flat else camera
 
 

@@ -29,6 +29,9 @@ MOST = 4
 PATIENCE = 90.0
 """Seconds by the clock that an answer may take."""
 
+UNUSED = "sound"
+"""A name of an object that no request has: a viewer may say that it has one of the others."""
+
 LIVES = 300
 """Cases after which the server is another one."""
 
@@ -144,7 +147,7 @@ class Subject:
         for line in lines:
             server.say(line)
         loaded, before = server.answered(
-            {"id": "right", "command": "orb_load", "arguments": [str(SAMPLES / "h2o.molden.input"), "right"]}
+            {"id": "right", "command": "orb_load", "arguments": [str(SAMPLES / "h2o.molden.input"), UNUSED]}
         )
         for message in before:
             if "error" in message and "event" not in message:
@@ -153,8 +156,8 @@ class Subject:
         n = sum("event" not in message for message in before)
         asked = sum(1 for line in b"".join(lines).split(b"\n") if line.strip())
         assert n == asked, f"{asked} requests, {n} answers"
-        assert loaded.get("value") == "right", loaded
-        table, _ = server.answered({"id": "table", "command": "orbitals", "arguments": ["right"]})
+        assert loaded.get("value") == UNUSED, loaded
+        table, _ = server.answered({"id": "table", "command": "orbitals", "arguments": [UNUSED]})
         assert len(table["value"]["rows"]) == 19, table
         return sum("error" not in message and "event" not in message for message in before)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def command_of(name: str, module: Analysis) -> Command:
         *texts, filename, draw = values[: len(parameters) + 2]
         if any(value is not None for value in values[len(parameters) + 2 :]):
             return compute(session, molecule, filename, *values[len(parameters) + 2 :])
-        if is_of_file and molecule not in session.host.molecules() and Path(molecule).expanduser().is_file():
+        if is_of_file and molecule not in session.host.molecules() and os.path.isfile(os.path.expanduser(molecule)):
             molecule = orb_load.run(session, [molecule]).value or molecule
         given = {one.name: text for one, text in zip(module.PARAMETERS, texts, strict=True) if text != ""}
         return _analyse(session, name, molecule, given, filename, draw)
