@@ -5,6 +5,7 @@ import struct
 import sys
 from dataclasses import replace
 from importlib.resources import files
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from orbitile import load
 from orbitile.base.errors import FileError
 from orbitile.commandline import main
 from orbitile.exporters import holds_scenes, save
+from orbitile.model.cell import Cell
 from orbitile.model.geometry import Geometry
 from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Colouring
@@ -257,12 +259,52 @@ def test_usdz_has_units_materials_and_facts(scene, coloured, tmp_path):
     assert len(colours.Get()) == len(coloured.vertices)
 
 
+def primitives_in(archive):
+    """Groups of primitives by the package of the format: what each group is given, and its primitives."""
+    molviewspec = pytest.importorskip("molviewspec", reason="MolViewSpec archives need molviewspec (extra molstar)")
+    found = molviewspec.MVSJ.loads(archive.read("index.mvsj").decode()).data.root.children
+    groups = [node for node in found if node.kind == "primitives"]
+    return [(group.params, [one.params for one in group.children]) for group in groups]
+
+
+def test_mvsx_has_the_molecule_and_the_lobes_in_angstrom(scene, tmp_path):
+    pytest.importorskip("molviewspec", reason="MolViewSpec archives need molviewspec (extra molstar)")
+    save(scene, tmp_path / "a.mvsx")
+    with ZipFile(tmp_path / "a.mvsx") as archive:
+        lines = archive.read("molecule.sdf").decode().splitlines()
+        groups = primitives_in(archive)
+    assert [line.split()[3] for line in lines if line.startswith("M  V30") and line.endswith(" 0")][1:] == ["C", "O"]
+    assert "M  V30 1 1 1 2" in lines
+    assert [given["tooltip"] for given, _ in groups] == [
+        f"2p, {sign}, isovalue 0.1 bohr^-3/2" for sign in ("positive", "negative")
+    ]
+    for (_, [mesh]), lobe, colour in zip(groups, scene.meshes[0].parts(), (BLUE, ORANGE), strict=True):
+        assert np.reshape(mesh["vertices"], (-1, 3)) == pytest.approx(lobe.vertices / angstrom, abs=1e-4)
+        assert np.array_equal(np.reshape(mesh["indices"], (-1, 3)), lobe.faces)
+        assert mesh["color"] == "#" + "".join(f"{round(255 * channel):02x}" for channel in colour)
+
+
+def test_mvsx_has_colours_of_values_and_edges_of_a_cell(coloured, tmp_path):
+    pytest.importorskip("molviewspec", reason="MolViewSpec archives need molviewspec (extra molstar)")
+    cell = Molecule.of(Geometry(np.array([3]), np.zeros((1, 3)))).with_edges(Cell(np.zeros(3), 7.0 * np.eye(3)))
+    save(replace(scene_of(coloured), molecule=cell, labels=((np.zeros(3), "Li"),)), tmp_path / "a.mvsx")
+    with ZipFile(tmp_path / "a.mvsx") as archive:
+        (_, edges), (_, [mesh]), (_, [label]) = primitives_in(archive)
+    assert len(edges) == 12
+    assert {edge["kind"] for edge in edges} == {"tube"}
+    assert len(mesh["triangle_groups"]) == len(coloured.faces)
+    assert set(mesh["triangle_groups"]) == {int(group) for group in mesh["group_colors"]}
+    assert len(mesh["group_colors"]) > 20
+    assert label["text"] == "Li"
+
+
 @pytest.mark.parametrize(
     ("package", "suffix", "message"),
     [
         ("manifold3d", "stl", r"-m pip install '?(lib3mf|manifold3d)"),
         ("lib3mf", "3mf", r"-m pip install '?(lib3mf|manifold3d)"),
         ("pxr.Usd", "usdz", r"-m pip install '?usd-core"),
+        ("molviewspec", "mvsx", r"-m pip install '?molviewspec"),
     ],
 )
 def test_what_is_missing_is_said(package, suffix, message, scene, tmp_path, monkeypatch):
@@ -281,15 +323,20 @@ def test_vdb_without_openvdb_is_refused_with_the_reason(tmp_path, monkeypatch):
 
 
 def test_formats_of_scenes():
-    assert all(holds_scenes(f"a.{suffix}") for suffix in ("glb", "usdz", "stl", "3mf", "ply", "obj"))
+    assert all(holds_scenes(f"a.{suffix}") for suffix in ("glb", "mvsx", "usdz", "stl", "3mf", "ply", "obj"))
     assert not holds_scenes("a.png")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["glb", "usdz", "stl", "3mf", "ply", "obj"])
+@pytest.mark.parametrize("suffix", ["glb", "mvsx", "usdz", "stl", "3mf", "ply", "obj"])
 @pytest.mark.parametrize("fields", [["homo"], ["homo", "lumo"], ["density", "--color-by", "esp"]], ids="-".join)
 def test_render_writes_scenes(suffix, fields, tmp_path, capsys):
-    for package in {"usdz": ["pxr"], "stl": ["manifold3d"], "3mf": ["manifold3d", "lib3mf"]}.get(suffix, []):
+    for package in {
+        "usdz": ["pxr"],
+        "mvsx": ["molviewspec"],
+        "stl": ["manifold3d"],
+        "3mf": ["manifold3d", "lib3mf"],
+    }.get(suffix, []):
         pytest.importorskip(package, reason="an extra of this format")
     path = tmp_path / f"a.{suffix}"
     arguments = ["render", str(BENZENE), *fields, "--quality", "coarse", "--device", "cpu", "-o", str(path)]

@@ -26,7 +26,7 @@ _FIELDS = (
     *("spin", "laplacian", "rdg", "density:alpha", "kinetic"),
 )
 _SECOND = ("esp", "homo", "density", "laplacian")
-_EXPORTED = ("cube", "dx", "mrc", "npz", "plt", "ply", "obj", "glb", "stl", "3mf", "usdz", "xyz", "html")
+_EXPORTED = ("cube", "dx", "mrc", "npz", "plt", "ply", "obj", "glb", "stl", "3mf", "usdz", "mvsx", "xyz", "html")
 
 _WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
     ("orb_load", ("missing.molden",)),

@@ -53,7 +53,7 @@ def add_arguments(parser: CommandParser) -> None:
         "-o",
         "--output",
         metavar="PNG",
-        help="picture (.png), page to turn in a browser (.html), scene (.glb, .usdz, .ply, .obj), or bodies "
+        help="picture (.png), page to turn in a browser (.html), scene (.glb, .mvsx, .usdz, .ply, .obj), or bodies "
         "to print in 3D (.stl, .3mf) (default: FILE-FIELD.png in the current folder)",
     )
     group = parser.add_argument_group("picture")

@@ -76,13 +76,13 @@ def save(
     ----------
     what : Volume, Surface, Scene or Wavefunction
         Volumes go to cube, OpenDX, MRC/CCP4, npz, plt and VDB files and to Zarr stores; surfaces and scenes to PLY,
-        OBJ, binary glTF and USDZ files, and for printers to STL and 3MF files; geometries of a wavefunction to XYZ
-        files.
+        OBJ, binary glTF and USDZ files and MolViewSpec archives, and for printers to STL and 3MF files; geometries of a
+        wavefunction to XYZ files.
     path
         The file; an existing one is replaced.
     format : str, optional
-        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "vdb", "zarr", "ply", "obj", "gltf", "usdz", "stl",
-        "threemf", "xyz"), where the suffix does not tell.
+        Name of the format ("cube", "opendx", "mrc", "npz", "plt", "vdb", "zarr", "ply", "obj", "gltf", "usdz", "mvsx",
+        "stl", "threemf", "xyz"), where the suffix does not tell.
     wavefunction : Wavefunction, optional
         Its atoms are written along where the format has room for them.
 
