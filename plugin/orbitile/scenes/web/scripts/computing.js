@@ -138,6 +138,12 @@ export class Computing {
     this.asked++;
   }
 
+  /** Compute nothing any more, and give the graphics back. */
+  dispose() {
+    this.leave();
+    this.lattice.dispose();
+  }
+
   /** Isovalues to offer for a slide that was computed beforehand, until the page computes it. */
   rangeAbout(isovalue) {
     return isovalue ? [isovalue / 8, isovalue * 4] : [0, 0];

@@ -19,8 +19,9 @@ const HELP = "Drag to turn, Shift and drag to move, wheel or pinch to zoom, doub
  * known     says of a choice whether it can be shown
  * isovalues gives those that a slide can be had at, or null for a whole range
  * wheel     says whether the wheel zooms now
+ * buttons   stand beside those of the view
  */
-export function viewer(element, contents, { ask, moved = () => {}, known = () => true, isovalues = () => null, wheel }) {
+export function viewer(element, contents, { ask, moved = () => {}, known = () => true, isovalues = () => null, wheel, buttons: more = [] }) {
   let slide = null;
   let camera = null;
   let untouched = true; // nobody has turned it: then it moves back where a slide needs more room
@@ -44,7 +45,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   const toggle = made("button", { type: "button", "aria-pressed": "false", onclick: () => label(!labelled) }, "labels");
   const home = made("button", { type: "button", onclick: () => reset() }, "reset view");
   toggle.hidden = !contents.atoms.length;
-  const buttons = made("div", { class: "orbitile-buttons" }, home, toggle);
+  const buttons = made("div", { class: "orbitile-buttons" }, home, toggle, ...more);
   const note = made("div", { class: "orbitile-note", role: "note" }, contents.note ?? "");
   note.hidden = !contents.note;
   const beside = made("div", { class: "orbitile-beside" }, ...(levels ? [levels.node] : []), list.node);
@@ -68,11 +69,13 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     untouched = true;
   };
 
+  const inFile = ({ rotation, centre, height }) => ({ rotation, centre: centre.map((value, i) => value + contents.middle[i]), height });
+
   function change(next) {
     camera = next;
     untouched = false;
     draw();
-    moved({ ...camera, centre: camera.centre.map((value, i) => value + contents.middle[i]) });
+    moved(inFile(camera));
   }
 
   /** Draw soon; coarsely while it moves, and finer once it does not. */
@@ -157,6 +160,8 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   sizes.observe(picture);
   const theme = matchMedia("(prefers-color-scheme: dark)");
   theme.addEventListener("change", draw);
+  const print = () => drawNow(2); // paper takes what was drawn last, and what was drawn before may be gone
+  addEventListener("beforeprint", print);
   const leave = keepContext(canvas, drawing?.gl, draw);
 
   return {
@@ -164,8 +169,12 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     tell,
     redraw: draw,
     slide: () => slide,
-    /** Look from somewhere else; places in bohr as in the files. */
-    look({ rotation, centre, height }) {
+    /** The camera, places in bohr as in the files; undefined where nobody has turned it. */
+    camera: () => (untouched ? undefined : inFile(camera)),
+    /** Look from somewhere else, or as at first. */
+    look(next) {
+      if (!next) return reset();
+      const { rotation, centre, height } = next;
       camera = { rotation, centre: centre.map((value, i) => value - contents.middle[i]), height };
       untouched = false;
       draw();
@@ -174,6 +183,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       leave();
       sizes.disconnect();
       theme.removeEventListener("change", draw);
+      removeEventListener("beforeprint", print);
       clearTimeout(still);
     },
   };
