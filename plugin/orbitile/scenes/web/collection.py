@@ -126,12 +126,12 @@ def _section(name: str, entry: Entry) -> str:
 
 
 def _views(name: str, entry: Entry) -> str:
-    """Links to what was asked for; nothing where there is one view alone."""
+    """Links to what was asked for; nothing where that is the molecule alone."""
     links = [
         f'<a href="#{name}&amp;{_fragment(slide)}">{_text(slide.title)}</a>'
         for slide in _first_of_each(entry.document.slides)
     ]
-    return f'<p class="orbitile-views">Show: {" ".join(links)}</p>' if len(links) > 1 else ""
+    return f'<p class="orbitile-views">Show: {" ".join(links)}</p>' if links else ""
 
 
 def _isovalue(slide: Slide) -> str:

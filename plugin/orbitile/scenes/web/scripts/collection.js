@@ -25,26 +25,38 @@ function live(section) {
 }
 
 async function begin(section) {
-  const contents = await documentIn(section.querySelector("script"));
+  const stage = section.querySelector(".orbitile-stage");
   const element = made("div", {});
-  section.querySelector(".orbitile-stage").append(element);
-  section.dataset.live = "yes"; // the style sheet hides the picture
-  return molecule(element, contents, { name: section.id });
+  try {
+    const contents = await documentIn(section.querySelector("script"));
+    stage.append(element);
+    section.dataset.live = "yes"; // the style sheet hides the picture
+    return molecule(element, contents, { name: section.id });
+  } catch (error) {
+    delete section.dataset.live;
+    element.remove();
+    stage.querySelector("figcaption").append(` (it does not turn: ${error.message})`);
+    return null;
+  }
 }
 
+const trial = document.createElement("canvas").getContext("webgl2");
+trial?.getExtension("WEBGL_lose_context")?.loseContext();
+if (!trial) document.querySelector(".orbitile-help").textContent = "This browser has no WebGL 2, so that the molecules do not turn; pictures, tables and coordinates are here.";
 const sight = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) if (isIntersecting) live(target.closest("section"));
 });
-for (const section of sections) sight.observe(section.querySelector(".orbitile-stage"));
+if (trial) for (const section of sections) sight.observe(section.querySelector(".orbitile-stage"));
 
-async function follow() {
+/** Show what the address asks for; at first with the heading of the molecule at the top. */
+async function follow(block = "nearest") {
   const asked = viewIn(location.hash);
   const section = sections.find(({ id }) => id === asked.molecule);
   if (!section) return;
-  section.querySelector(".orbitile-stage").scrollIntoView({ block: "nearest" });
-  if (asked.field || asked.camera) (await live(section)).open(asked);
+  (block === "start" ? section : section.querySelector(".orbitile-stage")).scrollIntoView({ block });
+  if (trial && (asked.field || asked.camera)) (await live(section))?.open(asked);
 }
-addEventListener("hashchange", follow);
+addEventListener("hashchange", () => follow());
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[href^='#']");
   if (link && link.hash === location.hash) follow(); // whoever has turned the molecule wants the view again
@@ -53,5 +65,5 @@ document.addEventListener("click", async (event) => {
   const done = await copied(document.getElementById(button.dataset.copies).textContent);
   button.nextElementSibling.textContent = done ? "Copied." : "This browser does not allow it: select the text.";
 });
-await follow();
+await follow("start");
 document.body.dataset.ready = "yes";
