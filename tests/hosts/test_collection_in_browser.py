@@ -67,7 +67,7 @@ def wait_for(page, name, field):
 
 
 def test_an_address_opens_molecule_field_isovalue_and_camera(opened, page_of_three):
-    page = opened(page_of_three, "#second&field=mo:19&isovalue=0.06")
+    page = opened(page_of_three, "#second&field=mo:19&isovalue=0.06&as=slice")
     wait_for(page, "second", "mo:19")
     canvas = page.locator("#second canvas")
     assert page.locator("#second output").first.inner_text() == "0.06"
@@ -75,7 +75,7 @@ def test_an_address_opens_molecule_field_isovalue_and_camera(opened, page_of_thr
     drag(page, canvas)
     turned = changed(canvas, before, 0.05)
     page.locator("#second").get_by_role("button", name="link to this view").click()
-    assert re.search(r"#second&field=mo:19&isovalue=0\.06&camera=-?\d", page.url)
+    assert re.search(r"#second&field=mo:19&isovalue=0\.06&as=slice&camera=-?\d", page.url)
     again = opened(page_of_three, page.url[page.url.index("#") :])
     wait_for(again, "second", "mo:19")
     again.wait_for_timeout(500)

@@ -8,7 +8,9 @@ import pytest
 
 import orbitile as ob
 from orbitile.commandline import main
+from orbitile.pictures.computing import computing_of
 from orbitile.pictures.pages import bare_slide, document_of, slide_of, with_computing
+from orbitile.scenes import PALETTES
 from orbitile.scenes.web import page as page_of
 from tests.hosts.browser import address, changed, chromium, difference, drag, pixels_at_rest
 
@@ -172,6 +174,36 @@ def test_any_orbital_is_computed_at_any_isovalue(opened, computed):
     page.get_by_role("option", name="electron density").click()
     wait_for(page, "density")
     assert page.locator(".orbitile-caption").inner_text() == "electron density"
+
+
+def test_a_slice_has_the_colours_of_the_values_and_fog_is_another_picture(opened, computed, benzene):
+    page = opened(computed)
+    canvas = page.locator("canvas")
+    bare = pixels_at_rest(canvas)
+    page.goto(page.url + "#field=mo:18&isovalue=0.05&as=slice")
+    wait_for(page, "mo:18")
+    page.get_by_label("isovalue").blur()
+    slice_ = changed(canvas, bare, 0.05)
+    document = document_of([bare_slide(benzene)], benzene)
+    height = float(page.locator(".orbitile-view").get_attribute("data-height"))
+    rows, columns = slice_.shape[:2]
+    across, down = np.meshgrid(np.arange(4, columns, 16), np.arange(80, rows - 40, 16))
+    bohr = height / rows
+    right, up, _ = document.rotation
+    places = document.middle + bohr * (
+        (across + 0.5 - columns / 2)[..., None] * right - (down + 0.5 - rows / 2)[..., None] * up
+    )
+    ratio = ob.evaluate(benzene, "mo:18", places.reshape(-1, 3), device="cpu").reshape(across.shape) / 0.05
+    colours = np.array(computing_of(benzene, document.middle, PALETTES, None).colours, float)
+    share = np.minimum(np.abs(ratio) / 3, 1)[..., None]
+    expected = 255 * (1 - share) + colours[(ratio < 0).astype(int)] * share
+    off = np.abs(slice_[down, across] - expected).max(axis=2)
+    assert (off < 6).mean() > 0.75  # the rest are atoms in front, and the line of the isovalue
+    assert (share > 0.3).mean() > 0.05
+    page.get_by_label("Drawn as").select_option("fog")
+    fog = changed(canvas, slice_, 0.05)
+    page.get_by_label("Drawn as").select_option("surface")
+    changed(canvas, fog, 0.05)
 
 
 def test_a_browser_that_cannot_compute_says_so(browser, computed):

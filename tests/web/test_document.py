@@ -16,6 +16,7 @@ from orbitile.model.surface import Colouring
 from orbitile.pictures.pages import bare_slide, choices_of, document_of, slide_of
 from orbitile.scenes import Mesh, Molecule, Scene
 from orbitile.scenes.web import Document, Slide, iframe, packed, page, viewer_script
+from orbitile.scenes.web.collection import Entry, page_of
 from tests.web.unpacking import document_in, unpacked
 
 HOSTILE = '</script><script>alert("x")</script><!-- &amp; \u2028 "\''
@@ -150,9 +151,11 @@ def test_documents_are_refused_that_cannot_be():
         Document(slides=(Slide(Scene(), frame=1),))
 
 
-def test_the_script_is_one_module(tmp_path):
-    for end in ("page", "collection", "widget"):
-        text = viewer_script(end)
+def test_the_script_is_one_module(document, tmp_path):
+    vibrations = replace(document, spectrum={"modes": {}})
+    pages = {"page": page(document), "modes": page(vibrations), "collection": page_of([Entry("a", document)], "")}
+    texts = {name: re.search('<script type="module">(.*?)</', text, re.DOTALL)[1] for name, text in pages.items()}
+    for end, text in {**texts, "widget": viewer_script("widget")}.items():
         assert not re.search(r"^import ", text, re.MULTILINE)
         assert text.count("export ") == (end == "widget")
         names = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", text, re.MULTILINE)

@@ -324,7 +324,7 @@ def _bytes(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 # ---- a page
 
-_MODULES = ("elements", "unpack", "geometry", "drawing", "turning", "controls", "diagram", "viewer")
+_MODULES = ("elements", "unpack", "geometry", "fog", "drawing", "turning", "controls", "diagram", "viewer")
 
 _SHADERS = ("sphere_vertex", "sphere_fragment", "stick_vertex", "stick_fragment", "mesh_vertex", "mesh_fragment")
 

@@ -187,6 +187,7 @@ export class Computing {
       range,
       frame: 0,
       meshes,
+      volume: Object.assign(volume, { colours, squared: kind === "orbital" }), // the fog of an orbital is its density
       title: choice.title && choice.title !== name ? `${choice.title}, ${name}` : name,
       legends: [{ heading: name, patches, scale: [], ticks: [] }],
       remark: open ? "The surface goes on beyond the box." : "",

@@ -1,16 +1,18 @@
-// Views in the fragment of an address: the molecule of a page, the field, the isovalue, the frame, where the camera is.
+// Views in the fragment of an address: the molecule of a page, the field, the isovalue, how it is
+// drawn, the frame, where the camera is.
 // In `#benzene&field=mo:21&isovalue=0.05&camera=...` the first word is the molecule, which a page of one has not.
 
 import { made } from "./elements.js";
 import { turned } from "./geometry.js";
 
-/** What a fragment asks for: {molecule, field, color_by, isovalue, frame, camera}, without what it does not say. */
+/** What a fragment asks for: {molecule, field, color_by, isovalue, as (fog or slice), frame, camera}, where it says so. */
 export function viewIn(fragment) {
   const found = {};
   for (const [name, value] of new URLSearchParams(fragment.replace(/^#/, ""))) {
     if (!value) found.molecule ??= name;
     else if (name === "field" || name === "color_by") found[name] = value;
     else if (name === "isovalue" && Number(value) > 0 && Number.isFinite(Number(value))) found.isovalue = Number(value);
+    else if (name === "as" && ["fog", "slice"].includes(value)) found.as = value;
     else if (name === "frame" && /^\d{1,9}$/.test(value)) found.frame = Number(value);
     else if (name === "camera") found.camera = cameraIn(value);
   }
@@ -18,11 +20,12 @@ export function viewIn(fragment) {
 }
 
 /** The fragment, without `#`, of what `viewIn` gives. */
-export function fragmentOf({ molecule, field, color_by, isovalue, frame, camera }) {
+export function fragmentOf({ molecule, field, color_by, isovalue, as, frame, camera }) {
   const parts = new URLSearchParams();
   if (field) parts.set("field", field);
   if (color_by) parts.set("color_by", color_by);
   if (isovalue) parts.set("isovalue", Number(isovalue.toPrecision(4)));
+  if (as && as !== "surface") parts.set("as", as);
   if (frame) parts.set("frame", frame);
   if (camera) parts.set("camera", [...camera.rotation[0], ...camera.rotation[1], ...camera.centre, camera.height].map((value) => Number(value.toFixed(4))).join(","));
   const text = parts.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");

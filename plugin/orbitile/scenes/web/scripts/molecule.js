@@ -47,7 +47,7 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
 
   async function link() {
     const { field, color_by, isovalue, frame } = view.slide();
-    history.replaceState(null, "", `#${fragmentOf({ molecule: name, field, color_by, isovalue, frame, camera: view.camera() })}`);
+    history.replaceState(null, "", `#${fragmentOf({ molecule: name, field, color_by, isovalue, as: view.drawnAs(), frame, camera: view.camera() })}`);
     view.tell((await copied(location.href)) ? "The address of this view is on the clipboard." : "The address of this view is in the address bar.");
   }
   const isAlone = window.parent === window; // a part of another page has no address of its own
@@ -55,6 +55,7 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
     ask,
     known,
     wheel,
+    volumes: isComputed,
     isovalues: (slide) =>
       isComputed(slide)
         ? null
@@ -65,7 +66,8 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
   view.show(contents.slides[0]);
   element.dataset.ready = "yes";
   return {
-    open({ field = "", color_by = "", isovalue = null, frame = 0, camera }) {
+    open({ field = "", color_by = "", isovalue = null, as = "surface", frame = 0, camera }) {
+      view.drawAs(as); // first, since it may ask for the volume of what is shown now
       if (field && !known({ field, color_by })) view.tell(`This page has no ${field}${color_by && ` in the colours of ${color_by}`}.`, true);
       else if (field) ask({ field, color_by, isovalue, frame });
       view.look(camera);
