@@ -256,6 +256,19 @@ def test_dark_and_narrow(opened, fields):
     assert page.get_by_role("listbox").bounding_box()["y"] > box["y"] + box["height"] - 1
 
 
+def test_what_is_seen_is_printed_on_white(opened, fields):
+    page = opened(fields, color_scheme="dark")
+    pixels_at_rest(page.locator("canvas"))
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme="light")
+    sheet = pixels_at_rest(page.locator("canvas.orbitile-sheet"))
+    assert (sheet.min(axis=2) < 200).mean() > 0.05
+    assert sheet[-5, -5].min() == 255
+    assert page.locator(".orbitile-list").is_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("canvas").count() == 1
+
+
 def test_a_finger_turns_it(opened, fields):
     page = opened(fields, has_touch=True)
     canvas = page.locator("canvas")

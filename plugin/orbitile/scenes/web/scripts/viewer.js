@@ -95,7 +95,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     still = setTimeout(() => drawNow(2), STILL);
   }
 
-  function drawNow(fineness) {
+  function drawNow(fineness, background = paper()) {
     waiting = 0;
     if (!drawing || !slide || !element.isConnected || !canvas.clientWidth) return;
     const ratio = Math.max(window.devicePixelRatio || 1, fineness);
@@ -106,7 +106,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       if (!camera || whole.height > camera.height) camera = whole;
     }
     element.dataset.height = camera.height; // of what is seen, in bohr
-    drawing.draw(camera, paper(), look, fineness > 1 ? PLANES.still : PLANES.moving);
+    drawing.draw(camera, background, look, fineness > 1 ? PLANES.still : PLANES.moving);
     if (labelled) place();
   }
 
@@ -171,8 +171,21 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   sizes.observe(picture);
   const theme = matchMedia("(prefers-color-scheme: dark)");
   theme.addEventListener("change", draw);
-  const print = () => drawNow(2); // paper takes what was drawn last, and what was drawn before may be gone
+  const sheet = made("canvas", { class: "orbitile-sheet", "aria-hidden": "true" });
+  /** Put a copy of the picture onto the paper, white as that is: what WebGL has drawn is gone by then. */
+  function print() {
+    if (!drawing || !canvas.width) return;
+    drawNow(2, [1, 1, 1]);
+    Object.assign(sheet, { width: canvas.width, height: canvas.height });
+    sheet.getContext("2d").drawImage(canvas, 0, 0);
+    canvas.after(sheet);
+  }
+  function endPrint() {
+    sheet.remove();
+    draw();
+  }
   addEventListener("beforeprint", print);
+  addEventListener("afterprint", endPrint);
   const leave = keepContext(canvas, drawing?.gl, draw);
 
   return {
@@ -198,6 +211,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       sizes.disconnect();
       theme.removeEventListener("change", draw);
       removeEventListener("beforeprint", print);
+      removeEventListener("afterprint", endPrint);
       clearTimeout(still);
     },
   };
