@@ -42,7 +42,13 @@ def _corners(below):
     return np.array(found).reshape(-1, 3)
 
 
+def documents_in(page: str) -> list[dict]:
+    """The documents in the text of a page."""
+    coded = re.findall(r'<script[^<>]* type="text/plain">([^<]*)</script>', page)
+    return [unpacked(zlib.decompress(base64.b64decode(text))) for text in coded]
+
+
 def document_in(page: str) -> dict:
-    """The document in the text of a page."""
-    coded = re.search(r'<script id="orbitile-document" type="text/plain">([^<]*)</script>', page)[1]
-    return unpacked(zlib.decompress(base64.b64decode(coded)))
+    """The document in the text of a page of one."""
+    (document,) = documents_in(page)
+    return document

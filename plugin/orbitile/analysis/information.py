@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
+from ..base.errors import OrbitileError
 from ..fields._frontier import frontier_order
 from ..gaussians.overlap import kinetic_energy
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
@@ -28,6 +29,7 @@ from ..model.report import atom_names
 from ..model.units import angstrom, electronvolt
 from ..model.vibrations import STRENGTHS, Vibrations
 from ..model.wavefunction import Orbitals, Shell, Spin, Wavefunction
+from .thermochemistry import PRESSURE, thermochemistry
 
 _CLOSE = 0.8
 """Distance of two nuclei in bohr, below which no molecule has them: 1.4 in hydrogen, the shortest bond."""
@@ -411,6 +413,56 @@ def as_dictionary(wavefunction: Wavefunction) -> dict[str, Any]:
             for n, excitation in enumerate(wavefunction.excitations, 1)
         ],
     }
+
+
+def facts(wavefunction: Wavefunction, vibrations: Vibrations | None = None) -> tuple[tuple[str, str], ...]:
+    """What supporting information tells of a calculation: what, and its value with the unit, for people.
+
+    What the file does not state is left out. Energies are in hartree; those of the vibrations are of an ideal gas, as
+    `orbitile.analysis.thermochemistry.thermochemistry` has them by default.
+    """
+    stated, of_electrons = wavefunction.stated, not wavefunction.promolecule
+    energy, method, multiplicity = stated.energy, wavefunction.method, wavefunction.multiplicity
+    if vibrations is not None:
+        energy = vibrations.energy if energy is None and np.isfinite(vibrations.energy) else energy
+        method, multiplicity = method or vibrations.method, multiplicity or vibrations.multiplicity or None
+    rows = [
+        ("title", wavefunction.title.strip()),
+        ("formula", formula(wavefunction)),
+        ("program or format", wavefunction.program if of_electrons else ""),
+        ("method", method),
+        ("basis set", basis_summary(wavefunction) if of_electrons else ""),
+        ("effective core potentials", core_potential_note(wavefunction)),
+        ("charge", f"{round(wavefunction.charge, 3) + 0.0:g}" if of_electrons else ""),
+        ("multiplicity", "" if multiplicity is None else str(multiplicity)),
+        ("total energy", "" if energy is None else f"{energy:.8f} hartree"),
+        *(_of_vibrations(vibrations, energy) if vibrations is not None else ()),
+        *(("note", note) for note in (notes(wavefunction) if of_electrons else ["the file has no orbitals"])),
+    ]
+    return tuple((what, value) for what, value in rows if value)
+
+
+def _of_vibrations(vibrations: Vibrations, energy: float | None) -> list[tuple[str, str]]:
+    """Imaginary modes, and the energies with the zero-point energy and of an ideal gas."""
+    imaginary = ", ".join(f"{value:.1f}" for value in vibrations.wavenumbers if value < 0)
+    rows = [("imaginary frequencies", f"{vibrations.n_imaginary} ({imaginary} cm^-1)" if imaginary else "0")]
+    try:
+        found = thermochemistry(vibrations)
+    except OrbitileError as error:
+        return [*rows, ("free energy", f"none: {error}")]
+    at = f"{found.temperature:g} K"
+    at_pressure = f"{at} and {found.pressure / PRESSURE:g} atm, symmetry number {found.symmetry_number}"
+    rows.append(("zero-point energy", f"{found.zero_point_energy:.6f} hartree"))
+    for name, correction, where in (
+        ("energy at 0 K", found.zero_point_energy, ""),
+        ("enthalpy", found.enthalpy_correction, f" at {at}"),
+        ("free energy", found.free_energy_correction, f" at {at_pressure}"),
+    ):
+        if energy is not None:
+            rows.append((name, f"{energy + correction:.6f} hartree{where}"))
+        elif where:
+            rows.append((f"{name} correction", f"{correction:.6f} hartree{where}"))
+    return rows
 
 
 def vibrations_as_dictionary(vibrations: Vibrations) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,13 +174,19 @@ def is_page(output: str) -> bool:
 
 
 def write_page(document: Document, output: str, source: str) -> None:
-    """Write a page, whole or not at all, and print its name and size."""
-    from ..exporters import exporter_for
-    from ..files.writing import refuse_inputs, written_atomically
+    """Write the page of a document, whole or not at all, and print its name and size."""
     from ..scenes.web import page
 
+    write_text_of_page(page(document), output, [source])
+
+
+def write_text_of_page(text: str, output: str, sources: Sequence[str]) -> None:
+    """Write a page that was made of some files, whole or not at all, and print its name and size."""
+    from ..exporters import exporter_for
+    from ..files.writing import refuse_inputs, written_atomically
+
     exporter_for(output, "scene")
-    refuse_inputs(output, [source])
+    refuse_inputs(output, sources)
     with written_atomically(output) as temporary:
-        temporary.write_text(page(document), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
     print(f"{output}: {Path(output).stat().st_size / 1024:.0f} kB")

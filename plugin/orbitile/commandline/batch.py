@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     from ..workers import n_cores
 
     size = read_size(options.size)
-    files, items = _parted(options.what)
+    files, items = parted(options.what)
     with (
         executor_of(options, default=n_cores() if one_device(options.device) == "cpu" else 1) as executor,
         progress_bar(options, f"batch of {', '.join(files)[:60]}") as progress,
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
         raise OrbitileError("no file could be read")
 
 
-def _parted(words: Sequence[str]) -> tuple[list[str], list[str]]:
+def parted(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Files and items: the first word is a file, and so is each that is there, is a pattern, or looks like a path."""
     import re
 

@@ -42,7 +42,7 @@ def xyz_text(atomic_numbers: NDArray[np.int64], geometries: Reals, title: str) -
     symbols = [SYMBOLS[number] for number in atomic_numbers]
     comment = " ".join(title.split())
     lines: list[str] = []
-    for positions in geometries / angstrom:
+    for positions in np.round(geometries / angstrom, 8) + 0.0:  # no -0.0
         lines += [str(len(symbols)), comment]
-        lines += [f"{s} {x:.8f} {y:.8f} {z:.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
+        lines += [f"{s:<2} {x:13.8f} {y:13.8f} {z:13.8f}" for s, (x, y, z) in zip(symbols, positions, strict=True)]
     return "\n".join(lines) + "\n"

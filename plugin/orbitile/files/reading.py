@@ -314,3 +314,8 @@ def shortage_explained() -> Iterator[None]:
         if explained is None:
             raise
         raise explained from error
+
+
+def readable(text: str) -> str:
+    """Text that is valid Unicode: bytes in names of files that are not UTF-8 are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

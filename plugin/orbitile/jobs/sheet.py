@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..files.reading import readable
 from ..files.writing import written_atomically
 from ..scenes.web import module
-from .table import LIST, TEXT, Column, Record, cell_of, readable
+from .table import LIST, TEXT, Column, Record, cell_of
 from .table import NAMES as TABLES
 
 PAGE, DATA = "index.html", "sheet.js"

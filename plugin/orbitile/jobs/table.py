@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base.packages import install_command
+from ..files.reading import readable
 from ..files.writing import written_atomically
 
 Cell = str | int | float | tuple[float, ...]
@@ -174,11 +175,6 @@ def _real(value: Cell) -> float | None:
         return float(value)  # type: ignore[arg-type]  # columns of real numbers have nothing else
     except OverflowError:
         return None
-
-
-def readable(text: str) -> str:
-    """Text that is valid Unicode: bytes in names of files that are not UTF-8 are written as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 _WriteRows = Callable[[list[Record]], None]

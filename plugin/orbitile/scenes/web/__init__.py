@@ -19,6 +19,7 @@ face as how far it is below the least vertex that no face before has used. `scri
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 import math
@@ -323,7 +324,7 @@ def _bytes(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 # ---- a page
 
-_MODULES = ("elements", "unpack", "geometry", "drawing", "turning", "controls", "diagram", "viewer")
+_MODULES = ("elements", "unpack", "geometry", "fog", "drawing", "turning", "controls", "diagram", "viewer")
 
 _SHADERS = ("sphere_vertex", "sphere_fragment", "stick_vertex", "stick_fragment", "mesh_vertex", "mesh_fragment")
 
@@ -356,33 +357,67 @@ _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
 <title>{title}</title>
-<style>
-html, body {{ margin: 0; height: 100%; }}
-{style}
-</style>
+<style>{style}</style>
 </head>
 <body>
-<div id="orbitile-view" class="orbitile-page"></div>
-<noscript>This view needs JavaScript.</noscript>
-<script id="orbitile-document" type="text/plain">{document}</script>
-<script type="module">
-{script}
-</script>
+{body}
+<script type="module">{script}</script>
 </body>
 </html>
 """
 
+_BODY = """<main><h1 class="orbitile-hidden">{title}</h1><div id="orbitile-view" class="orbitile-page"></div></main>
+<noscript>This view needs JavaScript.</noscript>
+<script id="orbitile-document" type="text/plain">{document}</script>"""
+
+_WHOLE_WINDOW = "html, body { margin: 0; height: 100%; }"
+
+
+def html_page(title: str, style: str, body: str, script: str) -> str:
+    """A page in one file, whose policy lets its own style sheet and script do something, and nothing else.
+
+    Parameters
+    ----------
+    title : str
+        Plain text.
+    style, script : str
+        The only ones that the browser applies and runs: the policy has their digests (W3C, Content Security Policy
+        Level 3, section 2.3.1). Pictures may be part of the page; nothing may be fetched.
+    body : str
+        HTML, in which all texts of files are escaped.
+    """
+    style, script = f"\n{style.strip()}\n", f"\n{script.strip()}\n"
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return _PAGE.format(policy=policy, title=html.escape(title), style=style, body=body, script=script)
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
+
+def coded(document: Document) -> str:
+    """A document as text: its bytes compressed (zlib) and in base64."""
+    return base64.b64encode(zlib.compress(packed(document), 9)).decode("ascii")
+
 
 def page(document: Document) -> str:
-    """The page of a document: its arrays compressed (zlib) and in base64, the viewer as it is."""
-    ends = ("spectrum", "modes") if document.spectrum else ("lattice", "isosurface", "computing", "page")
-    content = base64.b64encode(zlib.compress(packed(document), 9)).decode("ascii")
-    return _PAGE.format(
-        title=html.escape(document.title or "Orbitile"), style=style(), document=content, script=viewer_script(*ends)
+    """The page of a document: its arrays as text, the viewer as it is."""
+    ends = (
+        ("spectrum", "modes")
+        if document.spectrum
+        else ("lattice", "isosurface", "computing", "links", "molecule", "page")
     )
+    title = document.title or "Orbitile"
+    body = _BODY.format(title=html.escape(title), document=coded(document))
+    return html_page(title, f"{_WHOLE_WINDOW}\n{style()}", body, viewer_script(*ends))
 
 
 def iframe(document: Document, name: str = "") -> str:

@@ -138,6 +138,12 @@ export class Computing {
     this.asked++;
   }
 
+  /** Compute nothing any more, and give the graphics back. */
+  dispose() {
+    this.leave();
+    this.lattice.dispose();
+  }
+
   /** Isovalues to offer for a slide that was computed beforehand, until the page computes it. */
   rangeAbout(isovalue) {
     return isovalue ? [isovalue / 8, isovalue * 4] : [0, 0];
@@ -181,6 +187,7 @@ export class Computing {
       range,
       frame: 0,
       meshes,
+      volume: Object.assign(volume, { colours, squared: kind === "orbital" }), // the fog of an orbital is its density
       title: choice.title && choice.title !== name ? `${choice.title}, ${name}` : name,
       legends: [{ heading: name, patches, scale: [], ticks: [] }],
       remark: open ? "The surface goes on beyond the box." : "",

@@ -90,6 +90,14 @@ export function isovalueSlider(ask) {
   };
 }
 
+/** A menu of how a volume is drawn; `ask` is given surface, fog or slice. */
+export function lookMenu(ask) {
+  const input = made("select", { "aria-label": "Drawn as", onchange: () => ask(input.value) });
+  for (const look of ["surface", "fog", "slice"]) input.append(made("option", { value: look }, look));
+  input.hidden = true;
+  return input;
+}
+
 /** A slider of frames, and what plays them; `ask` is given the frame that is wanted. */
 export function frameBar(count, ask) {
   const input = made("input", { type: "range", min: "0", max: String(count - 1), value: "0", "aria-label": "Frame", oninput: () => ask(Number(input.value)) });

@@ -5,6 +5,7 @@
 // their number.
 
 import { SHADERS } from "./shaders.js"; // made of ../../scenes/shaders by script.py
+import { Fog } from "./fog.js";
 import { HALF_ANGLE, reach, seen } from "./geometry.js";
 
 const CLASSES = 1 << 16; // of depth, in the order of triangles
@@ -29,6 +30,7 @@ export class Drawing {
     for (const name of ["sphere", "stick", "mesh"]) this.programs[name] = this.compiled(name);
     this.uploaded = null;
     this.kept = []; // what there was went with the context
+    this.fog = null;
   }
 
   compiled(name) {
@@ -123,8 +125,13 @@ export class Drawing {
     return { array, buffers };
   }
 
-  /** Draw what a camera sees, on a background of red, green and blue from 0 to 1. */
-  draw(camera, background) {
+  /**
+   * Draw what a camera sees, on a background of red, green and blue from 0 to 1.
+   *
+   * look    surface; fog or slice, of the volume of the slide where it has one
+   * planes  of fog
+   */
+  draw(camera, background, look = "surface", planes = 0) {
     const { gl, canvas, slide } = this;
     if (!slide || gl.isContextLost() || !canvas.width || !canvas.height) return;
     if (!this.uploaded) this.upload();
@@ -161,6 +168,12 @@ export class Drawing {
     gl.enable(gl.CULL_FACE);
     if (slide.sticks.length) gl.drawArraysInstanced(gl.TRIANGLES, 0, 36, slide.sticks.length);
     gl.disable(gl.CULL_FACE);
+    if (slide.volume && look !== "surface") {
+      this.blend();
+      this.fog ??= new Fog(gl);
+      this.fog.draw(slide.volume, slide.isovalue, look === "slice", planes, camera, { projection: this.projection, away, halves: [across, HALF_ANGLE] });
+      return;
+    }
     this.use("mesh");
     gl.bindVertexArray(meshes.array);
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, meshes.opaqueBuffer);
@@ -170,11 +183,17 @@ export class Drawing {
       gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, backToFront(meshes.clear, meshes.centres, back), gl.DYNAMIC_DRAW);
       this.uploaded.order = String(back);
     }
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); // colours come multiplied by their opacity
-    gl.depthMask(false);
+    this.blend();
     gl.drawElements(gl.TRIANGLES, meshes.clear.length, gl.UNSIGNED_INT, 0);
     gl.bindVertexArray(null);
+  }
+
+  /** Let light go through what is drawn from now on; colours come multiplied by their opacity. */
+  blend() {
+    const { gl } = this;
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    gl.depthMask(false);
   }
 
   use(name) {

@@ -105,6 +105,11 @@ export class Lattice {
     gl.drawBuffers([0, 1, 2, 3].map((n) => gl.COLOR_ATTACHMENT0 + n));
   }
 
+  /** Give the graphics back. */
+  dispose() {
+    this.gl.getExtension("WEBGL_lose_context")?.loseContext();
+  }
+
   /** Fill a texture of floats, of one or of four components. */
   fill(unit, texture, width, height, numbers, components = 4) {
     const { gl } = this;

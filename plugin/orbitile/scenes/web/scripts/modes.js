@@ -2,13 +2,10 @@
 
 import { made } from "./elements.js";
 import { spectrum } from "./spectrum.js";
-import { unpack } from "./unpack.js";
+import { documentIn } from "./unpack.js";
 import { viewer } from "./viewer.js";
 
-const coded = document.getElementById("orbitile-document").textContent.trim();
-const bytes = Uint8Array.from(atob(coded), (letter) => letter.charCodeAt(0));
-const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-const contents = unpack(await new Response(stream).arrayBuffer());
+const contents = await documentIn(document.getElementById("orbitile-document"));
 
 const { modes, plots, table, remarks } = contents.spectrum;
 const element = document.getElementById("orbitile-view");

@@ -51,6 +51,7 @@ export function turnable(canvas, { camera, change, reset, wheel }) {
   for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) {
     canvas.addEventListener(end, (event) => fingers.delete(event.pointerId));
   }
+  canvas.addEventListener("pointercancel", () => canvas.blur()); // the finger scrolls the page, as it may without focus
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   canvas.addEventListener("dblclick", reset);
   canvas.addEventListener(

@@ -2,6 +2,13 @@
 
 const KINDS = { f4: Float32Array, u4: Uint32Array, u2: Uint16Array, u1: Uint8Array, i1: Int8Array };
 
+/** The document that an element of a page holds: its bytes, compressed and in base64. */
+export async function documentIn(element) {
+  const bytes = Uint8Array.from(atob(element.textContent.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return unpack(await new Response(stream).arrayBuffer());
+}
+
 /** The document in bytes (an ArrayBuffer, or a view of one), its arrays in place of their numbers. */
 export function unpack(bytes) {
   const all = ArrayBuffer.isView(bytes)

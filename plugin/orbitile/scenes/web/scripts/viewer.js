@@ -1,6 +1,6 @@
 // The view: a picture that can be turned, and beside it what can be chosen.
 
-import { choiceList, frameBar, isovalueSlider, keyOf, legend } from "./controls.js";
+import { choiceList, frameBar, isovalueSlider, keyOf, legend, lookMenu } from "./controls.js";
 import { diagram } from "./diagram.js";
 import { Drawing } from "./drawing.js";
 import { made } from "./elements.js";
@@ -8,6 +8,8 @@ import { framed } from "./geometry.js";
 import { turnable } from "./turning.js";
 
 const STILL = 200; // milliseconds after which a picture that does not move is drawn finer
+
+const PLANES = { still: 128, moving: 48 }; // of fog
 
 const HELP = "Drag to turn, Shift and drag to move, wheel or pinch to zoom, double click for the first view. Keys: arrows, [ ], + −, Home.";
 
@@ -19,13 +21,16 @@ const HELP = "Drag to turn, Shift and drag to move, wheel or pinch to zoom, doub
  * known     says of a choice whether it can be shown
  * isovalues gives those that a slide can be had at, or null for a whole range
  * wheel     says whether the wheel zooms now
+ * volumes   says of a slide whether it can be had with a volume, which is drawn as fog and slices too
+ * buttons   stand beside those of the view
  */
-export function viewer(element, contents, { ask, moved = () => {}, known = () => true, isovalues = () => null, wheel }) {
+export function viewer(element, contents, { ask, moved = () => {}, known = () => true, isovalues = () => null, wheel, volumes = () => false, buttons: more = [] }) {
   let slide = null;
   let camera = null;
   let untouched = true; // nobody has turned it: then it moves back where a slide needs more room
   let labelled = false;
   let [waiting, still] = [0, 0];
+  let look = "surface";
 
   const canvas = made("canvas", { tabindex: "0", role: "img", title: HELP });
   const labels = made("div", { class: "orbitile-labels", "aria-hidden": "true" });
@@ -44,7 +49,13 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   const toggle = made("button", { type: "button", "aria-pressed": "false", onclick: () => label(!labelled) }, "labels");
   const home = made("button", { type: "button", onclick: () => reset() }, "reset view");
   toggle.hidden = !contents.atoms.length;
-  const buttons = made("div", { class: "orbitile-buttons" }, home, toggle);
+  const looks = lookMenu((chosen) => drawAs(chosen));
+  function drawAs(chosen) {
+    looks.value = look = chosen;
+    if (look !== "surface" && !slide.volume && volumes(slide)) want({});
+    draw();
+  }
+  const buttons = made("div", { class: "orbitile-buttons" }, looks, home, toggle, ...more);
   const note = made("div", { class: "orbitile-note", role: "note" }, contents.note ?? "");
   note.hidden = !contents.note;
   const beside = made("div", { class: "orbitile-beside" }, ...(levels ? [levels.node] : []), list.node);
@@ -68,11 +79,13 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     untouched = true;
   };
 
+  const inFile = ({ rotation, centre, height }) => ({ rotation, centre: centre.map((value, i) => value + contents.middle[i]), height });
+
   function change(next) {
     camera = next;
     untouched = false;
     draw();
-    moved({ ...camera, centre: camera.centre.map((value, i) => value + contents.middle[i]) });
+    moved(inFile(camera));
   }
 
   /** Draw soon; coarsely while it moves, and finer once it does not. */
@@ -82,7 +95,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     still = setTimeout(() => drawNow(2), STILL);
   }
 
-  function drawNow(fineness) {
+  function drawNow(fineness, background = paper()) {
     waiting = 0;
     if (!drawing || !slide || !element.isConnected || !canvas.clientWidth) return;
     const ratio = Math.max(window.devicePixelRatio || 1, fineness);
@@ -93,7 +106,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       if (!camera || whole.height > camera.height) camera = whole;
     }
     element.dataset.height = camera.height; // of what is seen, in bohr
-    drawing.draw(camera, paper());
+    drawing.draw(camera, background, look, fineness > 1 ? PLANES.still : PLANES.moving);
     if (labelled) place();
   }
 
@@ -123,6 +136,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     const { field, color_by, isovalue, frame } = slide;
     Object.assign(wanted, { field, color_by, isovalue: isovalue || null, frame });
     drawing?.show(slide);
+    looks.hidden = !volumes(slide);
     list.select(keyOf(slide));
     levels?.select(keyOf(slide));
     slider.set(isovalue, slide.range, isovalues(slide));
@@ -157,6 +171,21 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   sizes.observe(picture);
   const theme = matchMedia("(prefers-color-scheme: dark)");
   theme.addEventListener("change", draw);
+  const sheet = made("canvas", { class: "orbitile-sheet", "aria-hidden": "true" });
+  /** Put a copy of the picture onto the paper, white as that is: what WebGL has drawn is gone by then. */
+  function print() {
+    if (!drawing || !canvas.width) return;
+    drawNow(2, [1, 1, 1]);
+    Object.assign(sheet, { width: canvas.width, height: canvas.height });
+    sheet.getContext("2d").drawImage(canvas, 0, 0);
+    canvas.after(sheet);
+  }
+  function endPrint() {
+    sheet.remove();
+    draw();
+  }
+  addEventListener("beforeprint", print);
+  addEventListener("afterprint", endPrint);
   const leave = keepContext(canvas, drawing?.gl, draw);
 
   return {
@@ -164,8 +193,15 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     tell,
     redraw: draw,
     slide: () => slide,
-    /** Look from somewhere else; places in bohr as in the files. */
-    look({ rotation, centre, height }) {
+    /** How volumes are drawn: surface, fog or slice. */
+    drawnAs: () => look,
+    drawAs,
+    /** The camera, places in bohr as in the files; undefined where nobody has turned it. */
+    camera: () => (untouched ? undefined : inFile(camera)),
+    /** Look from somewhere else, or as at first. */
+    look(next) {
+      if (!next) return reset();
+      const { rotation, centre, height } = next;
       camera = { rotation, centre: centre.map((value, i) => value - contents.middle[i]), height };
       untouched = false;
       draw();
@@ -174,6 +210,8 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       leave();
       sizes.disconnect();
       theme.removeEventListener("change", draw);
+      removeEventListener("beforeprint", print);
+      removeEventListener("afterprint", endPrint);
       clearTimeout(still);
     },
   };
