@@ -1,4 +1,4 @@
-"""The view in marimo, by a real browser: a cell shows it, a click computes in the kernel, and another cell sees that."""
+"""The view in marimo, by a real browser: a cell shows it, a click computes in the kernel, another cell sees that."""
 
 import os
 import socket
