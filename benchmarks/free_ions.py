@@ -20,8 +20,8 @@ from math import pi
 from pathlib import Path
 
 import numpy as np
-from free_atoms import MESH, RATIO, VOLUME, Reals, atom, configuration, fit
 
+from free_atoms import MESH, RATIO, VOLUME, Reals, atom, configuration, fit
 from orbitile.evaluation.devices import device_session
 from orbitile.model.elements import SYMBOLS
 from taichi_kernels.target import Target

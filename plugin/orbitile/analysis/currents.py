@@ -18,7 +18,6 @@ from scipy.spatial import cKDTree
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
-from ..base.errors import OrbitileError
 from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..evaluation.points import evaluate
@@ -28,7 +27,6 @@ from ..fields.electrostatic_potential import PotentialOfSum
 from ..gaussians.expansion import GaussianExpansion, by_degree, derivative, merged
 from ..gaussians.packing import merged_primitives
 from ..model.geometry import Geometry, find_bonds
-from ..model.report import Arrows
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
 from .streamlines import Streamline, VectorField, streamlines
@@ -46,7 +44,7 @@ _POINTS = share("lists", 64)
 _NEGLIGIBLE = 40.0
 """Exponent from which a Gaussian counts as zero."""
 _AROUND = 4.0
-"""Arrows are drawn within this distance from an atom, in bohr, seen along the field."""
+"""How far beyond the bonds of a ring lines begin, in bohr."""
 _SCAN, _HEIGHTS = 5.0 * angstrom, 41
 """How far above a ring its shifts are followed, and at how many points."""
 _WEAK = 0.02
@@ -358,37 +356,6 @@ def is_diatropic(line: Streamline, axis: Reals) -> bool:
     """Whether a line goes around its middle clockwise for who looks against the field."""
     away = line.points - line.points.mean(axis=0)
     return float(np.cross(away[:-1], away[1:]).sum(axis=0) @ axis) < 0
-
-
-def current_arrows(wavefunction: Wavefunction, axis: Reals, height: float, spacing: float) -> Arrows:
-    """The current that a field along an axis induces, as arrows in a plane across it.
-
-    Parameters
-    ----------
-    wavefunction
-    axis : ndarray, shape (3,)
-    height
-        Of the plane above the middle of the atoms, in bohr.
-    spacing
-        Of the arrows, in bohr.
-    """
-    positions = wavefunction.positions[~wavefunction.is_ghost]
-    first = np.eye(3)[np.argmin(np.abs(axis))]
-    first = first - axis * (axis @ first)
-    first /= np.linalg.norm(first)
-    frame = np.array([first, np.cross(axis, first)])
-    middle = positions.mean(axis=0)
-    flat = (positions - middle) @ frame.T
-    low, high = flat.min(axis=0) - _AROUND, flat.max(axis=0) + _AROUND
-    u, v = (np.arange(a, b + spacing / 2, spacing) for a, b in zip(low, high, strict=True))
-    at = np.stack(np.meshgrid(u, v, indexing="ij"), axis=-1).reshape(-1, 2)
-    near = np.array([np.linalg.norm(flat - place, axis=1).min() < _AROUND for place in at])
-    if not near.any():
-        raise OrbitileError(f"spacing of arrows: expected less than the molecule is wide, got {spacing / angstrom:g}")
-    places = middle + height * axis + at[near] @ frame
-    orbitals = _FirstOrder(wavefunction, axis)
-    vectors = np.stack([orbitals.flow(places, along).sum(axis=1) for along in np.eye(3)], axis=1)
-    return Arrows("current", places, vectors * AMPERE, 0.95 * spacing)
 
 
 @dataclass(frozen=True, eq=False)

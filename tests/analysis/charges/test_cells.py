@@ -1,4 +1,4 @@
-"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature, with the same free atoms and ions; MBIS against denspart."""
+"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature with the same free atoms; MBIS against denspart."""
 
 import sys
 from dataclasses import dataclass, replace
