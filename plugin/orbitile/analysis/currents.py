@@ -35,6 +35,8 @@ LARGEST_RING = 20
 """Atoms of the largest ring that is looked for: the inner one of a porphyrin has 16."""
 _BEYOND, _ASIDE = 10.0, 8.0
 """How far a plane goes beyond the bond and to either side of it, in bohr."""
+_OFF_PLANE = 2.5
+"""Points of a plane belong to the bond if the atom next to them is less than this above or below its ring, in bohr."""
 _NODES = 20
 """Points of the quadrature in each piece of a plane, along each side."""
 _ALONG = 0.3
@@ -182,22 +184,22 @@ def occupied_orbitals(wavefunction: Wavefunction) -> list[tuple[Spin, int]]:
 def bond_currents(wavefunction: Wavefunction, rings: Sequence[Ring], axis: Reals) -> list[BondCurrent]:
     """Strengths of the current that a field along an axis induces in the bonds of rings.
 
-    The plane of a bond that two rings share goes from the centre of the first to that of the second. Bonds along the
-    field are left out, as nothing circles there.
+    The plane of a bond that two rings share goes from the centre of the one that lies more across the field, else of the
+    first, to that of the other. Bonds along the field are left out, as nothing circles there.
     """
     orbitals = _FirstOrder(wavefunction, axis)
-    jobs = [(number, bond) for number, ring in enumerate(rings) for bond in ring.bonds]
-    done: set[tuple[int, int]] = set()
+    of_bonds: dict[tuple[int, int], list[int]] = {}
+    for number, ring in enumerate(rings):
+        for bond in ring.bonds:
+            of_bonds.setdefault(bond, []).append(number)
     found = []
-    for step, (number, bond) in enumerate(jobs):
-        if bond in done:
-            continue
-        done.add(bond)
-        shared = [other for other in rings[number + 1 :] if bond in other.bonds]
-        plane = _plane_of(wavefunction, bond, rings[number], shared[0] if shared else None, axis)
+    for step, (bond, numbers) in enumerate(of_bonds.items()):
+        # of several, a current circles in the one that lies most across the field
+        number, *others = sorted(numbers, key=lambda n: -round(abs(float(rings[n].normal @ axis)), 3))
+        plane = _plane_of(wavefunction, bond, rings[number], rings[others[0]] if others else None, axis)
         if plane is None:
             continue
-        with stage(step / len(jobs), (step + 1) / len(jobs)):
+        with stage(step / len(of_bonds), (step + 1) / len(of_bonds)):
             flow = orbitals.flow(plane.points, plane.direction)
         whole = flow.sum(axis=1)
         found.append(
@@ -227,10 +229,11 @@ def _plane_of(
     ends = wavefunction.positions[list(bond)]
     middle, along = ends.mean(axis=0), ends[1] - ends[0]
     along = along / np.linalg.norm(along)
-    inward = ring.centre - middle
+    # where rings make an angle, their plane has the same to both
+    inward = ring.centre - (middle if other is None else other.centre)
     inward = inward - along * (along @ inward)
-    depth = float(np.linalg.norm(inward))
-    out = -inward / depth
+    out = -inward / np.linalg.norm(inward)
+    depth = float(max((middle - ring.centre) @ out, 0.5))
     clockwise = -np.cross(axis, out)
     if abs(clockwise @ along) < _ALONG:
         return None
@@ -241,8 +244,11 @@ def _plane_of(
         end = float(max((other.centre - middle) @ out, 0.5))
     s, s_weights = _gauss([-depth, 0.0, *((0.4 * end, end) if other is None else (end,))])
     t, t_weights = _gauss([-_ASIDE, -2.5, 0.0, 2.5, _ASIDE])
-    points = middle + s[:, None, None] * out + t[None, :, None] * aside
-    return _Plane(points.reshape(-1, 3), np.outer(s_weights, t_weights).ravel(), direction)
+    points = (middle + s[:, None, None] * out + t[None, :, None] * aside).reshape(-1, 3)
+    # a plane through the wall of a cage would go on through the opposite wall
+    nearest = wavefunction.positions[cKDTree(wavefunction.positions).query(points)[1]]
+    is_here = np.abs((nearest - middle) @ aside) < _OFF_PLANE
+    return _Plane(points, np.outer(s_weights, t_weights).ravel() * is_here, direction)
 
 
 def _gauss(edges: Sequence[float]) -> tuple[Reals, Reals]:

@@ -107,7 +107,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tables += [_bonds(wavefunction, currents), _orbitals(wavefunction, currents)]
     return Report(
         "currents",
-        f"ring currents of {wavefunction.title or 'the molecule'}",
+        f"Ring currents of {wavefunction.title or 'the molecule'}",
         tuple(tables),
         (_scan(rings, shifts),),
         (arrows.paths(), *_paths(lines, axis)),

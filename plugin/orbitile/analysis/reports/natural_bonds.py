@@ -57,7 +57,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     if bonds.focks:
         tables.append(_donations(bonds, parameters["threshold"] * kilocalorie_per_mole))
     tables += [_lewis(wavefunction, bonds), _atomic(wavefunction, bonds)]
-    title = f"natural bond orbitals of {formula(wavefunction)}"
+    title = f"Natural bond orbitals of {formula(wavefunction)}"
     return Report("natural_bonds", title, tuple(tables), remarks=_remarks(bonds))
 
 
