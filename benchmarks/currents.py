@@ -1,7 +1,8 @@
-"""Ring currents and shifts of benzene, naphthalene and anthracene, piece by piece: python benchmarks/currents.py [BASIS]
+"""Ring currents and shifts of benzene, naphthalene and anthracene, by pieces: python benchmarks/currents.py [BASIS]
 
 PySCF makes the orbitals by PBE, whose orbitals respond one by one, and those of benzene also by Hartree-Fock, whose
-exchange couples them. Each time is the least of two calls on a molecule that was not asked before; kernels are compiled beforehand.
+exchange couples them. Each time is the least of two calls on a molecule that was not asked before; kernels are compiled
+beforehand.
 """
 
 import sys

@@ -184,8 +184,8 @@ def occupied_orbitals(wavefunction: Wavefunction) -> list[tuple[Spin, int]]:
 def bond_currents(wavefunction: Wavefunction, rings: Sequence[Ring], axis: Reals) -> list[BondCurrent]:
     """Strengths of the current that a field along an axis induces in the bonds of rings.
 
-    The plane of a bond that two rings share goes from the centre of the one that lies more across the field, else of the
-    first, to that of the other. Bonds along the field are left out, as nothing circles there.
+    The plane of a bond that two rings share goes from the centre of the one that lies more across the field, else of
+    the first, to that of the other. Bonds along the field are left out, as nothing circles there.
     """
     orbitals = _FirstOrder(wavefunction, axis)
     of_bonds: dict[tuple[int, int], list[int]] = {}
