@@ -104,12 +104,19 @@ def one_electron(number: int, l: int, f: np.ndarray, slope: np.ndarray, orthonor
     return renormalise @ inner @ renormalise
 
 
-def atom(number: int, target: Target) -> dict[tuple[int, int], Reals]:
-    """Density of each shell on the mesh, in e bohr^-3."""
-    shells = configuration(number)
+def atom(
+    number: int, target: Target, shells: dict[tuple[int, int], int] | None = None, widest: float = np.inf
+) -> dict[tuple[int, int], Reals]:
+    """Density of each shell on the mesh, in e bohr^-3.
+
+    Of a neutral atom, or of an ion with other electrons in its shells. Functions of a mean square radius beyond the
+    widest, in bohr^2, are left out.
+    """
+    shells = configuration(number) if shells is None else shells
     sets = {}
     for l in range(max(l for _, l in shells) + 1):
-        f, slope = on_mesh(l, exponents(number, l))
+        a = exponents(number, l)
+        f, slope = on_mesh(l, a[(l + 1.5) / (2 * a) <= widest])
         values, vectors = np.linalg.eigh((f * VOLUME) @ f.T)
         kept = values > 1e-9 * values.max()
         orthonormal = vectors[:, kept] / np.sqrt(values[kept])
@@ -186,14 +193,14 @@ def cores(number: int) -> dict[int, list[tuple[tuple[int, int], float]]]:
     return {core: replaced for core, replaced in result.items() if core < number}
 
 
-def fit(density: Reals, number: int, inner: float) -> tuple[float, Reals, Reals]:
+def fit(density: Reals, number: int, inner: float, faint: float = 1e-7) -> tuple[float, Reals, Reals]:
     """Smallest exponent, electrons of all Gaussians, and their sum on the mesh.
 
     Within `inner`, in bohr, where the core is denser than the rest, the fit is smooth: valence electrons have no nodes
-    in a core potential.
+    in a core potential. Densities below the faintest, in e bohr^-3, count no more than this.
     """
     electrons = 4 * pi * float(density @ VOLUME)
-    weight = np.sqrt(VOLUME) / np.maximum(density, 1e-7) ** 0.75 * np.where(inner > MESH, 0.03, 1.0)
+    weight = np.sqrt(VOLUME) / np.maximum(density, faint) ** 0.75 * np.where(inner > MESH, 0.03, 1.0)
     somewhere = np.searchsorted(MESH, np.concatenate([np.geomspace(1e-3, 4.0, 120), np.arange(4.2, 40.0, 0.4)]))
     floor = np.where(inner > MESH, density[np.argmin(np.abs(MESH - inner))] / 20, density)
     most = 20 / inner**2 if inner else 100.0 * number**2

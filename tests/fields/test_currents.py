@@ -165,6 +165,22 @@ def test_rings_are_the_small_ones_and_each_is_found_once():
 
 
 @pytest.mark.slow
+def test_cubane_has_equal_currents_in_the_faces_across_the_field():
+    """By symmetry; they are paratropic, and nothing of one face is counted in the opposite one."""
+    corners = np.array([(x, y, z) for x in (1, -1) for y in (1, -1) for z in (1, -1)])
+    atoms = [*(("C", place) for place in 0.78 * corners), *(("H", place) for place in 1.41 * corners)]
+    wavefunction, _ = converged(atoms, "sto-3g")
+    rings = rings_of(wavefunction)
+    assert [len(found.atoms) for found in rings] == [4] * 6
+    currents = bond_currents(wavefunction, rings, np.array([0.0, 0.0, 1.0]))
+    assert len(currents) == 8
+    assert all(abs(rings[found.ring].normal[2]) > 0.99 for found in currents)
+    strengths = np.array([found.strength for found in currents])
+    np.testing.assert_allclose(strengths, strengths.mean(), atol=1e-3)
+    assert strengths.mean() < -0.5
+
+
+@pytest.mark.slow
 def test_benzene_has_the_current_that_is_known():
     """PBE/6-31G**: 11.36 nA/T by the same formula with dense matrices of PySCF."""
     angles = np.pi / 3 * np.arange(6)

@@ -8,8 +8,7 @@ import pytest
 from orbitile import Orbitals, OrbitileError
 from orbitile.analysis.charges import intrinsic_orbitals
 from orbitile.fields import field_names, resolve, unavailable
-from orbitile.fields.localised import localised_name
-from orbitile.fields.orbital import names_orbital
+from orbitile.fields.orbital import name_in_family, names_orbital
 from orbitile.gaussians.localised.intrinsic_atomic_orbitals import (
     in_intrinsic,
     intrinsic_atomic_orbitals,
@@ -356,7 +355,7 @@ def test_fields_of_localised_orbitals(water, methyl):
     assert resolve(wavefunction, "ibo:6", None).quantity.endswith("*")
     with pytest.raises(OrbitileError, match="1 to 7"):
         resolve(wavefunction, "ibo:7", None).neighbour(1)
-    assert resolve(methyl[1], "pm:1:b", None).name == localised_name(methyl[1], "pm", 0, "beta") == "pm:1:beta"
+    assert resolve(methyl[1], "pm:1:b", None).name == name_in_family(methyl[1], "pm", 0, "beta") == "pm:1:beta"
     assert names_orbital("boys:3")
     assert largest("ibo:N", wavefunction) == count_of(wavefunction, "ibo")[1] == 7
     assert largest("boys:N", wavefunction) == len(wavefunction.alpha)

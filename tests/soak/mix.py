@@ -66,7 +66,10 @@ _WRONG: tuple[tuple[str, tuple[object, ...]], ...] = (
 """Commands that have to be refused; `{molecule}` is any that is there."""
 
 _ANALYSES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    *(("orb_charges", (scheme,)) for scheme in ("", "becke", "mulliken", "loewdin", "cm5", "mbis", "npa", "iao", "mk")),
+    *(
+        ("orb_charges", (scheme,))
+        for scheme in ("", "hirshfeld_i", "becke", "mulliken", "loewdin", "cm5", "mbis", "npa", "iao", "mk")
+    ),
     ("orb_bonds", ()),
     ("orb_composition", ("homo",)),
     ("orb_levels", ()),

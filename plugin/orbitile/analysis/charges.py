@@ -43,6 +43,13 @@ densities are spherical: :math:`w_A = \rho_A / \sum_B \rho_B`. Of the latter onl
 for it has no peaks at the nuclei, so that much fewer points do. With core potentials :math:`\rho` and the sum are
 without the cores, which would cancel.
 
+**Iterative Hirshfeld charges** (P. Bultinck, C. Van Alsenoy, P. W. Ayers and R. Carbo-Dorca, J. Chem. Phys. 2007, 126,
+144111) have shares of free ions in place of free atoms: those with the electrons that the shares give them,
+
+.. math::  w_A = \frac{\rho_A(q_A)}{\sum_B \rho_B(q_B)}, \qquad q_A = Z_A - \int w_A\, \rho\, dr
+
+`orbitile.model.free_atoms.free_ion` has their densities, linear between whole charges.
+
 **By atoms fitted to the density**: the minimal basis iterative stockholder (MBIS) of T. Verstraelen, S. Vandenbrande,
 F. Heidar-Zadeh, L. Vanduyfhuys, V. Van Speybroeck, M. Waroquier and P. W. Ayers (J. Chem. Theory Comput. 2016, 12,
 3894).
@@ -125,7 +132,7 @@ from ..base.memory import share
 from ..base.watch import checkpoint, patiently, pieces, stage
 from ..fields.density import occupied, unavailable
 from ..gaussians.overlap import own_overlap
-from ..model.free_atoms import FreeAtom, free_atom
+from ..model.free_atoms import FreeAtom, free_atom, free_ion
 from ..model.geometry import connected_parts, find_bonds
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
@@ -435,6 +442,11 @@ _VANISHED = 36.0
 """Exponent at which a Gaussian is left out, of 2e-16."""
 
 
+_CONVERGED_IONS, _MOST_ROUNDS_OF_IONS, _REMEMBERED = 1e-5, 200, 6
+"""Change in e at which charges of free ions have converged, the number of iterations after which that is given up, and
+how many of the last ones are extrapolated."""
+
+
 @dataclass(frozen=True, eq=False)
 class SampledDensity:
     """Electron density at the points of a quadrature.
@@ -516,29 +528,81 @@ def hirshfeld_populations(wavefunction: Wavefunction, sampled: SampledDensity) -
     OrbitileError
         When there is no free atom of an element.
     """
+    neutral = np.zeros(wavefunction.n_atoms)
+    return _shared_by_ions(wavefunction, sampled, neutral)
+
+
+def hirshfeld_i_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Reals:
+    """Electrons by the shares of free ions that have them, shape (1 or 2, n_atoms): all, and alpha less beta.
+
+    Raises
+    ------
+    OrbitileError
+        When there are no free ions of an element, or the electrons do not converge.
+    """
+    charges = np.zeros(wavefunction.n_atoms)
+    tried: list[Reals] = []
+    changes: list[Reals] = []
+    left = 1.0
+    for _ in range(_MOST_ROUNDS_OF_IONS):
+        with stage(1 - left, 1 - left * _LEFT_BY_A_CYCLE):
+            populations = _shared_by_ions(wavefunction, sampled, charges)
+        left *= _LEFT_BY_A_CYCLE
+        change = wavefunction.core_charges - populations[0] - charges
+        change[wavefunction.is_ghost] = 0.0
+        if np.abs(change).max() < _CONVERGED_IONS:
+            return populations
+        tried, changes = [*tried, charges][-_REMEMBERED:], [*changes, change][-_REMEMBERED:]
+        charges = _extrapolated(tried, changes)
+        # an atom cannot lose more than its electrons
+        charges = np.minimum(charges, wavefunction.core_charges)
+    raise OrbitileError(
+        f"iterative Hirshfeld charges: expected changes of less than {_CONVERGED_IONS:g} e within "
+        f"{_MOST_ROUNDS_OF_IONS} iterations, got {np.abs(change).max():.1e} e; use hirshfeld or mbis"
+    )
+
+
+def _extrapolated(tried: list[Reals], changes: list[Reals]) -> Reals:
+    """Where the changes would vanish if they were linear (D. G. Anderson, J. Assoc. Comput. Mach. 1965, 12, 547)."""
+    x, change = tried[-1], changes[-1]
+    if len(tried) > 1:
+        steps = np.array([change - before for before in changes[:-1]]).T
+        moves = np.array([x - before for before in tried[:-1]]).T
+        weights = np.linalg.lstsq(steps, change, rcond=1e-8)[0]
+        return np.asarray(x + change - (moves + steps) @ weights)
+    return np.asarray(x + change)
+
+
+def _shared_by_ions(wavefunction: Wavefunction, sampled: SampledDensity, charges: Reals) -> Reals:
+    """Electrons by the shares of free ions of given charges in e, shape (1 or 2, n_atoms)."""
     real = np.flatnonzero(~wavefunction.is_ghost)
     places, numbers = wavefunction.positions[real], wavefunction.atomic_numbers[real]
     cores = np.rint(numbers - wavefunction.core_charges[real]).astype(int)
-    free = [free_atom(number) for number in numbers.tolist()]
-    without_cores = {n: free_atom(int(numbers[n]), int(cores[n])) for n in np.flatnonzero(cores)}
-    reach_of = {atom.number: _reach(atom) for atom in free}
-    reaches = np.array([reach_of[atom.number] for atom in free])
+    free = [
+        free_ion(number, charge) if charge else free_atom(number)
+        for number, charge in zip(numbers.tolist(), charges[real].tolist(), strict=True)
+    ]
+    replaced = {
+        n: (free_atom(int(numbers[n])), free_atom(int(numbers[n]), int(cores[n]))) for n in np.flatnonzero(cores)
+    }
+    reaches = np.array([_reach(atom) for atom in free])
     found = np.zeros((len(sampled.densities), len(real)))
     for some, near in _neighbourhoods(sampled.points, places, reaches):
         points, weights = sampled.points[some], sampled.weights[some]
         parts = np.array([_density(free[n], points, places[n]) for n in near]).reshape(len(near), len(points))
         whole = parts.sum(axis=0)
         promolecule = whole.copy()
-        for row, n in enumerate(near):
-            if n in without_cores:
-                promolecule += _density(without_cores[n], points, places[n]) - parts[row]
+        for n in near:
+            if n in replaced:
+                atom, without_core = (_density(one, points, places[n]) for one in replaced[n])
+                promolecule += without_core - atom
         excess = sampled.densities[:, some] * weights
         excess[0] -= promolecule * weights
         reached = whole > 0
         found[:, near] += (excess[:, reached] / whole[reached]) @ parts[:, reached].T
     result = np.zeros((len(found), wavefunction.n_atoms))
     result[:, real] = found
-    result[0, real] += wavefunction.core_charges[real]
+    result[0, real] += (wavefunction.core_charges - charges)[real]
     return result
 
 
@@ -553,7 +617,7 @@ def _neighbourhoods(points: Reals, places: Reals, reaches: Reals) -> Iterator[tu
 def _reach(atom: FreeAtom) -> float:
     """Distance in bohr beyond which an atom is fainter than what counts."""
     radii = np.linspace(0, 60, 1201)
-    return float(radii[np.flatnonzero(atom.density(radii) > _FAINT).max() + 1])
+    return float(radii[np.flatnonzero(atom.density(radii) > _FAINT).max(initial=-1) + 1])
 
 
 def _density(atom: FreeAtom, points: Reals, place: Reals) -> Reals:
@@ -1429,6 +1493,14 @@ def _hirshfeld(work: _Work, scheme: str) -> AtomicCharges:
     return work.charges(scheme, work.by_free_atoms)
 
 
+def _hirshfeld_i(work: _Work, scheme: str) -> AtomicCharges:
+    share = 0.0 if "sampled" in vars(work) else _SAMPLING_FOR_MBIS
+    with stage(0.0, share):
+        sampled = work.sampled
+    with stage(share, 1.0):
+        return work.charges(scheme, hirshfeld_i_populations(work.wavefunction, sampled))
+
+
 def _mbis(work: _Work, scheme: str) -> AtomicCharges:
     share = 0.0 if "sampled" in vars(work) else _SAMPLING_FOR_MBIS
     with stage(0.0, share):
@@ -1459,6 +1531,7 @@ def _qtaim(work: _Work, scheme: str) -> AtomicCharges:
 
 SCHEMES: Mapping[str, Callable[[_Work, str], AtomicCharges]] = {
     "hirshfeld": _hirshfeld,
+    "hirshfeld_i": _hirshfeld_i,
     "cm5": _cm5,
     "mbis": _mbis,
     "npa": _npa,

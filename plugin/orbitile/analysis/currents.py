@@ -18,7 +18,6 @@ from scipy.spatial import cKDTree
 
 from ..base.arrays import Reals
 from ..base.caches import Derived
-from ..base.errors import OrbitileError
 from ..base.memory import share
 from ..base.watch import checkpoint, stage
 from ..evaluation.points import evaluate
@@ -28,7 +27,6 @@ from ..fields.electrostatic_potential import PotentialOfSum
 from ..gaussians.expansion import GaussianExpansion, by_degree, derivative, merged
 from ..gaussians.packing import merged_primitives
 from ..model.geometry import Geometry, find_bonds
-from ..model.report import Arrows
 from ..model.units import angstrom
 from ..model.wavefunction import Spin, Wavefunction
 from .streamlines import Streamline, VectorField, streamlines
@@ -37,6 +35,8 @@ LARGEST_RING = 20
 """Atoms of the largest ring that is looked for: the inner one of a porphyrin has 16."""
 _BEYOND, _ASIDE = 10.0, 8.0
 """How far a plane goes beyond the bond and to either side of it, in bohr."""
+_OFF_PLANE = 2.5
+"""Points of a plane belong to the bond if the atom next to them is less than this above or below its ring, in bohr."""
 _NODES = 20
 """Points of the quadrature in each piece of a plane, along each side."""
 _ALONG = 0.3
@@ -46,7 +46,7 @@ _POINTS = share("lists", 64)
 _NEGLIGIBLE = 40.0
 """Exponent from which a Gaussian counts as zero."""
 _AROUND = 4.0
-"""Arrows are drawn within this distance from an atom, in bohr, seen along the field."""
+"""How far beyond the bonds of a ring lines begin, in bohr."""
 _SCAN, _HEIGHTS = 5.0 * angstrom, 41
 """How far above a ring its shifts are followed, and at how many points."""
 _WEAK = 0.02
@@ -184,22 +184,22 @@ def occupied_orbitals(wavefunction: Wavefunction) -> list[tuple[Spin, int]]:
 def bond_currents(wavefunction: Wavefunction, rings: Sequence[Ring], axis: Reals) -> list[BondCurrent]:
     """Strengths of the current that a field along an axis induces in the bonds of rings.
 
-    The plane of a bond that two rings share goes from the centre of the first to that of the second. Bonds along the
-    field are left out, as nothing circles there.
+    The plane of a bond that two rings share goes from the centre of the one that lies more across the field, else of
+    the first, to that of the other. Bonds along the field are left out, as nothing circles there.
     """
     orbitals = _FirstOrder(wavefunction, axis)
-    jobs = [(number, bond) for number, ring in enumerate(rings) for bond in ring.bonds]
-    done: set[tuple[int, int]] = set()
+    of_bonds: dict[tuple[int, int], list[int]] = {}
+    for number, ring in enumerate(rings):
+        for bond in ring.bonds:
+            of_bonds.setdefault(bond, []).append(number)
     found = []
-    for step, (number, bond) in enumerate(jobs):
-        if bond in done:
-            continue
-        done.add(bond)
-        shared = [other for other in rings[number + 1 :] if bond in other.bonds]
-        plane = _plane_of(wavefunction, bond, rings[number], shared[0] if shared else None, axis)
+    for step, (bond, numbers) in enumerate(of_bonds.items()):
+        # of several, a current circles in the one that lies most across the field
+        number, *others = sorted(numbers, key=lambda n: -round(abs(float(rings[n].normal @ axis)), 3))
+        plane = _plane_of(wavefunction, bond, rings[number], rings[others[0]] if others else None, axis)
         if plane is None:
             continue
-        with stage(step / len(jobs), (step + 1) / len(jobs)):
+        with stage(step / len(of_bonds), (step + 1) / len(of_bonds)):
             flow = orbitals.flow(plane.points, plane.direction)
         whole = flow.sum(axis=1)
         found.append(
@@ -229,10 +229,11 @@ def _plane_of(
     ends = wavefunction.positions[list(bond)]
     middle, along = ends.mean(axis=0), ends[1] - ends[0]
     along = along / np.linalg.norm(along)
-    inward = ring.centre - middle
+    # where rings make an angle, their plane has the same to both
+    inward = ring.centre - (middle if other is None else other.centre)
     inward = inward - along * (along @ inward)
-    depth = float(np.linalg.norm(inward))
-    out = -inward / depth
+    out = -inward / np.linalg.norm(inward)
+    depth = float(max((middle - ring.centre) @ out, 0.5))
     clockwise = -np.cross(axis, out)
     if abs(clockwise @ along) < _ALONG:
         return None
@@ -243,8 +244,11 @@ def _plane_of(
         end = float(max((other.centre - middle) @ out, 0.5))
     s, s_weights = _gauss([-depth, 0.0, *((0.4 * end, end) if other is None else (end,))])
     t, t_weights = _gauss([-_ASIDE, -2.5, 0.0, 2.5, _ASIDE])
-    points = middle + s[:, None, None] * out + t[None, :, None] * aside
-    return _Plane(points.reshape(-1, 3), np.outer(s_weights, t_weights).ravel(), direction)
+    points = (middle + s[:, None, None] * out + t[None, :, None] * aside).reshape(-1, 3)
+    # a plane through the wall of a cage would go on through the opposite wall
+    nearest = wavefunction.positions[cKDTree(wavefunction.positions).query(points)[1]]
+    is_here = np.abs((nearest - middle) @ aside) < _OFF_PLANE
+    return _Plane(points, np.outer(s_weights, t_weights).ravel() * is_here, direction)
 
 
 def _gauss(edges: Sequence[float]) -> tuple[Reals, Reals]:
@@ -358,37 +362,6 @@ def is_diatropic(line: Streamline, axis: Reals) -> bool:
     """Whether a line goes around its middle clockwise for who looks against the field."""
     away = line.points - line.points.mean(axis=0)
     return float(np.cross(away[:-1], away[1:]).sum(axis=0) @ axis) < 0
-
-
-def current_arrows(wavefunction: Wavefunction, axis: Reals, height: float, spacing: float) -> Arrows:
-    """The current that a field along an axis induces, as arrows in a plane across it.
-
-    Parameters
-    ----------
-    wavefunction
-    axis : ndarray, shape (3,)
-    height
-        Of the plane above the middle of the atoms, in bohr.
-    spacing
-        Of the arrows, in bohr.
-    """
-    positions = wavefunction.positions[~wavefunction.is_ghost]
-    first = np.eye(3)[np.argmin(np.abs(axis))]
-    first = first - axis * (axis @ first)
-    first /= np.linalg.norm(first)
-    frame = np.array([first, np.cross(axis, first)])
-    middle = positions.mean(axis=0)
-    flat = (positions - middle) @ frame.T
-    low, high = flat.min(axis=0) - _AROUND, flat.max(axis=0) + _AROUND
-    u, v = (np.arange(a, b + spacing / 2, spacing) for a, b in zip(low, high, strict=True))
-    at = np.stack(np.meshgrid(u, v, indexing="ij"), axis=-1).reshape(-1, 2)
-    near = np.array([np.linalg.norm(flat - place, axis=1).min() < _AROUND for place in at])
-    if not near.any():
-        raise OrbitileError(f"spacing of arrows: expected less than the molecule is wide, got {spacing / angstrom:g}")
-    places = middle + height * axis + at[near] @ frame
-    orbitals = _FirstOrder(wavefunction, axis)
-    vectors = np.stack([orbitals.flow(places, along).sum(axis=1) for along in np.eye(3)], axis=1)
-    return Arrows("current", places, vectors * AMPERE, 0.95 * spacing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.arrays import Reals
 from ..base.errors import OrbitileError
 from ..model.elements import ATOMIC_RADII, SYMBOLS
 from ..model.surface import Colouring, Surface
@@ -111,6 +112,7 @@ def plane_through(
     spacing: float = 0.05 * angstrom,
     margin: float = 2.5 * angstrom,
     height: float = 0.0,
+    across: Reals | None = None,
 ) -> Plane:
     """The plane that lies closest to some atoms, large enough for the whole molecule.
 
@@ -125,6 +127,8 @@ def plane_through(
         In bohr: between points, and around the projections of all atoms.
     height
         How far in bohr the plane is moved towards who looks at it.
+    across : ndarray, shape (3,), optional
+        A unit vector: the plane through the middle of the atoms that is perpendicular to it is meant instead.
 
     Raises
     ------
@@ -142,10 +146,10 @@ def plane_through(
     some = positions[chosen]
     middle = some.mean(axis=0)
     _, extents, axes = np.linalg.svd(some - middle)
-    if len(atoms) and (len(chosen) < 3 or extents[1] < 0.05):
+    if across is None and len(atoms) and (len(chosen) < 3 or extents[1] < 0.05):
         raise OrbitileError("plane: expected three atoms or more that are not on one line")
-    normal = axes[2]
-    right = some[1] - some[0] if len(atoms) else axes[0]
+    normal = axes[2] if across is None else across
+    right = some[1] - some[0] if len(atoms) else axes[np.argmin(np.abs(axes @ normal))]
     right = right - normal * (right @ normal)
     right = right / np.linalg.norm(right)
     up = np.cross(normal, right)

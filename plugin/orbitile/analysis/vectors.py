@@ -27,7 +27,8 @@ _STEP = 1e-3
 """Distance in bohr of the differences."""
 
 _AROUND, _NUCLEUS = 4.0, 1.2
-"""Arrows are within the first distance of an atom, seen across the plane, and beyond the second of nuclei, in bohr."""
+"""Arrows are within the first distance of an atom, seen across the plane, in bohr, and but for currents, which are
+finite at nuclei, beyond the second of nuclei."""
 
 VOLT_PER_ANGSTROM = electronvolt / angstrom
 """In atomic units, hartree/(e bohr)."""
@@ -46,6 +47,12 @@ def gradient_at(wavefunction: Wavefunction, field: str | Field, points: Reals, d
     values = evaluate(wavefunction, field, places, device=device, precision=exact_precision(device))
     ahead, behind = np.asarray(values, np.float64).reshape(2, 3, -1)
     return np.asarray((ahead - behind).T / (2 * _STEP), np.float64)
+
+
+def is_current(name: str) -> bool:
+    """Whether a name stands for the vectors of a current, not for one of its components."""
+    family, _, along = name.strip().lower().partition(":")
+    return family == "current" and along in ("", "normal", "x", "y", "z")
 
 
 def vectors_at(
@@ -74,9 +81,9 @@ def vectors_at(
     FieldError
         When there is no such field.
     """
-    family, _, along = name.strip().lower().partition(":")
     field = field_of(wavefunction, name)
-    if family == "current" and along in ("", "normal", "x", "y", "z"):
+    if is_current(name):
+        along = name.strip().lower().partition(":")[2]
         current = current_at(wavefunction, axis_of(wavefunction, along or "normal"), device=device)
         return AMPERE * current(points), field.quantity, "nA T^-1 bohr^-2"
     slope = gradient_at(wavefunction, field, points, device)
@@ -92,6 +99,7 @@ def plane_arrows(
     height: float,
     spacing: float,
     device: str | None = None,
+    across: Reals | None = None,
 ) -> tuple[Arrows, str, str]:
     """Vectors of a field in a plane.
 
@@ -103,6 +111,8 @@ def plane_arrows(
         Three or more that the plane lies closest to; none for all.
     height, spacing
         Of the plane above these atoms, and of the arrows, in bohr.
+    across : ndarray, shape (3,), optional
+        A unit vector that the plane is perpendicular to, in place of that which lies closest to the atoms.
 
     Returns
     -------
@@ -118,11 +128,11 @@ def plane_arrows(
     FieldError
         When there is no such field.
     """
-    plane = plane_through(wavefunction, atoms, spacing=spacing, margin=_AROUND, height=height)
+    plane = plane_through(wavefunction, atoms, spacing=spacing, margin=_AROUND, height=height, across=across)
     frame = np.array([plane.right, plane.up])
     away = plane.points[:, None] - wavefunction.positions[wavefunction.atomic_numbers > 0]
     is_near = np.linalg.norm(away @ frame.T, axis=2).min(axis=1) < _AROUND
-    is_free = np.linalg.norm(away, axis=2).min(axis=1) > _NUCLEUS
+    is_free = is_current(name) | (np.linalg.norm(away, axis=2).min(axis=1) > _NUCLEUS)
     places = plane.points[is_near & is_free]
     if not len(places):
         raise OrbitileError(f"spacing of arrows: expected less than the molecule is wide, got {spacing / angstrom:g}")

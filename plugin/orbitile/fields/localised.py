@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 from ..base.caches import Derived
 from ..base.errors import FieldError
 from ..gaussians.localised.localisation import SCHEMES, Scheme, count_of, localised, why_not
 from ..model.wavefunction import Spin, Wavefunction
 from . import References
-from .orbital import Orbital, of_spin, size_of
+from .orbital import TransformedOrbital, name_in_family, of_spin, size_of, spin_of
 
 PRIORITY = 95
 GROUP = "Localised orbitals"
@@ -29,28 +28,10 @@ _SHORT = {"ibo": "IBO", "pm": "Pipek-Mezey orbital", "pm_iao": "Pipek-Mezey orbi
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LocalisedOrbital(Orbital):
-    """A localised orbital: an orbital of the wavefunction that localisation made.
+class LocalisedOrbital(TransformedOrbital):
+    """A localised orbital: its family is the scheme of the localisation."""
 
-    Attributes
-    ----------
-    canonical : Wavefunction
-        The wavefunction that was localised.
-    scheme : str
-    """
-
-    canonical: Wavefunction
-    scheme: Scheme
-
-    @property
-    def name(self) -> str:
-        """By its scheme and number: `ibo:12`, `ibo:12:beta`."""
-        return localised_name(self.canonical, self.scheme, self.index, self.spin)
-
-    @cached_property
-    def degenerate(self) -> tuple[int, ...]:
-        """Itself: equivalent bonds have the same isovalue by their shape."""
-        return (self.index,)
+    family: Scheme
 
     def neighbour(self, step: int) -> str:
         """Name of the localised orbital some places further on; unoccupied ones follow the occupied ones.
@@ -60,20 +41,15 @@ class LocalisedOrbital(Orbital):
         FieldError
             When there is none so far on.
         """
-        name = localised_name(self.canonical, self.scheme, self.index + step, self.spin)
-        _, total = count_of(self.canonical, self.scheme, self.spin)
+        name = name_in_family(self.canonical, self.family, self.index + step, self.spin)
+        _, total = count_of(self.canonical, self.family, self.spin)
         if not 0 <= self.index + step < total:
-            raise FieldError(_none(self.canonical, self.scheme, self.spin, name))
+            raise FieldError(_none(self.canonical, self.family, self.spin, name))
         return name
 
 
 _ORBITALS = Derived[LocalisedOrbital]("orbitals", size=size_of)
 """By name."""
-
-
-def localised_name(wavefunction: Wavefunction, scheme: Scheme, index: int, spin: Spin = "alpha") -> str:
-    """Name of a localised orbital by its place, from 0: `ibo:17`, or `ibo:17:beta` where there are two sets."""
-    return f"{scheme}:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
 
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
@@ -109,7 +85,7 @@ def localised_orbital(wavefunction: Wavefunction, name: str) -> LocalisedOrbital
 
 def _find(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> LocalisedOrbital:
     scheme = next(name for name in SCHEMES if name == match[1])
-    spin: Spin = "beta" if (match[3] or "a").startswith("b") else "alpha"
+    spin = spin_of(match[3])
     index = int(match[2]) - 1
     occupied, total = count_of(wavefunction, scheme, spin)
     if not 0 <= index < total:
@@ -118,7 +94,7 @@ def _find(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Locali
     if wavefunction.localised != scheme or index >= len(wavefunction.orbitals(spin)):  # else it is followed, as it is
         made = localised(wavefunction, scheme, "occupied" if index < occupied else "all")
     quantity = f"{_SHORT[scheme]} {index + 1}{of_spin(wavefunction, spin)}: {made.orbitals(spin).irreps[index]}"
-    return LocalisedOrbital(made, spin, index, quantity, canonical=wavefunction, scheme=scheme)
+    return LocalisedOrbital(made, spin, index, quantity, canonical=wavefunction, family=scheme)
 
 
 def _none(wavefunction: Wavefunction, scheme: Scheme, spin: Spin, name: str) -> str:

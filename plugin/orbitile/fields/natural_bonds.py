@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from ..model.report import atom_names
 from ..model.wavefunction import COMPLEX, Orbitals, Spin, Wavefunction, nothing
 from . import References
 from .density import occupied
-from .orbital import Orbital, of_spin, size_of
+from .orbital import TransformedOrbital, name_in_family, of_spin, size_of, spin_of
 
 PRIORITY = 94
 GROUP = "Localised orbitals"
@@ -27,7 +26,9 @@ NAMES = (
     ("nbo:N:alpha", "The same, of one spin (:alpha or :beta)"),
 )
 
-_NAME = re.compile(r"nbo:(\d{1,18})(?::(a|alpha|b|beta))?")
+FAMILY = "nbo"
+
+_NAME = re.compile(rf"{FAMILY}:(\d{{1,18}})(?::(a|alpha|b|beta))?")
 
 _COMPLETE = 1e-6
 """Norm of a natural atomic orbital that the orbitals of the file may lack for energies to be known."""
@@ -183,27 +184,9 @@ def orbital_names(wavefunction: Wavefunction, found: NaturalBondOrbitals) -> tup
     return tuple(names)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NaturalBondOrbital(Orbital):
-    """A natural bond orbital: an orbital of the wavefunction that the analysis made.
-
-    Attributes
-    ----------
-    canonical : Wavefunction
-        The wavefunction that was analysed.
-    """
-
-    canonical: Wavefunction
-
-    @property
-    def name(self) -> str:
-        """By its number: `nbo:12`, `nbo:12:beta`."""
-        return natural_bond_name(self.wavefunction, self.index, self.spin)
-
-    @cached_property
-    def degenerate(self) -> tuple[int, ...]:
-        """Itself: equivalent bonds have the same isovalue by their shape."""
-        return (self.index,)
+@dataclass(frozen=True, eq=False)
+class NaturalBondOrbital(TransformedOrbital):
+    """A natural bond orbital."""
 
     def neighbour(self, step: int) -> str:
         """Name of the natural bond orbital some places further on.
@@ -213,14 +196,9 @@ class NaturalBondOrbital(Orbital):
         FieldError
             When there is none so far on.
         """
-        name = natural_bond_name(self.wavefunction, self.index + step, self.spin)
+        name = name_in_family(self.wavefunction, FAMILY, self.index + step, self.spin)
         _natural_bond_orbital(self.canonical, name)
         return name
-
-
-def natural_bond_name(made: Wavefunction, index: int, spin: Spin = "alpha") -> str:
-    """Name of a natural bond orbital by its place, from 0: `nbo:17`, or `nbo:17:beta` where there are two sets."""
-    return f"nbo:{index + 1}" + (f":{spin}" if made.beta is not None else "")
 
 
 def unavailable(wavefunction: Wavefunction) -> dict[str, str]:
@@ -250,10 +228,10 @@ def _natural_bond_orbital(wavefunction: Wavefunction, name: str) -> NaturalBondO
 def _numbered(wavefunction: Wavefunction, name: str) -> NaturalBondOrbital:
     match = _NAME.fullmatch(name)
     made = natural_bonds(wavefunction).wavefunction
-    spin: Spin = "beta" if match and (match[2] or "a").startswith("b") else "alpha"
+    spin = spin_of(match[2] if match else None)
     index = int(match[1]) - 1 if match else -1
     orbitals = made.orbitals(spin)
     if not 0 <= index < len(orbitals):
         raise FieldError(f"field {name!r}: there are natural bond orbitals 1 to {len(orbitals)}")
     quantity = f"natural bond orbital {index + 1}{of_spin(made, spin)}: {orbitals.irreps[index]}"
-    return NaturalBondOrbital(made, spin, index, quantity, canonical=wavefunction)
+    return NaturalBondOrbital(made, spin, index, quantity, canonical=wavefunction, family=FAMILY)

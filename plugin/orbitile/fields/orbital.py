@@ -383,6 +383,42 @@ class SpinorOrbital(Orbital):
         return lambda points: _magnitude([evaluate(points) for evaluate in evaluators])
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransformedOrbital(Orbital):
+    """An orbital that was made of those of a wavefunction, such as a localised one; known by its family and number.
+
+    Attributes
+    ----------
+    canonical : Wavefunction
+        The wavefunction that it was made of; `wavefunction` has the orbitals that were made.
+    family : str
+        The word before its number: `ibo`.
+    """
+
+    canonical: Wavefunction
+    family: str
+
+    @property
+    def name(self) -> str:
+        """By its family and number: `ibo:12`, `ibo:12:beta`."""
+        return name_in_family(self.wavefunction, self.family, self.index, self.spin)
+
+    @cached_property
+    def degenerate(self) -> tuple[int, ...]:
+        """Itself: equivalent bonds have the same isovalue by their shape."""
+        return (self.index,)
+
+
+def name_in_family(wavefunction: Wavefunction, family: str, index: int, spin: Spin = "alpha") -> str:
+    """Name of an orbital by its place in a family, from 0: `ibo:17`, or `ibo:17:beta` where there are two sets."""
+    return f"{family}:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
+
+
+def spin_of(letters: str | None) -> Spin:
+    """The spin that the end of a name stands for, `beta` or `b`; alpha where there is none."""
+    return "beta" if (letters or "a").startswith("b") else "alpha"
+
+
 def _fill(
     evaluate: SlabEvaluator, first: int, last: int, shape: tuple[int, ...], dtype: Any, target: Target
 ) -> NDArray[np.floating]:
@@ -460,7 +496,7 @@ def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
 
 def _find(wavefunction: Wavefunction, name: str, match: re.Match[str]) -> Orbital:
     frontier, shift, number, spin_letter = match.groups()
-    spin: Spin = "beta" if (spin_letter or "a").startswith("b") else "alpha"
+    spin = spin_of(spin_letter)
     orbitals, named_spin = wavefunction.orbitals(spin), of_spin(wavefunction, spin)
     if number is not None:
         index = int(number) - 1
@@ -492,7 +528,7 @@ def _find_by_label(wavefunction: Wavefunction, name: str) -> Orbital:
     spins = wavefunction.spins
     stem, _, ending = text.rpartition(":")
     if stem and ending in ("a", "b", "alpha", "beta"):
-        text, spins = stem, ("beta" if ending.startswith("b") else "alpha",)
+        text, spins = stem, (spin_of(ending),)
     wanted = "".join(text.split())
     for spin in spins:
         for index, label in enumerate(wavefunction.orbitals(spin).labels):
@@ -527,7 +563,7 @@ def _orbital(wavefunction: Wavefunction, spin: Spin, index: int, quantity: str) 
 
 def orbital_name(wavefunction: Wavefunction, index: int, spin: Spin = "alpha") -> str:
     """Name of an orbital by its place in the file, from 0: `mo:17`, or `mo:17:beta` where there are two sets."""
-    return f"mo:{index + 1}" + (f":{spin}" if wavefunction.beta is not None else "")
+    return name_in_family(wavefunction, "mo", index, spin)
 
 
 _NUMBERS = re.compile(r"mo:?\s*(\d{1,18})\s*-\s*(\d{1,18})(:\w+)?")

@@ -14,8 +14,7 @@ from operator import attrgetter
 
 from ..base.errors import OrbitileError
 from ..fields._frontier import frontier_name, frontier_order
-from ..fields.localised import localised_name
-from ..fields.orbital import orbital_name, orbital_of
+from ..fields.orbital import name_in_family, orbital_name, orbital_of
 from ..gaussians.localised.localisation import SCHEMES, count_of, why_not
 from ..model.geometry import formula
 from ..model.units import electronvolt
@@ -187,7 +186,7 @@ def field_of(wavefunction: Wavefunction, level: Level) -> str:
     """Name of the field that an orbital is."""
     if not level.scheme:
         return orbital_name(wavefunction, level.index, level.spin)
-    return localised_name(wavefunction, next(one for one in SCHEMES if one == level.scheme), level.index, level.spin)
+    return name_in_family(wavefunction, next(one for one in SCHEMES if one == level.scheme), level.index, level.spin)
 
 
 def columns_of(levels: Levels, unit: EnergyUnit) -> list[Column]:

@@ -192,8 +192,8 @@ def localisation_for(first: Wavefunction, field: str) -> tuple[Scheme, Which] | 
     orbital = localised_orbital(first, field)
     if orbital is None:
         return None
-    occupied, _ = count_of(first, orbital.scheme, orbital.spin)
-    return orbital.scheme, "occupied" if orbital.index < occupied else "all"
+    occupied, _ = count_of(first, orbital.family, orbital.spin)
+    return orbital.family, "occupied" if orbital.index < occupied else "all"
 
 
 def localised_for(trajectory: Trajectory, first: Wavefunction, field: str) -> Trajectory:

@@ -1,10 +1,12 @@
-"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature, with the same free atoms; MBIS against denspart."""
+"""Becke's, Hirshfeld's and CM5 charges against PySCF's quadrature with the same free atoms; MBIS against denspart."""
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import orbitile as ob
 from orbitile.analysis import reports
@@ -12,6 +14,7 @@ from orbitile.analysis.charges import (
     atomic_charges,
     charges_by_schemes,
     cm5_corrections,
+    hirshfeld_i_populations,
     hirshfeld_populations,
     mbis_shells,
     sampled_density,
@@ -19,7 +22,7 @@ from orbitile.analysis.charges import (
 from orbitile.analysis.reports import charges as charges_report
 from orbitile.gaussians.promolecule import promolecule
 from orbitile.model.elements import SYMBOLS
-from orbitile.model.free_atoms import free_atom
+from orbitile.model.free_atoms import free_atom, free_ion
 from orbitile.model.geometry import Geometry
 from orbitile.model.units import angstrom
 
@@ -75,6 +78,100 @@ def test_hirshfeld(case):
     assert found.charges.sum() == pytest.approx(molecule.charge, abs=1e-4)
     if molecule.spin:
         assert found.spins == pytest.approx(shares @ (weights * densities[1]), abs=1e-4)
+
+
+@pytest.mark.parametrize("case", ALL[:-2])
+def test_iterative_hirshfeld(case):
+    """The shares of the free ions with the charges that are found give these charges back, on a fine grid of PySCF."""
+    field, wavefunction = solved(*case)
+    points, weights, _, (density, spin_density) = quadrature(field, 5)
+    molecule = field.mol
+    found = atomic_charges(wavefunction, "hirshfeld_i", device="cpu")
+    numbers = molecule.atom_charges()
+    distances = [np.linalg.norm(points - place, axis=1) for place in molecule.atom_coords()]
+    parts = [
+        free_ion(int(number), charge).density(away)
+        for number, charge, away in zip(numbers, found.charges, distances, strict=True)
+    ]
+    shares = np.array(parts) / np.maximum(np.sum(parts, axis=0), 1e-200)
+    assert found.charges == pytest.approx(numbers - shares @ (weights * density), abs=2e-4)
+    assert found.charges.sum() == pytest.approx(molecule.charge, abs=5e-4)
+    if molecule.spin:
+        assert found.spins == pytest.approx(shares @ (weights * spin_density), abs=2e-4)
+
+
+@cache
+def small_profile(number, charge):
+    """Spherical average of the density by unrestricted Hartree-Fock in STO-3G, as a function of the distance."""
+    from pyscf import dft
+
+    spin = {(1, 0): 1, (1, -1): 0, (8, 0): 2, (8, -1): 1}[number, charge]
+    field = solved(f"{SYMBOLS[number]} 0 0 0", "sto-3g", charge, spin)[0]
+    radii, sphere = np.linspace(0, 20, 2001), dft.gen_grid.MakeAngularGrid(26)
+    points = (radii[:, None, None] * sphere[:, :3]).reshape(-1, 3)
+    density = dft.numint.eval_rho(field.mol, dft.numint.eval_ao(field.mol, points), density_matrices(field)[0])
+    return CubicSpline(radii, density.reshape(len(radii), -1) @ sphere[:, 3])
+
+
+@dataclass(frozen=True)
+class SmallIon:
+    """Between two of these; a proton has no density."""
+
+    number: int
+    charge: float
+
+    def density(self, distances):
+        below = int(np.floor(self.charge))
+        shares = {below: 1 - (self.charge - below), below + 1: self.charge - below}
+        near = np.minimum(distances, 20)
+        return sum(
+            share * small_profile(self.number, q)(near) for q, share in shares.items() if q < min(self.number, 1)
+        )
+
+
+def test_iterative_hirshfeld_of_another_program(monkeypatch):
+    """HF/STO-3G with free ions in the same basis set: charges by HiPart, from HORTON's test_hirshfeld_i.py."""
+    wavefunction = solved("O 0 0 0; H 0 0 .95; H .89567 0 -.31666")[1]
+    monkeypatch.setattr("orbitile.analysis.charges.free_ion", SmallIon)
+    monkeypatch.setattr("orbitile.analysis.charges.free_atom", lambda number: SmallIon(number, 0))
+    monkeypatch.setattr("orbitile.analysis.charges._reach", lambda atom: 12.0)
+    monkeypatch.setattr(
+        "orbitile.analysis.charges._density",
+        lambda atom, points, place: atom.density(np.linalg.norm(points - place, axis=1)),
+    )
+    sampled = sampled_density(wavefunction, device="cpu")
+    found = hirshfeld_i_populations(wavefunction, sampled)[0]
+    assert wavefunction.core_charges - found == pytest.approx([-0.4214, 0.2107, 0.2107], abs=1e-3)
+
+
+@pytest.mark.slow
+def test_iterative_hirshfeld_with_a_core():
+    """With a core of 28 electrons iodine has nearly the charge that it has with all of them."""
+    every, outer = (
+        atomic_charges(solved("H 0 0 1.609; I 0 0 0", basis, ecp=ecp)[1], "hirshfeld_i", device="cpu").charges
+        for basis, ecp in (("dzp", ""), ("def2-svp", "def2-svp"))
+    )
+    assert outer == pytest.approx(every, abs=0.04)
+
+
+def test_free_ions():
+    """Electrons, a density between those of neighbours, and more beyond the last ion."""
+    for charge in (-2.3, -0.4, 0, 0.25, 1, 3.6, 5):
+        assert free_ion(8, charge).electrons.sum() == pytest.approx(8 - charge, abs=1e-6)
+    radii = np.linspace(0.1, 6, 30)
+    ends = [free_ion(17, charge).density(radii) for charge in (-1, 0)]
+    assert free_ion(17, -0.75).density(radii) == pytest.approx(0.75 * ends[0] + 0.25 * ends[1], abs=1e-12)
+    assert free_ion(1, 1).density(radii) == pytest.approx(0, abs=0)
+    with pytest.raises(ob.errors.OrbitileError, match=r"from H \(1\) to Xe \(54\), got Au"):
+        free_ion(79, 0.5)
+    with pytest.raises(ob.errors.OrbitileError, match="a charge of 3 at most"):
+        free_ion(3, 3.5)
+
+
+def test_ions_that_do_not_converge(monkeypatch):
+    monkeypatch.setattr("orbitile.analysis.charges._MOST_ROUNDS_OF_IONS", 1)
+    with pytest.raises(ob.errors.OrbitileError, match="within 1 iterations"):
+        atomic_charges(solved(*CASES["water"])[1], "hirshfeld_i", device="cpu")
 
 
 @pytest.mark.slow
@@ -179,7 +276,7 @@ def test_the_report_on_all_schemes(monkeypatch):
     report = ob.charges(wavefunction, scheme="all", device="cpu")
     table = report.table("atoms")
     assert [column.name for column in table.columns[2:]] == [
-        "hirshfeld", "cm5", "mbis", "npa", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
+        "hirshfeld", "hirshfeld_i", "cm5", "mbis", "npa", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp",
     ]  # fmt: skip
     assert all(closure.holds for closure in table.closures)
     assert np.all(table["cm5"][1:] > table["hirshfeld"][1:])
@@ -212,6 +309,7 @@ def test_the_report_on_a_radical():
     spins = report.table("spins")
     assert [column.name for column in spins.columns[2:]] == [
         "hirshfeld",
+        "hirshfeld_i",
         "mbis",
         "npa",
         "becke",

@@ -28,12 +28,26 @@ GROUP = "Atoms and bonds"
 PRIORITY = 90
 EXAMPLES = ("orb_charges", "orb_charges scheme=all", "orb_charges scheme=chelpg, dipole=1")
 
-_NAMES = ("hirshfeld", "cm5", "mbis", "npa", "becke", "mulliken", "loewdin", "iao", "chelpg", "mk", "resp")
+_NAMES = (
+    "hirshfeld",
+    "hirshfeld_i",
+    "cm5",
+    "mbis",
+    "npa",
+    "becke",
+    "mulliken",
+    "loewdin",
+    "iao",
+    "chelpg",
+    "mk",
+    "resp",
+)
 _ALONE = ("npa7", "qtaim")
 """No part of all: the first is nearly npa, the other takes longer than all others together."""
 
 _ALL = "all"
 _TITLES = {
+    "hirshfeld_i": "Hirshfeld-I",
     "cm5": "CM5",
     "mbis": "MBIS",
     "npa": "Natural",
@@ -88,7 +102,7 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
         return 1e-9 * wavefunction.n_basis**3
     # cells of more and more atoms overlap, until the molecule is larger than they reach
     by_neighbours = 0.0 if scheme == "mulliken" else n * min(1 + n / 50, 10)
-    return {"hirshfeld": 0.035, "cm5": 0.035, "mbis": 0.3, "becke": 0.02, "qtaim": 0.5}.get(
+    return {"hirshfeld": 0.035, "hirshfeld_i": 0.3, "cm5": 0.035, "mbis": 0.3, "becke": 0.02, "qtaim": 0.5}.get(
         scheme, 0.008
     ) * by_neighbours
 

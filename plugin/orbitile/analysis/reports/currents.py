@@ -24,7 +24,6 @@ from ..currents import (
     Ring,
     Shieldings,
     bond_currents,
-    current_arrows,
     current_lines,
     divergence,
     is_diatropic,
@@ -33,6 +32,7 @@ from ..currents import (
     rings_of,
 )
 from ..streamlines import Streamline
+from ..vectors import plane_arrows
 from . import takes_long
 
 TITLE = "Ring currents and NICS"
@@ -97,7 +97,8 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         with stage(0.4 + 0.3 * n / len(rings), 0.4 + 0.3 * (n + 1) / len(rings)):
             shifts.append(ring_shieldings(wavefunction, ring, device))
     height = parameters["height"] * angstrom
-    arrows = current_arrows(wavefunction, axis, height, parameters["spacing"] * angstrom)
+    spacing = parameters["spacing"] * angstrom
+    arrows, _, _ = plane_arrows(wavefunction, f"current:{parameters['axis']}", (), height, spacing, device, axis)
     with stage(0.7, 1.0):
         lines = current_lines(wavefunction, rings, axis, height, parameters["lines"], device)
     loss = divergence(wavefunction, axis, arrows.places, device)
@@ -106,7 +107,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         tables += [_bonds(wavefunction, currents), _orbitals(wavefunction, currents)]
     return Report(
         "currents",
-        f"ring currents of {wavefunction.title or 'the molecule'}",
+        f"Ring currents of {wavefunction.title or 'the molecule'}",
         tuple(tables),
         (_scan(rings, shifts),),
         (arrows.paths(), *_paths(lines, axis)),

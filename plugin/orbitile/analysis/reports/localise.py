@@ -66,7 +66,7 @@ _VIRTUALS = "for unoccupied orbitals in a large basis the functional has many ma
 
 
 def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin: Spin, occupied: bool) -> Table:
-    from ...fields.localised import localised_name
+    from ...fields.orbital import name_in_family
     from ...gaussians.localised.names import main_atoms
     from ...gaussians.overlap import centres_and_spreads, own_overlap
 
@@ -101,7 +101,7 @@ def _orbitals(wavefunction: Wavefunction, found: Localisation, scheme: Any, spin
         columns,
         tuple(closures),
         tuple(tuple(sorted(those)) for those in atoms),
-        tuple(localised_name(wavefunction, scheme, int(row), spin) for row in rows),
+        tuple(name_in_family(wavefunction, scheme, int(row), spin) for row in rows),
         places_of(centres),
     )
 

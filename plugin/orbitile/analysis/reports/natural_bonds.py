@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.arguments import POSITIVE_NUMBER, Argument
-from ...fields.natural_bonds import natural_bond_name, why_not
+from ...fields.natural_bonds import FAMILY, why_not
+from ...fields.orbital import name_in_family
 from ...model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ...model.geometry import formula
 from ...model.report import Closure, Report, Table, atom_names, column
@@ -56,7 +57,7 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
     if bonds.focks:
         tables.append(_donations(bonds, parameters["threshold"] * kilocalorie_per_mole))
     tables += [_lewis(wavefunction, bonds), _atomic(wavefunction, bonds)]
-    title = f"natural bond orbitals of {formula(wavefunction)}"
+    title = f"Natural bond orbitals of {formula(wavefunction)}"
     return Report("natural_bonds", title, tuple(tables), remarks=_remarks(bonds))
 
 
@@ -113,7 +114,7 @@ def _orbitals(wavefunction: Wavefunction, bonds: NaturalBonds) -> Table:
         columns,
         closures,
         tuple(bonds.sets[spin].atoms[n] for spin, n in rows),
-        tuple(natural_bond_name(made, n, spin) for spin, n in rows),
+        tuple(name_in_family(made, FAMILY, n, spin) for spin, n in rows),
     )
 
 
@@ -158,7 +159,7 @@ def _donations(bonds: NaturalBonds, threshold: float) -> Table:
         )
         for spin, n in rows
     )
-    fields = tuple(natural_bond_name(made, int(found[spin].acceptors[n]), spin) for spin, n in rows)
+    fields = tuple(name_in_family(made, FAMILY, int(found[spin].acceptors[n]), spin) for spin, n in rows)
     return Table("donations", "Donation from filled to empty orbitals, E(2)", columns, (), atoms, fields)
 
 

@@ -42,7 +42,7 @@ PARAMETERS = (
         PATHS,
         "files of the fragments, by the same method and basis set, at the places that their atoms have here",
         (),
-        "none, which is refused",
+        required=True,
     ),
     Argument("axis", ATOMS, "two atoms, from one to the other of which charge is displaced", (), "the closest two"),
     Argument("method", TEXT, "method of the files for energies, such as hf or pbe", "", "that of the file"),

@@ -525,6 +525,8 @@ def _placeholder(parameter: Argument) -> str:
     otherwise = parameter.otherwise or ("" if parameter.default in ("", None) else str(parameter.default))
     if parameter.kind is ATOMS:
         return f"{otherwise or 'atoms'}: 1-6,9 or a selection such as elem C"
+    if parameter.kind is PATHS:
+        return f"{otherwise or 'files'}: one.molden other.molden, with a blank between"
     if parameter.kind is FRAGMENTS:
         return f"{otherwise or 'fragments'}: 1-6; 7-12 or selections such as ring = resi 1; rest = resi 2"
     return otherwise

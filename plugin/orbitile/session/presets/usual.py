@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...fields._frontier import frontier_order, why_no_frontier
-from ...fields.localised import localised_name
+from ...fields.orbital import name_in_family
 from ...fields.surroundings import unavailable
 from ...gaussians.localised.localisation import count_of
 from ...gaussians.localised.localisation import why_not as why_not_localised
@@ -61,7 +61,7 @@ def _in_surroundings(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
 def _last_bond(wavefunction: Wavefunction) -> tuple[PresetSurface, ...]:
     """The occupied intrinsic bond orbital of the highest energy."""
     occupied, _ = count_of(wavefunction, "ibo")
-    return (PresetSurface(localised_name(wavefunction, "ibo", occupied - 1)),)
+    return (PresetSurface(name_in_family(wavefunction, "ibo", occupied - 1)),)
 
 
 PRESETS = (

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from ...base.errors import Cancelled
-from ...fields.localised import localised_name
+from ...fields.orbital import name_in_family
 from ...gaussians.localised.localisation import INTRINSIC, SCHEMES, localised, why_not
 from ...model.wavefunction import Wavefunction
 from ...pictures.orbitals import Levels, levels_of, localised_levels_of
@@ -59,7 +59,7 @@ def levels_at(cache: WavefunctionCache, source: str, scheme: str = CANONICAL, fr
     if frame is None:
         made = localised(first, one, "all" if one in INTRINSIC else "occupied")
     else:
-        made = cache.trajectory(source).frame(frame, field=localised_name(first, one, 0))
+        made = cache.trajectory(source).frame(frame, field=name_in_family(first, one, 0))
     return localised_levels_of(first, made, scheme)
 
 
