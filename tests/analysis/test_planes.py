@@ -143,15 +143,12 @@ def test_a_field_that_is_zero_can_be_drawn(benzene, tmp_path):
 @pytest.mark.linux
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_disk_that_fills_up_while_a_picture_is_written(benzene, tmp_path, suffix):
-    resource = pytest.importorskip("resource")
+    pytest.importorskip("resource")
+    from tests.exporters.test_full_disk import files_of_at_most
+
     cut = slice_field(benzene, "density", plane_through(benzene, spacing=0.5), device="cpu")
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, before[1]))
-        with pytest.raises(ob.OrbitileError, match="cannot be written"):
-            draw_slice(cut, benzene, tmp_path / f"cut.{suffix}", size=(640, 480))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with files_of_at_most(3000), pytest.raises(ob.OrbitileError, match="cannot be written"):
+        draw_slice(cut, benzene, tmp_path / f"cut.{suffix}", size=(640, 480))
     assert not list(tmp_path.iterdir())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -24,13 +25,18 @@ pytestmark = pytest.mark.linux
 
 @contextmanager
 def files_of_at_most(n_bytes: int) -> Iterator[None]:
-    """A limit on the size of files stands for a full disk: the write that reaches it fails."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    """A limit on the size of files stands for a full disk: the write that reaches it fails.
+
+    What is imported meanwhile is not kept compiled: Python would keep its first part, and fail at the next import.
+    """
+    before, compiles = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    sys.dont_write_bytecode = True
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = compiles
 
 
 def contents(folder: Path) -> dict[str, bytes]:

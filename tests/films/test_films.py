@@ -364,7 +364,8 @@ def test_a_film_that_cannot_be_written_leaves_nothing(tmp_path, suffix):
         "write_film(pictures(60, (640, 480)), Path(sys.argv[1]), (640, 480), 10)"
     )
     arguments = [sys.executable, "-c", PICTURES + work, str(tmp_path / f"film{suffix}")]
-    ended = subprocess.run(arguments, check=False, capture_output=True, text=True)
+    uncompiled = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # else Python keeps the first part of what it compiles
+    ended = subprocess.run(arguments, env=uncompiled, check=False, capture_output=True, text=True)
     assert "FileError" in ended.stderr.splitlines()[-1]
     assert "cannot be written" in ended.stderr.splitlines()[-1]
     assert list(tmp_path.iterdir()) == []

@@ -43,7 +43,9 @@ def left(server: Server) -> list[str]:
 
 @pytest.fixture(scope="module")
 def server():
-    one = Server()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONDONTWRITEBYTECODE", "1")  # else Python keeps the first part of what it compiles
+        one = Server()
     one.ask("orb_load", [BENZENE])
     yield one
     one.close()
