@@ -162,6 +162,14 @@ def test_a_view_has_its_document_when_browsers_hear_of_it(benzene, monkeypatch):
     assert [len(document["atoms"]) for document in opened] == [12]
 
 
+def test_a_browser_that_lacks_the_document_gets_it_again(view, monkeypatch):
+    sent = []
+    monkeypatch.setattr(type(view), "send_state", lambda self, key=None: sent.append(key))
+    view.set_state({"_lacking": True})
+    assert ["_document", "_slide"] in sent
+    assert not view._lacking, "a second browser could not ask"
+
+
 def test_what_is_chosen_in_the_browser_can_be_read(view):
     asked(view, field="mo:20", isovalue=None)
     assert (view.field, slide(view)["field"]) == ("mo:20", "mo:20")

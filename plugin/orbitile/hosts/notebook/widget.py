@@ -97,6 +97,7 @@ class View(anywidget.AnyWidget):
     _asked = traitlets.Dict().tag(sync=True)
     _name = traitlets.Unicode("").tag(sync=True)
     _seen = traitlets.Bool(False).tag(sync=True)
+    _lacking = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -185,6 +186,13 @@ class View(anywidget.AnyWidget):
             self._tell(str(error), failed=True)
         else:
             self._compute()
+
+    @traitlets.observe("_lacking")
+    def _send_again(self, change: Any) -> None:
+        """Send document and picture again to a browser that has heard of the view without them."""
+        if change["new"]:
+            self.send_state(["_document", "_slide"])
+            self._lacking = False
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:

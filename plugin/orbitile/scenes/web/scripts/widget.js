@@ -7,9 +7,38 @@ const PAUSE = 250; // milliseconds without a move after which the kernel is told
 
 const EXPORTED = 'script[type="application/vnd.jupyter.widget-state+json"]';
 
+const LACKING = "The live view has no molecule from the kernel, so the saved page is shown; run the cell again for the live view.";
+
 function render({ model, el }) {
   // In what nbconvert has exported nobody answers: the page beside the view is to be seen.
   if (document.querySelector(EXPORTED)) return;
+  let disconnect = null;
+  const start = () => {
+    if (disconnect || !model.get("_document")?.byteLength) return;
+    el.replaceChildren();
+    try {
+      disconnect = connect(model, el);
+    } catch (error) {
+      el.textContent = `The live view cannot be drawn, so the saved page is shown: ${error.message}`;
+    }
+  };
+  model.on("change:_document", start);
+  if (model.get("_document")?.byteLength) {
+    start();
+  } else {
+    // A browser can hear of a widget without its bytes: the kernel is asked to send them again.
+    el.textContent = LACKING;
+    model.set("_lacking", true);
+    model.save_changes();
+  }
+  return () => {
+    model.off("change:_document", start);
+    disconnect?.();
+  };
+}
+
+/** Draw the view and connect it with the kernel; returns what ends both. */
+function connect(model, el) {
   const contents = unpack(model.get("_document"));
   const name = model.get("_name");
   let told = 0;
@@ -38,14 +67,13 @@ function render({ model, el }) {
     const camera = model.get("camera");
     if (camera.rotation && camera !== mine) view.look(camera);
   };
+  slide();
+  look();
+  status();
   // What stands beside it in the notebook for times without a kernel is not to be seen while this is.
   const shown = document.createElement("style");
   shown.textContent = `iframe[data-orbitile="${CSS.escape(name)}"] { display: none !important; }`;
   document.head.append(shown);
-
-  slide();
-  look();
-  status();
   model.set("_seen", true); // whoever runs cells need not wait for the page beside it
   model.save_changes();
   model.on("change:_slide", slide);
