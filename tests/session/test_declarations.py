@@ -155,3 +155,10 @@ def test_each_pymol_has_a_session_of_its_own():
 
 def test_decimal_commas_where_they_are_unambiguous():
     assert [NUMBER.read("number", text) for text in ("0,03", "-1,5e-2", ",5", "0,125")] == [0.03, -0.015, 0.5, 0.125]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_what_is_required_comes_first(command):
+    """PyMOL's commands are functions with these arguments."""
+    required = [argument.required for argument in command.arguments]
+    assert required == sorted(required, reverse=True)

@@ -38,8 +38,10 @@ def command_of(name: str, module: Analysis) -> Command:
     subject = any_object if module.KIND == "atoms" else OBJECT
     if is_of_file:
         subject = replace(OBJECT, help="an object loaded by orb_load, or a file")
-    # parameters are read with the molecule at hand, which may name atoms
-    parameters = [replace(one, kind=replace(one.kind, read=TEXT.read), default="") for one in module.PARAMETERS]
+    # parameters are read with the molecule at hand, which may name atoms; none is required behind a name that is not
+    parameters = [
+        replace(one, kind=replace(one.kind, read=TEXT.read), default="", required=False) for one in module.PARAMETERS
+    ]
 
     def run(session: Session, molecule: str, *values: Any) -> Answer:
         *texts, filename, draw = values[: len(parameters) + 2]
