@@ -99,7 +99,8 @@ def test_the_controls_are_told_what_they_act_on(window):
 
 def test_commands_are_followed(window):
     there = ["benzene", *window.shown()]
-    window.ask("orb_style", ["dots"], objects=there)
+    before_the_answer, _ = window.ask("orb_style", ["dots"], objects=there)
+    window.told.update(before_the_answer)
     window.until(lambda: window.told["choices"]["look"]["style"] == "dots")
     window.done("style", "surface")
 
