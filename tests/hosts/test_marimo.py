@@ -16,7 +16,7 @@ from tests.hosts.browser import chromium
 pytestmark = pytest.mark.slow  # starts marimo and a browser
 
 for module in ("anywidget", "marimo"):
-    if find_spec(module) is None:
+    if find_spec(module) is None:  # both are extras
         pytest.skip(f"{module} is not installed", allow_module_level=True)
 
 APP = f"""

@@ -594,7 +594,7 @@ def _shared_by_ions(wavefunction: Wavefunction, sampled: SampledDensity, charges
         promolecule = whole.copy()
         for n in near:
             if n in replaced:
-                atom, without_core = (_density(one, points, places[n]) for one in replaced[n])
+                atom, without_core = (_density(part, points, places[n]) for part in replaced[n])
                 promolecule += without_core - atom
         excess = sampled.densities[:, some] * weights
         excess[0] -= promolecule * weights

@@ -345,9 +345,9 @@ def _cells_in(spheres: Spheres, lattice: Lattice, spacing: float) -> Integers:
         low = np.clip(np.floor(centre - reach).astype(int), 0, found.shape)
         high = np.clip(np.ceil(centre + reach).astype(int), 0, found.shape)
         away = [np.arange(a, b) - c for a, b, c in zip(low, high, centre, strict=True)]
-        nearest = [np.maximum(np.maximum(one, -1 - one), 0) for one in away]
-        farthest = [np.maximum(np.abs(one), np.abs(one + 1)) for one in away]
-        near, far = (sum(one**2 for one in np.ix_(*of)) for of in (nearest, farthest))
+        nearest = [np.maximum(np.maximum(along, -1 - along), 0) for along in away]
+        farthest = [np.maximum(np.abs(along), np.abs(along + 1)) for along in away]
+        near, far = (sum(along**2 for along in np.ix_(*of_axes)) for of_axes in (nearest, farthest))
         block = found[tuple(slice(a, b) for a, b in zip(low, high, strict=True))]
         block[near < reach**2] = -2 - n
         block[far < reach**2] = n

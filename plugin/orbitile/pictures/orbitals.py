@@ -186,7 +186,9 @@ def field_of(wavefunction: Wavefunction, level: Level) -> str:
     """Name of the field that an orbital is."""
     if not level.scheme:
         return orbital_name(wavefunction, level.index, level.spin)
-    return name_in_family(wavefunction, next(one for one in SCHEMES if one == level.scheme), level.index, level.spin)
+    return name_in_family(
+        wavefunction, next(scheme for scheme in SCHEMES if scheme == level.scheme), level.index, level.spin
+    )
 
 
 def columns_of(levels: Levels, unit: EnergyUnit) -> list[Column]:

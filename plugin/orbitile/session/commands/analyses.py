@@ -40,7 +40,8 @@ def command_of(name: str, module: Analysis) -> Command:
         subject = replace(OBJECT, help="an object loaded by orb_load, or a file")
     # parameters are read with the molecule at hand, which may name atoms; none is required behind a name that is not
     parameters = [
-        replace(one, kind=replace(one.kind, read=TEXT.read), default="", required=False) for one in module.PARAMETERS
+        replace(parameter, kind=replace(parameter.kind, read=TEXT.read), default="", required=False)
+        for parameter in module.PARAMETERS
     ]
 
     def run(session: Session, molecule: str, *values: Any) -> Answer:
