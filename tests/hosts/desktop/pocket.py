@@ -25,9 +25,9 @@ def compute(window: Window) -> None:
     window.wait("'mine' in objects()")
     window.screen.click(window.at("box(panel().compute_button)"))
     window.choose("Electrons of 478 200 in mine, 35 atoms")
-    window.wait("find('Add hydrogens', 'QPushButton') is not None")
+    window.wait("place('Add hydrogens', 'QPushButton') is not None")
     window.click("Add hydrogens", "QPushButton")
-    window.wait("find('Add hydrogens', 'QPushButton') is None")
+    window.wait("find('Add hydrogens', 'QPushButton') is None", 240)
     window.wait("place('Compute', 'QPushButton') is not None")  # its charge is found meanwhile
     window.click("Compute", "QPushButton")
     window.wait("'region_homo' in objects() or any('region_mo' in name for name in objects())", 240)

@@ -153,8 +153,12 @@ class Window:
     # ---- what a user does
 
     def click(self, words: str, kind: str = "QWidget") -> None:
-        """Click on the widget that shows words."""
-        self.screen.click(self.place(words, kind))
+        """Click on the widget that shows words, once it stands still: a new window is moved by its manager."""
+        before, now = None, self.place(words, kind)
+        while now != before:
+            time.sleep(0.05)
+            before, now = now, self.place(words, kind)
+        self.screen.click(now)
 
     def choose(self, *words: str) -> None:
         """Choose an entry of the menus of the window, and of what opens then."""
