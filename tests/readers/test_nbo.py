@@ -249,6 +249,14 @@ def test_overlaps_that_are_not_those_of_the_basis_are_refused(tmp_path):
             ob.load(put(tmp_path, _47=text.replace(was, now)))
 
 
+def test_cubic_f_functions_are_refused(tmp_path):
+    mol = gto.M(atom="He 0 0 0", basis={"He": [[0, [1.0, 1.0]], [3, [1.0, 1.0]]]}, verbose=0)
+    occupied = np.diag([2.0, *np.zeros(7)])
+    assert ob.load(put(tmp_path, _47=archive(mol, density=[occupied]))).n_basis == 8
+    with pytest.raises(FileError, match="CUBICF"):
+        ob.load(put(tmp_path, _47=archive(mol, density=[occupied], options="BODM CUBICF")))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_damaged_files_are_refused_or_right(tmp_path, seed):

@@ -60,6 +60,7 @@ JOBS = {
     "the newest": ({"b.molden": MOLDEN, "a.molden": MOLDEN}, "b.molden", "the newest of 2"),
     "the uppermost": ({"a.out": LOG, "more/b.fchk": FCHK}, "a.out", "the only file there"),
     "within": ({"more/b.fchk": FCHK, "read me": b"text"}, "more/b.fchk", "the only file there"),
+    "not too far within": ({"1/2/b.fchk": FCHK, "1/2/3/c.fchk": FCHK}, "1/2/b.fchk", "the only file there"),
     "none that is hidden": (
         {".a.molden": MOLDEN, "__MACOSX/._b.fchk": FCHK, "b.fchk": FCHK},
         "b.fchk",

@@ -87,10 +87,12 @@ def test_orbitals_are_those_of_the_definition(tmp_path, cartesian, backend):
         trexio.write_ao_num(file, len(function_shell))
         trexio.write_ao_shell(file, function_shell)
         trexio.write_ao_normalization(file, norms)
+        trexio.write_mo_type(file, "HF")
         trexio.write_mo_num(file, 4)
         trexio.write_mo_coefficient(file, orbitals)
 
     wavefunction = ob.load(path)
+    assert wavefunction.method == "HF"
     assert wavefunction.alpha.occupations.tolist() == [2, 1, 0, 0]
     assert wavefunction.atomic_numbers.tolist() == [6, 1]
     points = rng.normal(size=(50, 3)) * 1.5

@@ -41,12 +41,16 @@ def orca_hess(water, weights):
     modes[:, 3:6] = np.array([np.cross(axis, POSITIONS - centre).ravel() for axis in np.eye(3)]).T
     modes[:, 6:] = water.displacements.reshape(3, 9).T
     modes *= np.repeat(weights[:, 0], 3)[:, None]
-    blocks = [
-        "".join(f"{n:19d}" for n in columns) + "\n" + "\n".join(
-            f"{row:5d}" + "".join(f"{modes[row, n]:19.10E}" for n in columns) for row in range(9)
-        )
-        for columns in (range(5), range(5, 9))
-    ]  # fmt: skip
+
+    def blocks(matrix):
+        """Five columns at a time."""
+        return "\n".join(
+            "".join(f"{n:19d}" for n in columns) + "\n" + "\n".join(
+                f"{row:5d}" + "".join(f"{matrix[row, n]:19.10E}" for n in columns) for row in range(9)
+            )
+            for columns in (range(5), range(5, 9))
+        )  # fmt: skip
+
     frequencies = [0.0] * 6 + water.wavenumbers.tolist()
     infrared = [0.0] * 6 + water.infrared.tolist()
     listed = "\n".join(f"{n} {value:.8f}" for n, value in enumerate(frequencies))
@@ -54,9 +58,9 @@ def orca_hess(water, weights):
         f" {SYMBOLS[z]} {mass:.5f} {rows(at)}" for z, mass, at in zip(NUMBERS, water.masses, POSITIONS, strict=True)
     )
     spectrum = "\n".join(f"{w:.4f} 0.0 {i:.6f} 0.0 0.0 0.0" for w, i in zip(frequencies, infrared, strict=True))
-    modes_text = "\n".join(blocks)
     return (
-        f"\n$orca_hessian_file\n\n$vibrational_frequencies\n9\n{listed}\n\n$normal_modes\n9 9\n{modes_text}\n\n"
+        f"\n$orca_hessian_file\n\n$act_energy\n  -75.500000\n\n$hessian\n9\n{blocks(water.hessian)}\n\n"
+        f"$vibrational_frequencies\n9\n{listed}\n\n$normal_modes\n9 9\n{blocks(modes)}\n\n"
         f"$atoms\n3\n{atoms}\n\n$ir_spectrum\n9\n{spectrum}\n\n$end\n"
     )
 
@@ -117,6 +121,9 @@ def test_layouts_and_conventions_give_the_same_modes(name, way, water, tmp_path)
     overlaps = np.abs((found.displacements * water.displacements).sum(axis=(1, 2)))
     np.testing.assert_allclose(overlaps, 1, atol=1e-6)
     assert found.remarks == ()
+    if name == "water.hess":
+        assert found.energy == -75.5
+        np.testing.assert_allclose(found.hessian, water.hessian, atol=1e-8)
     if name == "water.fchk":
         assert (found.energy, found.multiplicity, found.rotatory.tolist()) == (-75.5, 1, [1.0, -2.0, 3.0])
 
