@@ -29,6 +29,12 @@ def test_the_number_is_that_of_vmd():
     assert int(stated[1]) == greeting("")["protocol"] == PROTOCOL
 
 
+def test_the_number_is_that_of_the_client_in_javascript():
+    client = Path(__file__).parents[2] / "docs" / "examples" / "triangles.mjs"
+    stated = re.search(r"const PROTOCOL = (\d+);", client.read_text(encoding="utf-8"))
+    assert int(stated[1]) == PROTOCOL
+
+
 @pytest.mark.slow
 def test_the_server_refuses_a_viewer_of_another_protocol():
     done = subprocess.run(

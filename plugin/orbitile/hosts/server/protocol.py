@@ -12,7 +12,10 @@ from ...base.arguments import Kind, brief
 from ...base.errors import OrbitileError
 
 PROTOCOL = 1
-"""Number of the protocol, raised when one end would misread the other of before; hosts/vmd/orbitile.tcl has it too."""
+"""Number of the protocol, raised when one end would misread the other of before.
+
+hosts/vmd/orbitile.tcl and docs/examples/triangles.mjs have it too.
+"""
 
 
 def check_protocol(number: object) -> None:

@@ -22,12 +22,13 @@ from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
 from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION, parts_of, takes_several_files
 from ...pictures.words import plain_fields
+from ...scenes.scene import Mesh
 from ...session.commands import COMMANDS
 from ...session.commands.loading import name_of, place
 from ...session.declaration import TCL, Command
 from ...session.presets import PRESETS
 from ...session.session import Session
-from ...session.shown import Shown, numbered
+from ...session.shown import Shown, numbered, surface_of
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.window.localising import levels_at
 from .protocol import PROTOCOL, Request, check_protocol, request_of
@@ -399,3 +400,34 @@ def _directions(session: Session, *numbers: str) -> None:
     """Take note of where the user of the viewer looks from, for pictures."""
     host = _served(session)
     host.set_directions([NUMBER.read("directions", number) for number in numbers])
+
+
+@_request(
+    "Returns the triangles of a surface that is shown, or of the last one, for viewers that extract no isosurfaces.",
+    answer="`file`, for the viewer to delete; its `arrays` `vertices`, `normals`, `colours`, `phases` and `faces`, see "
+    "[triangles](#triangles)",
+)
+def _triangles(session: Session, surface: str = "") -> dict[str, Any]:
+    """Write the triangles of a surface, lengths in Angstrom, and say where they are.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such surface, or it cannot be computed again.
+    """
+    host, name = _served(session), session.surface(surface)
+    shown = session.now(name)
+    found = session.computing.sampled(shown.request)
+    drawn = session.computing.aside(lambda: surface_of(shown, found))
+    mesh = Mesh.of(drawn, *shown.look.colours, 1 - shown.look.transparency)
+    file, arrays = host.write_arrays(
+        name,
+        {
+            "vertices": (mesh.vertices / angstrom).astype("<f4"),
+            "normals": mesh.normals.astype("<f4"),
+            "colours": mesh.colours.astype("<f4"),
+            "phases": drawn.phases.astype("<i4"),
+            "faces": mesh.faces.astype("<i4"),
+        },
+    )
+    return {"surface": name, "molecule": shown.molecule, "file": str(file), "arrays": arrays}

@@ -484,6 +484,31 @@ class ServedViewer(VolumeViewer):
             plt.write(volume, temporary)
         return file
 
+    def write_arrays(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> tuple[Path, dict[str, dict[str, Any]]]:
+        """Write arrays one after the other, for a viewer that reads them by what the second part says of each.
+
+        Parameters
+        ----------
+        name
+            Of what they belong to.
+        arrays
+            By their names, numbers of four bytes with the lowest byte first.
+
+        Returns
+        -------
+        file : Path
+        descriptions : dict
+            Of each array the `type` of its numbers, its `shape`, and the `offset` of its first byte.
+        """
+        file, offset, descriptions = self._file(name, "bin"), 0, {}
+        for key, array in arrays.items():
+            descriptions[key] = {"type": array.dtype.name, "shape": list(array.shape), "offset": offset}
+            offset += array.nbytes
+        with written_atomically(file) as temporary, temporary.open("wb") as stream:
+            for array in arrays.values():
+                stream.write(np.ascontiguousarray(array).data)
+        return file, descriptions
+
     def _file(self, name: str, suffix: str) -> Path:
         self._number += 1
         return self._folder / f"{self._number}-{object_name('', name)[:60]}.{suffix}"
