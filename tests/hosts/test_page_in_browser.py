@@ -176,6 +176,22 @@ def test_any_orbital_is_computed_at_any_isovalue(opened, computed):
     assert page.locator(".orbitile-caption").inner_text() == "electron density"
 
 
+def test_a_page_of_a_notebook_computes_in_its_frame(browser, benzene, tmp_path):
+    (tmp_path / "exported.html").write_text(benzene._repr_mimebundle_()["text/html"], encoding="utf-8")
+    context = browser.new_context(offline=True, viewport={"width": 1000, "height": 640})
+    page = context.new_page()
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(address(tmp_path / "exported.html"))
+    frame = page.frame_locator("iframe")
+    frame.locator("[data-ready]").wait_for(timeout=30000)
+    frame.get_by_role("option", name="HOMO-3").click()
+    frame.locator('.orbitile-view[data-shown*="mo:18"]').wait_for(timeout=30000)
+    page.screenshot(path=str(tmp_path / "computed.png"))
+    context.close()
+    assert problems == []
+
+
 def test_a_slice_has_the_colours_of_the_values_and_fog_is_another_picture(opened, computed, benzene):
     page = opened(computed)
     canvas = page.locator("canvas")

@@ -16,7 +16,7 @@ from ...model.trajectory import Trajectory
 from ...model.vibrations import Vibrations
 from ...model.volume import Volume
 from ...model.wavefunction import Wavefunction
-from ...pictures.pages import document_of, named_as_listed, slide_of
+from ...pictures.pages import document_of, named_as_listed, slide_of, with_computing
 from ...pictures.request import MOST_FACES, Request, surface_within
 from ...pictures.vibrations import document_of_modes
 from ...scenes.web import Document, iframe
@@ -131,7 +131,8 @@ def _document(what: Any) -> Document:
     subject = Subject(what)
     first = subject.first
     names = [name for name in _SHOWN if named_as_listed(first, name) != name] or ["density"]
-    return document_of([subject.slide(Request("", name, device=None)) for name in names], first)
+    slides = [subject.slide(Request("", name, device=None)) for name in names]
+    return with_computing(document_of(slides, first), first)
 
 
 def _report(report: Report) -> str:

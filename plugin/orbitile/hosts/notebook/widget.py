@@ -21,7 +21,7 @@ import traitlets
 
 from ...base.errors import OrbitileError
 from ...files.writing import refuse_inputs, written_atomically
-from ...pictures.pages import bare_slide, choices_of, document_of, with_others
+from ...pictures.pages import bare_slide, choices_of, document_of, with_computing, with_others
 from ...pictures.request import Request
 from ...pictures.words import of_error
 from ...scenes.web import Choice, Document, Slide, iframe, packed, page, style, viewer_script
@@ -38,6 +38,8 @@ _PAUSE = 1.0
 
 _KEPT = 12
 """Pictures that this page has: those seen last."""
+
+_SEVERAL_FRAMES = "Orbitals of several frames are not computed in the page: it shows what was computed beforehand."
 
 _HIDING = (
     "<style>.jp-OutputArea-child:has(iframe[data-orbitile]) + .jp-OutputArea-child"
@@ -277,15 +279,22 @@ class View(anywidget.AnyWidget):
     # ---- what stays
 
     def document(self) -> Document:
-        """What was seen last, with the orbitals to choose from: frames of a trajectory at those that were seen."""
+        """What was seen last, with the orbitals to choose from: frames of a trajectory at those that were seen.
+
+        Its page computes the orbitals that it lacks (`pictures.computing`) where one frame was seen: the basis set of a
+        page is that of one geometry.
+        """
         slides = list(reversed(self._slides.values()))
         if not slides:
             slides = [bare_slide(self._subject.first)]
-        frames = sorted({slide.frame for slide in slides})
-        slides = [replace(slide, frame=frames.index(slide.frame)) for slide in slides]
+        seen = sorted({slide.frame for slide in slides})
+        slides = [replace(slide, frame=seen.index(slide.frame)) for slide in slides]
         rotation = self.camera.get("rotation", self._base.rotation)
         others = with_others(choices_of(self._subject.first), slides)
-        return replace(self._base, slides=tuple(slides), n_frames=len(frames), rotation=rotation, choices=others)
+        document = replace(self._base, slides=tuple(slides), n_frames=len(seen), rotation=rotation, choices=others)
+        if len(seen) > 1:
+            return replace(document, note=_SEVERAL_FRAMES)
+        return with_computing(document, self._subject.wavefunction(seen[0]))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what was seen last as a page, one HTML file that needs nothing else.
