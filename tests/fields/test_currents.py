@@ -1,6 +1,7 @@
 """Induced currents and shieldings: matrices against PySCF, currents against another way to form them, invariances."""
 
 from dataclasses import replace
+from importlib.resources import files
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -10,7 +11,7 @@ import orbitile as ob
 from orbitile.analysis.currents import bond_currents, rings_of
 from orbitile.base.errors import FieldError
 from orbitile.fields import unavailable
-from orbitile.fields.currents import AMPERE, is_uncoupled, why_not
+from orbitile.fields.currents import AMPERE, is_uncoupled, normal, why_not
 from orbitile.gaussians.overlap import momentum_matrices
 
 pytest.importorskip("pyscf", reason="PySCF (extra scf) is not installed")
@@ -106,6 +107,16 @@ def test_nothing_depends_on_where_a_molecule_is(water):
     np.testing.assert_allclose(after, before, atol=1e-7)
     far, near = (ob.evaluate(w, "shielding", p) for w, p in ((moved, POINTS + shift), (wavefunction, POINTS)))
     np.testing.assert_allclose(far, near, atol=0.02)
+
+
+def test_the_direction_across_a_molecule_turns_with_it():
+    """Of one plane and another; where atoms lie on a line, it is z."""
+    benzene = ob.load(str(files("orbitile") / "data" / "benzene.molden"))
+    turned = replace(benzene, positions=benzene.positions[:, [1, 2, 0]])
+    np.testing.assert_allclose(normal(benzene), (0, 0, 1), atol=1e-4)
+    np.testing.assert_allclose(normal(turned), (0, 1, 0), atol=1e-4)
+    line = replace(benzene, positions=benzene.positions * (1, 0, 0))
+    np.testing.assert_allclose(normal(line), (0, 0, 1))
 
 
 def test_shielding_is_the_field_of_the_current(water):

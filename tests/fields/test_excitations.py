@@ -169,6 +169,22 @@ def test_states_whose_amplitudes_are_not_printed():
     assert excitations_of(data, [np.ones(2, bool)]) == ()
 
 
+def test_amplitudes_of_another_strength_than_the_printed_are_told_of(excited):
+    _, _, wavefunction = excited
+    states = wavefunction.excitations
+    bright = max(range(3), key=lambda k: states[k].strength)
+
+    def quantity(**changes):
+        changed = [replace(state, **changes) if k == bright else state for k, state in enumerate(states)]
+        return field_of(replace(wavefunction, excitations=tuple(changed)), f"transition:{bright + 1}").quantity
+
+    assert "oscillator strength" not in quantity()
+    twice = 2 * states[bright].strength + 0.1
+    assert f"{twice:.3f} in the file" in quantity(strength=twice)
+    for silent in ({"strength": np.nan}, {"strength": twice, "label": "Triplet-A"}):
+        assert "oscillator strength" not in quantity(**silent)
+
+
 def test_names(excited, benzene):
     _, _, wavefunction = excited
     for wrong, message in (

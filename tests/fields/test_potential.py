@@ -145,6 +145,17 @@ def test_moving_and_turning_the_molecule_changes_nothing():
     assert np.abs(here - there).max() < SINGLE
 
 
+def test_the_lattice_of_an_ion_moves_with_it():
+    """It is as large as the ion's own multipoles want it, wherever the origin is."""
+    ion = ob.load(SAMPLES / "li_h_3-21G_hf_g09.fchk")
+    assert ion.charge == 1
+    shift = np.array([40.0, -30.0, 20.0])
+    moved = replace(ion, positions=ion.positions + shift)
+    here, there = (ob.enclosing_lattice(w, "esp", 0.05, spacing=0.4) for w in (ion, moved))
+    assert here.shape == there.shape
+    np.testing.assert_allclose(there.origin - here.origin, shift, atol=1e-6)
+
+
 def test_at_a_nucleus_it_is_large_and_finite(benzene):
     value = ob.evaluate(benzene, "esp", benzene.positions[:1], device="cpu")
     assert np.isfinite(value[0])
