@@ -51,6 +51,17 @@ def test_a_log_with_a_shell_of_absurd_number(tmp_path):
         ob.load(path)
 
 
+def test_headings_of_a_checkpoint_file_of_a_type_that_is_not_known(tmp_path):
+    """They end the array before them, and are no values of it."""
+    text = (SAMPLES / "h2o_sto3g.fchk").read_text()
+    path = tmp_path / "h2o.fchk"
+    path.write_text(
+        text.replace("Alpha MO coef", f"{'Flags of another program':40}   H   N=           2\n  T  F\nAlpha MO coef")
+    )
+    same = ob.load(path).alpha.coefficients, ob.load(SAMPLES / "h2o_sto3g.fchk").alpha.coefficients
+    np.testing.assert_array_equal(*same)
+
+
 def test_line_ends_that_crash_the_library_of_trexio(whole):
     if "atom.trexio" not in whole:
         pytest.skip("the package trexio is not installed")

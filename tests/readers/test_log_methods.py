@@ -65,6 +65,7 @@ QCHEM = "$molecule\n0 1\n$end\n\n$rem\n{}\n$end\n"
         ("ORCA", "|  1> ! r2scan-3c\n" + ORCA_DFT.format("R2SCAN", "R2SCAN", "0.0"), "R2SCAN-3C"),
         ("ORCA", "|  1> ! DLPNO-CCSD(T) cc-pVDZ # B3LYP\n" + ORCA_HF, "DLPNO-CCSD(T)"),
         ("ORCA", "|  1> ! HF def2-SVP\n" + ORCA_HF, "HF"),
+        ("ORCA", "|  1> ! ZINDO/S\n" + ORCA_HF.replace("Hartree-Fock", "ZINDO/S"), ""),
         ("NWChem", NWCHEM.format(BP86), "BP86"),
         ("NWChem", NWCHEM.format(PBE0), "PBE0"),
         ("NWChem", NWCHEM.format("                         B3LYP Method XC Potential"), "B3LYP"),

@@ -60,7 +60,7 @@ JOBS = {
     "the newest": ({"b.molden": MOLDEN, "a.molden": MOLDEN}, "b.molden", "the newest of 2"),
     "the uppermost": ({"a.out": LOG, "more/b.fchk": FCHK}, "a.out", "the only file there"),
     "within": ({"more/b.fchk": FCHK, "read me": b"text"}, "more/b.fchk", "the only file there"),
-    "not too far within": ({"1/2/b.fchk": FCHK, "1/2/3/c.fchk": FCHK}, "1/2/b.fchk", "the only file there"),
+    "far within": ({"1/2/b.fchk": FCHK}, "1/2/b.fchk", "the only file there"),
     "none that is hidden": (
         {".a.molden": MOLDEN, "__MACOSX/._b.fchk": FCHK, "b.fchk": FCHK},
         "b.fchk",
@@ -113,6 +113,8 @@ def test_folders_and_archives_without_anything(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match="is a folder without a file with orbitals"):
         ob.load(tmp_path / "empty")
+    with pytest.raises(FileError, match="is a folder without a file with orbitals"):  # one that is too far within
+        ob.load(filled(tmp_path / "deep", {"1/2/3/b.fchk": FCHK}))
     inner = packed(filled(tmp_path / "job", {"a.molden": MOLDEN}), tmp_path / "inner.zip")
     outer = packed(filled(tmp_path / "outer", {"inner.zip": inner}), tmp_path / "outer.zip")
     with pytest.raises(FileError, match=r"outer/inner\.zip there may have one, unpack it first"):
