@@ -104,6 +104,7 @@ def test_its_fields_are_colours_of_the_surface():
     surface = ob.compute_surface(molecule, "hirshfeld:1-3:h-o", 0.5)
     points = surface.vertices.astype(float)
     met = ob.evaluate(molecule, "contact:1-3:h-o", points)
+    assert all(field_of(molecule, name).jumps for name in ("contact:1-3:h-o", "fingerprint:1-3:1.1,1.4"))
     inside, outside = (ob.evaluate(molecule, f"{side}:1-3", points) for side in ("di", "de"))
     assert set(np.unique(met)) == {0.0, 1.0}
     marked = ob.evaluate(molecule, f"fingerprint:1-3:{inside[0]:.3f},{outside[0]:.3f}", points) == 1
