@@ -17,7 +17,9 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("file", type=Path, help="file of the wavefunction")
     parser.add_argument("field", nargs="?", default="homo", help="field that is shown first (homo)")
     parser.add_argument(
-        "--command", default="jmol -I", help="how Jmol is started, with the option to read from standard input (jmol -I)"
+        "--command",
+        default="jmol -I -o",
+        help="how Jmol is started; it has to read standard input and print (jmol -I -o)",
     )
     parser.add_argument(
         "--script", action="append", default=[], help="script for Jmol, when the field is shown; may be repeated"

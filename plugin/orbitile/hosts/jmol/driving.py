@@ -89,8 +89,11 @@ class Driver:
 
     def do(self, what: str) -> None:
         """Do what the user asks for: a command of Orbitile, or the name of a field, which is shown."""
-        call = read_example(what) or Call(orb_field.name, named={"field": what})
-        answer = self._answer(call)
+        call = read_example(what)
+        try:
+            answer = self._answer(call or Call(orb_field.name, (self.session.molecule(""), what)))
+        except OrbitileError as error:  # there is no molecule
+            answer = {"error": str(error)}
         if "error" in answer:
             self.say(answer["error"])
             return
@@ -102,7 +105,9 @@ class Driver:
     def _answer(self, call: Call) -> dict[str, Any]:
         request = {"id": 0, "objects": None, "hidden": None, "seen": None, "dragging": None, "positions": {}}
         named = dict(call.named)
-        return done(self.session, {**request, "command": call.command, "arguments": list(call.arguments), "named": named})
+        return done(
+            self.session, {**request, "command": call.command, "arguments": list(call.arguments), "named": named}
+        )
 
     def _follow(self, event: dict[str, Any]) -> None:
         """What the session has a viewer do."""
