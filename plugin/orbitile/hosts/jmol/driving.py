@@ -103,7 +103,14 @@ class Driver:
             self._draw(surface)
 
     def _answer(self, call: Call) -> dict[str, Any]:
-        request = {"id": 0, "objects": None, "hidden": None, "seen": None, "dragging": None, "positions": {}}
+        request: dict[str, Any] = {
+            "id": 0,
+            "objects": None,
+            "hidden": None,
+            "seen": None,
+            "dragging": None,
+            "positions": {},
+        }
         named = dict(call.named)
         return done(
             self.session, {**request, "command": call.command, "arguments": list(call.arguments), "named": named}
@@ -145,7 +152,7 @@ class Driver:
         self.send(f"isosurface ID {quoted(surface)} pmesh @{{{quoted(str(file))}}} {look};")
 
     def listen(self, lines: Iterable[str]) -> None:
-        """Do what the user asks for in lines that Jmol prints, until there are no more, or `orb("")` asks for nothing."""
+        """Do what the user asks for in lines that Jmol prints, until they end or `orb("")` asks for nothing."""
         for line in lines:
             asked = asked_in(line)
             if asked is None or asked[0] <= self._last:
@@ -195,7 +202,8 @@ def drive(command: Sequence[str], file: Path, field: str, scripts: Sequence[str]
             f"{command[0]}: Jmol cannot be started ({error.strerror}); install it (Debian's package jmol), or tell "
             "with --command how it is started"
         ) from None
-    assert jmol.stdin is not None and jmol.stdout is not None  # they were asked for
+    assert jmol.stdin is not None  # both were asked for
+    assert jmol.stdout is not None
     with TemporaryDirectory(dir=own_folder()) as folder, jmol:
         driver = Driver(jmol.stdin, Path(folder))
         try:
