@@ -29,7 +29,7 @@ from ._arguments import CommandParser
 HELP = "offer the commands as tools to assistants (Model Context Protocol), over standard input and output"
 PRIORITY = 25
 
-_NOT_OFFERED = ("bench", "demo", "install", "mcp", "serve")
+_NOT_OFFERED = ("bench", "demo", "install", "jmol", "mcp", "serve")
 """Commands that are no answer to a question, or would not end."""
 
 _LEFT_OUT = ("help", "debug", "quiet", "dask")
