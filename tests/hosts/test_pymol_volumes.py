@@ -121,3 +121,40 @@ def test_skewed_lattices_and_saved_sessions(cmd, tmp_path, capsys):
     file.write_text(file.read_text() + " ")
     with pytest.raises(pymol.CmdException, match="has changed"):
         command(cmd, "orb_field", "periodic", "values", isovalue * 0.5)
+
+
+def test_fog_and_slices_follow_their_surface_and_leave_nothing_behind(cmd):
+    command(cmd, "orb_load", BENZENE)
+    name = command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")
+    before = set(cmd.get_names("objects"))
+    command(cmd, "orb_style", "fog")
+    assert set(cmd.get_names("objects")) - before == {f"{name}_fog"}
+    values = np.reshape(cmd.volume_color(f"{name}_fog"), (-1, 5))
+    assert values[:, 0] == pytest.approx([-0.16, -0.04, -0.02, 0.02, 0.04, 0.16])
+    assert values[0, 1:4] == pytest.approx(shown(cmd, name).look.colours[1])
+    command(cmd, "orb_iso", 0.02)
+    assert cmd.volume_color(f"{name}_fog")[-5] == pytest.approx(0.08)
+    command(cmd, "orb_color", "red", "green", 0.5)
+    assert cmd.volume_color(f"{name}_fog")[-4:] == pytest.approx([1.0, 0.0, 0.0, 0.075])
+    command(cmd, "orb_hide")
+    assert f"{name}_fog" not in cmd.get_names("objects", enabled_only=1)
+    command(cmd, "orb_style", "slice")
+    assert set(cmd.get_names("objects")) - before == {f"{name}_slice", f"{name}_ramp"}
+    command(cmd, "orb_style", "surface")
+    assert set(cmd.get_names("objects")) == before
+    command(cmd, "orb_style", "slice")
+    command(cmd, "orb_delete", name)
+    assert cmd.get_names("objects") == ["benzene"]
+
+
+def test_fog_follows_the_new_name_of_its_surface(cmd):
+    command(cmd, "orb_load", BENZENE)
+    name = command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")
+    command(cmd, "orb_style", "fog")
+    cmd.set_name(name, "renamed")
+    command(cmd, "orb_surfaces")
+    assert {"renamed", "renamed_map", "renamed_fog"} <= set(cmd.get_names("objects"))
+    assert f"{name}_fog" not in cmd.get_names("objects")
+    cmd.delete("renamed")
+    command(cmd, "orb_surfaces")
+    assert cmd.get_names("objects") == ["benzene"]

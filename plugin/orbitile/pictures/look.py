@@ -17,6 +17,8 @@ STYLES = ("surface", "two-sided", "mesh", "dots")
 The inside is seen where a surface is cut; lighting it takes time where a processor draws.
 """
 
+VOLUME_STYLES = ("fog", "slice")
+"""What a volume itself can be drawn as, by viewers that can: all of it, or a plane across the line of sight."""
 
 STYLE = Option("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", "surface")
 TRANSPARENCY = Option("transparency", SHARE, "0 opaque to 1 invisible", 1 - OPACITY)
@@ -33,7 +35,7 @@ class Look:
     transparency : float
         0 opaque, 1 invisible.
     style : str
-        One of `STYLES`.
+        One of `STYLES`, or of `VOLUME_STYLES`.
     """
 
     colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)

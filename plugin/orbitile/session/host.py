@@ -333,11 +333,14 @@ class Viewer(Atoms, Selections, Structures, Visibility, Panes, Views, Drawings, 
     ----------
     draws_volumes : bool
         Whether it draws surfaces from the volumes, so that each is to be put with its own.
+    volume_styles : tuple of str
+        Those of `orbitile.pictures.look.VOLUME_STYLES` that it can draw.
     syntax : Syntax
         How its users type commands; by default in Python.
     """
 
     draws_volumes = False
+    volume_styles: tuple[str, ...] = ()
     syntax = PYTHON
 
     @abstractmethod

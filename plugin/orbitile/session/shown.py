@@ -12,7 +12,7 @@ from ..base.arguments import brief
 from ..base.errors import OrbitileError
 from ..model.lattice import QUALITIES
 from ..model.surface import Surface
-from ..pictures.look import STYLES, Look, Scale
+from ..pictures.look import STYLES, VOLUME_STYLES, Look, Scale
 from ..pictures.request import IN_CONSOLES, Request, Sample, surface_within
 from ..surfaces.colour_maps import MAPS
 from .source import files_of, is_trajectory
@@ -125,7 +125,7 @@ _SHOWN: dict[str, Callable[[Any], bool]] = {
 _LOOK: dict[str, Callable[[Any], bool]] = {
     "colours": lambda value: are_rows(value, 0.0, 1.0),
     "transparency": lambda value: is_number(value, 0.0, 1.0),
-    "style": lambda value: value in STYLES,
+    "style": lambda value: value in (*STYLES, *VOLUME_STYLES),
 }
 _SCALE: dict[str, Callable[[Any], bool]] = {
     "low": is_number,

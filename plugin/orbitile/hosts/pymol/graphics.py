@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +28,11 @@ _PIECE = 5000
 _BEGIN, _END, _VERTEX, _NORMAL, _COLOR = 2.0, 3.0, 4.0, 5.0, 6.0  # of pymol.cgo
 _PRIMITIVES = {"surface": 4.0, "two-sided": 4.0, "mesh": 1.0, "dots": 0.0}
 """What PyMOL calls the triangles, lines and points that a surface is drawn from, by style."""
+
+_FOG = ((0.5, 0.0), (1.0, 0.03), (4.0, 0.15))
+"""Values in isovalues, and how dense fog that is not transparent is there."""
+_SLICE = 3.0
+"""Value in isovalues at which a slice has the full colour."""
 
 
 def drawing_of(surface: Surface, look: Look) -> list[float]:
@@ -67,6 +73,48 @@ def _corners(surface: Surface, style: str) -> NDArray[np.int32]:
     if style == "mesh":
         return edges_of(surface.faces)
     return corners_of(surface.faces)[:, None] if style == "dots" else surface.faces
+
+
+@dataclass(frozen=True)
+class DrawnVolume:
+    """What a volume is drawn from in place of its surface.
+
+    Attributes
+    ----------
+    style : str
+        One of `orbitile.pictures.look.VOLUME_STYLES`.
+    isovalue : float
+        Of the surface, in the unit of the field.
+    look : Look
+        Colours and transparency.
+    """
+
+    style: str
+    isovalue: float
+    look: Look
+
+
+def put_fog(cmd: Any, name: str, map_name: str, drawn: DrawnVolume) -> None:
+    """Draw a map as fog: nothing below half of the isovalue, and denser the larger the values are."""
+    opacity = 1 - drawn.look.transparency
+    positive, negative = drawn.look.colours
+    stops = [(multiple * drawn.isovalue, density * opacity) for multiple, density in _FOG]
+    ramp = [(-value, *negative, density) for value, density in reversed(stops)]
+    ramp += [(value, *positive, density) for value, density in stops]
+    cmd.volume(name, map_name)
+    cmd.volume_color(name, [float(number) for stop in ramp for number in stop])
+
+
+def put_slice(cmd: Any, name: str, map_name: str, ramp: str, drawn: DrawnVolume) -> None:
+    """Draw the plane of a map across the line of sight, in colours that a ramp explains."""
+    positive, negative = drawn.look.colours
+    end = _SLICE * drawn.isovalue
+    # PyMOL crashes where a colour is of integers
+    colours = [[float(part) for part in colour] for colour in (negative, (1, 1, 1), positive)]
+    cmd.ramp_new(ramp, "none", [-end, 0.0, end], colours)
+    cmd.slice_new(name, map_name)
+    cmd.set("slice_track_camera", 1, name)
+    cmd.color(ramp, name)
 
 
 def nothing_at(corner: NDArray[np.float64]) -> Volume:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...model.structure import Residue, Structure
 from ...model.surface import Colouring, Surface
 from ...model.units import angstrom
 from ...model.volume import Volume
-from ...pictures.look import Look
+from ...pictures.look import VOLUME_STYLES, Look
 from ...pictures.writing import Pixels
 from ...scf.valences import protonated_nitrogens
 from ...session.declaration import PYMOL
@@ -29,10 +30,13 @@ from ...session.source import is_promolecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
-from .graphics import drawing_of, nothing_at, put_map
+from .graphics import DrawnVolume, drawing_of, nothing_at, put_fog, put_map, put_slice
 from .molecules import Molecules, delete
 from .seen import scene_of, trace, viewpoint_of
 from .structure import of_atoms, structure_of
+
+_VOLUME_PARTS = ("fog", "slice", "ramp")
+"""Endings of the objects that draw a map, in the order in which they can be deleted."""
 
 _SETTINGS = "orbitile"
 """Name under which PyMOL keeps what the user has set."""
@@ -91,6 +95,7 @@ class PyMOLViewer(TrajectoryViewer):
     """
 
     syntax = PYMOL
+    volume_styles = VOLUME_STYLES
 
     def __init__(self, cmd: Any) -> None:
         super().__init__()
@@ -99,6 +104,7 @@ class PyMOLViewer(TrajectoryViewer):
         self.loaded_last = ""
         self._places: dict[str, int] = {}
         self._scales: dict[str, tuple[float, float, str]] = {}
+        self._volumes: dict[str, DrawnVolume] = {}
         self._specular: str | None = None
         self._titles: set[str] = set()
         self._view_before: tuple[float, ...] | None = None
@@ -112,7 +118,7 @@ class PyMOLViewer(TrajectoryViewer):
         return self.cmd.get_legal_name(name)
 
     def parts(self, name: str) -> set[str]:
-        return {name, f"{name}_map", f"{name}_scale", f"{name}_title"}
+        return {name, *(f"{name}_{part}" for part in ("map", "scale", "title", *_VOLUME_PARTS))}
 
     def add_molecule(self, name: str, atoms: Molecule, geometry: int) -> None:
         self.loaded.add(name, atoms, geometry)
@@ -193,7 +199,9 @@ class PyMOLViewer(TrajectoryViewer):
     def objects(self) -> set[str]:
         return set(self.cmd.get_names("objects"))
 
-    def drawing(self, surface: Surface, look: Look) -> list[float]:
+    def drawing(self, surface: Surface, look: Look) -> list[float] | DrawnVolume:
+        if look.style in VOLUME_STYLES:
+            return DrawnVolume(look.style, surface.isovalue, look)
         return drawing_of(surface, look)
 
     def size(self, surface: Surface, volume: Volume) -> int:
@@ -203,11 +211,16 @@ class PyMOLViewer(TrajectoryViewer):
         self,
         name: str,
         molecule: str,
-        drawing: list[float],
+        drawing: list[float] | DrawnVolume,
         look: Look,
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
+        self._drop_volume(name)
+        if isinstance(drawing, DrawnVolume):  # the surface stays as an empty object, by which it is known
+            if frame is None:
+                self._volumes[name] = drawing
+            drawing, colouring = [], None
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
             before = float(self.cmd.get("cgo_transparency", name))
@@ -226,9 +239,17 @@ class PyMOLViewer(TrajectoryViewer):
         self._put_scale(f"{name}_scale", molecule, colouring)
 
     def redraw_surface(
-        self, name: str, molecule: str, drawing: list[float], look: Look, colouring: Colouring | None
+        self,
+        name: str,
+        molecule: str,
+        drawing: list[float] | DrawnVolume,
+        look: Look,
+        colouring: Colouring | None,
     ) -> None:
         if name not in self.objects():
+            return
+        if isinstance(drawing, DrawnVolume):  # it is drawn with its map, which follows
+            self._volumes[name] = drawing
             return
         self.cmd.load_cgo(drawing, name, self.loaded.state_of_orbitals(molecule), zoom=0)
         if colouring is not None and self._scales.get(f"{name}_scale") != _scale_of(colouring):
@@ -318,6 +339,10 @@ class PyMOLViewer(TrajectoryViewer):
 
     def set_transparency(self, name: str, transparency: float) -> None:
         self.cmd.set("cgo_transparency", transparency, name)
+        if name in self._volumes:
+            drawn = self._volumes[name]
+            self._volumes[name] = replace(drawn, look=replace(drawn.look, transparency=transparency))
+            self._draw_volume(name)
 
     def put_volume(self, name: str, molecule: str, volume: Volume, frame: int | None = None) -> None:
         there = frame is not None and f"{name}_map" in self.objects()
@@ -330,6 +355,29 @@ class PyMOLViewer(TrajectoryViewer):
             return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
+        self._draw_volume(name)
+        for part in (f"{name}_{part}" for part in _VOLUME_PARTS):
+            if part in self.objects():
+                self._group(molecule, part)
+
+    def _draw_volume(self, name: str) -> None:
+        """Draw the map of a surface anew that is fog or a slice."""
+        drawn = self._volumes.get(name)
+        if drawn is None or f"{name}_map" not in self.objects():
+            return
+        self._drop_volume(name)
+        self._volumes[name] = drawn
+        if drawn.style == "fog":
+            put_fog(self.cmd, f"{name}_fog", f"{name}_map", drawn)
+        else:
+            put_slice(self.cmd, f"{name}_slice", f"{name}_map", f"{name}_ramp", drawn)
+
+    def _drop_volume(self, name: str) -> None:
+        """Take away what draws the map of a surface."""
+        self._volumes.pop(name, None)
+        for part in _VOLUME_PARTS:
+            if f"{name}_{part}" in self.objects():
+                delete(self.cmd, f"{name}_{part}")
 
     def put_drawings(self, molecule: str, name: str, drawings: Sequence[Drawing]) -> None:
         self.drawings.put(molecule, name, drawings)
@@ -348,6 +396,7 @@ class PyMOLViewer(TrajectoryViewer):
             put_map(self.cmd, f"{name}_map", nothing_at(corner), frame + 1)
 
     def remove(self, name: str) -> None:
+        self._drop_volume(name)
         for part in self.parts(name) & self.objects():
             delete(self.cmd, part)
         self._scales.pop(f"{name}_scale", None)
@@ -359,9 +408,15 @@ class PyMOLViewer(TrajectoryViewer):
         there = self.objects()
         if f"{old}_map" in there and f"{new}_map" not in there:
             editing.set_name(f"{old}_map", f"{new}_map", _self=self.cmd)
+        drawn = self._volumes.get(old)
+        self._drop_volume(old)
+        if drawn is not None:
+            self._volumes[new] = drawn
+            self._draw_volume(new)
         delete(self.cmd, f"{old}_scale")  # made anew: PyMOL crashes when a ramp is renamed twice
         self._put_scale(f"{new}_scale", molecule, colouring)
-        self._group(molecule, " ".join(sorted({new, f"{new}_map"} & self.objects())))
+        kept = {new, f"{new}_map", *(f"{new}_{part}" for part in _VOLUME_PARTS)}
+        self._group(molecule, " ".join(sorted(kept & self.objects())))
 
     def _put_scale(self, name: str, molecule: str, colouring: Colouring | None) -> None:
         delete(self.cmd, name)

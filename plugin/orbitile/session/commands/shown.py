@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...base.arguments import FLAG, TEXT, Argument
-from ...pictures.look import STYLE, TRANSPARENCY
+from ...base.arguments import FLAG, TEXT, Argument, one_of
+from ...base.errors import OrbitileError
+from ...pictures.look import STYLE, STYLES, TRANSPARENCY, VOLUME_STYLES
 from ...pictures.request import ISOVALUE
 from ...surfaces.colour_maps import NEGATIVE, POSITIVE
 from ..declaration import Answer, command
@@ -55,13 +56,26 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
 
 @command(
     "Draw a surface in another style.",
-    replace(STYLE, required=True),
+    Argument(
+        "style",
+        one_of(*STYLES, *VOLUME_STYLES),
+        f"{STYLE.help}; in PyMOL the volume as fog, or a slice through it",
+        required=True,
+    ),
     SURFACE,
     examples=("orb_style mesh",),
     related=("orb_color", "orb_iso"),
 )
 def orb_style(session: Session, style: str, name: str) -> Answer:
     base = session.surface(name)
+    if style in VOLUME_STYLES and style not in session.host.volume_styles:
+        raise OrbitileError(
+            f"style: expected {', '.join(STYLES)} in this viewer, got {style}; PyMOL draws {style}, and so do pages"
+        )
+    if style in VOLUME_STYLES and session.shelf[base].request.frame is not None:
+        raise OrbitileError(
+            f"style: expected {', '.join(STYLES)} for a surface of a trajectory, got {style}; load one frame of it"
+        )
     session.redraw(base, replace(session.shelf[base].look, style=style))
     return Answer(base, f'"{base}", {style}')
 
