@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...base.errors import OrbitileError, printable
 from ...base.temporary import own_folder
-from ...session.commands import orb_field
+from ...session.commands import orb_field, orb_load
 from ...session.declaration import Call, read_example
 from ...session.session import Session
 from ..server.requests import done
@@ -89,11 +89,16 @@ class Driver:
 
     def do(self, what: str) -> None:
         """Do what the user asks for: a command of Orbitile, or the name of a field, which is shown."""
-        call = read_example(what)
         try:
-            answer = self._answer(call or Call(orb_field.name, (self.session.molecule(""), what)))
+            call = read_example(what) or Call(orb_field.name, (self.session.molecule(""), what))
         except OrbitileError as error:  # there is no molecule
-            answer = {"error": str(error)}
+            self.say(str(error))
+        else:
+            self.call(call)
+
+    def call(self, call: Call) -> None:
+        """Execute a command of Orbitile, and draw what it has changed."""
+        answer = self._answer(call)
         if "error" in answer:
             self.say(answer["error"])
             return
@@ -103,18 +108,9 @@ class Driver:
             self._draw(surface)
 
     def _answer(self, call: Call) -> dict[str, Any]:
-        request: dict[str, Any] = {
-            "id": 0,
-            "objects": None,
-            "hidden": None,
-            "seen": None,
-            "dragging": None,
-            "positions": {},
-        }
-        named = dict(call.named)
-        return done(
-            self.session, {**request, "command": call.command, "arguments": list(call.arguments), "named": named}
-        )
+        unknown = dict.fromkeys(("objects", "hidden", "seen", "dragging"))  # Jmol does not tell
+        words = {"command": call.command, "arguments": list(call.arguments), "named": dict(call.named)}
+        return done(self.session, {"id": 0, "positions": {}, **unknown, **words})
 
     def _follow(self, event: dict[str, Any]) -> None:
         """What the session has a viewer do."""
@@ -207,7 +203,7 @@ def drive(command: Sequence[str], file: Path, field: str, scripts: Sequence[str]
     with TemporaryDirectory(dir=own_folder()) as folder, jmol:
         driver = Driver(jmol.stdin, Path(folder))
         try:
-            driver.do(f"orb_load {file}")
+            driver.call(Call(orb_load.name, (str(file),)))
             driver.do(field)
             for script in scripts:
                 driver.send(f'{script}; orb("");')
