@@ -135,7 +135,7 @@ def test_fog_and_slices_follow_their_surface_and_leave_nothing_behind(cmd):
     command(cmd, "orb_iso", 0.02)
     assert cmd.volume_color(f"{name}_fog")[-5] == pytest.approx(0.08)
     command(cmd, "orb_color", "red", "green", 0.5)
-    assert cmd.volume_color(f"{name}_fog")[-4:] == pytest.approx([1.0, 0.0, 0.0, 0.075])
+    assert cmd.volume_color(f"{name}_fog")[-4:] == pytest.approx([1.0, 0.0, 0.0, 0.04])
     command(cmd, "orb_hide")
     assert f"{name}_fog" not in cmd.get_names("objects", enabled_only=1)
     command(cmd, "orb_style", "slice")

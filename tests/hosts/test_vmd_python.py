@@ -198,6 +198,8 @@ def test_surfaces_are_hidden_drawn_as_meshes_and_come_back_with_their_molecule(v
     name = commands.orb_mo("benzene", quality="coarse")
     commands.orb_style("mesh")
     assert all(style.endswith(" 1 1 1") for style, _ in reps(vmd, name))
+    with pytest.raises(ob.OrbitileError, match="in this viewer, got fog"):
+        commands.orb_style("fog")
     commands.orb_hide()
     assert not vmd.molecule.get_visible(number_of(vmd, name))
     commands.orb_unhide()

@@ -29,7 +29,7 @@ _BEGIN, _END, _VERTEX, _NORMAL, _COLOR = 2.0, 3.0, 4.0, 5.0, 6.0  # of pymol.cgo
 _PRIMITIVES = {"surface": 4.0, "two-sided": 4.0, "mesh": 1.0, "dots": 0.0}
 """What PyMOL calls the triangles, lines and points that a surface is drawn from, by style."""
 
-_FOG = ((0.5, 0.0), (1.0, 0.03), (4.0, 0.15))
+_FOG = ((0.5, 0.0), (1.0, 0.015), (4.0, 0.08))
 """Values in isovalues, and how dense fog that is not transparent is there."""
 _SLICE = 3.0
 """Value in isovalues at which a slice has the full colour."""

@@ -16,6 +16,9 @@ from ._arguments import SURFACE
 
 TOPIC, PRIORITY = "surfaces", 50
 
+_STYLES = replace(one_of(*STYLES, *VOLUME_STYLES), choices=STYLES)
+"""All styles; windows offer those that every viewer has."""
+
 
 @command(
     "Change the isovalue of a surface that is shown.",
@@ -58,7 +61,7 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
     "Draw a surface in another style.",
     Argument(
         "style",
-        one_of(*STYLES, *VOLUME_STYLES),
+        _STYLES,
         f"{STYLE.help}; in PyMOL the volume as fog, or a slice through it",
         required=True,
     ),

@@ -1,0 +1,52 @@
+"""Fog and slices in PyMOL's window, which alone has the shaders for them."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from .random_actions import trouble_in
+from .screen import Screen, missing
+from .window import Window
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+
+
+def colours_of(window: Window, path: Path) -> tuple[int, int]:
+    """Numbers of bluish and of reddish pixels in the picture that PyMOL draws."""
+    window.ask(f"cmd.png({str(path)!r}, ray=0)")
+    window.wait(f"os.path.exists({str(path)!r})", 20)
+    red, _, blue = np.moveaxis(np.asarray(Image.open(path).convert("RGB"), int), -1, 0)
+    return int((blue - red > 40).sum()), int((red - blue > 40).sum())
+
+
+@pytest.mark.slow
+def test_fog_and_slices_are_seen(tmp_path):
+    with Screen() as screen:
+        window = Window(screen, tmp_path, Path(os.environ["XDG_CACHE_HOME"]))
+        window.install("--no-kernels")
+        with window:
+            window.open_panel()
+            benzene = "__import__('orbitile').__path__[0] + '/data/benzene.molden'"
+            window.ask(f"cmd.do('orb_load ' + {benzene})")
+            window.wait("session() is not None and session().host.molecules()", 60)
+            window.ask("[cmd.do('bg_color white'), cmd.do('hide everything')] and None")
+            window.prompt("orb_mo benzene, homo")
+            window.wait("'benzene_homo' in objects() and at_rest()", 60)
+            window.prompt("orb_style fog")
+            window.wait("'benzene_homo_fog' in objects() and at_rest()", 30)
+            assert min(colours_of(window, tmp_path / "fog.png")) > 2000  # both lobes
+            window.prompt("disable benzene_homo_fog")
+            assert max(colours_of(window, tmp_path / "without.png")) < 200  # nothing else has these colours
+            window.prompt("orb_delete benzene_homo")
+            window.prompt("orb_field benzene, density")
+            window.wait("'benzene_density' in objects() and at_rest()", 60)
+            window.prompt("orb_style slice")
+            window.wait("'benzene_density_slice' in objects() and at_rest()", 30)
+            window.prompt("disable benzene_density_ramp")
+            blue, red = colours_of(window, tmp_path / "slice.png")
+            assert blue > 5000
+            assert red < 100
+            assert trouble_in(window.log()) == []
