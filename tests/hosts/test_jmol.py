@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from orbitile.hosts.jmol.driving import Driver, asked_in, mesh_text
+from orbitile.session.declaration import Call
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 JMOL = Path("/usr/share/java/JmolData.jar")
@@ -35,7 +36,9 @@ def test_what_is_asked_for_becomes_scripts_and_errors_are_printed(tmp_path):
     script = io.StringIO()
     driver = Driver(script, tmp_path)
     driver.listen(["orbitile-request:1:homo"])
-    driver.do(f"orb_load {BENZENE}")
+    odd = tmp_path / 'benzene, "b" c.molden'
+    shutil.copy(BENZENE, odd)
+    driver.call(Call("orb_load", (str(odd), "benzene")))
     driver.listen(["orbitile-request:2:homo", "orbitile-request:2:homo", "orbitile-request:3:nonsense"])
     said = script.getvalue().splitlines()
     assert sum(line.startswith('isosurface ID "benzene_homo" pmesh') for line in said) == 1
