@@ -42,6 +42,9 @@ def test_what_is_asked_for_becomes_scripts_and_errors_are_printed(tmp_path):
     driver.listen(["orbitile-request:2:homo", "orbitile-request:2:homo", "orbitile-request:3:nonsense"])
     said = script.getvalue().splitlines()
     assert sum(line.startswith('isosurface ID "benzene_homo" pmesh') for line in said) == 1
+    driver.do("lumo")
+    assert script.getvalue().splitlines()[len(said) :][-1] == 'isosurface ID "benzene_homo" delete;'
+    assert list(driver.session.shelf) == ["benzene_lumo"]
     assert said[1].startswith("print ")  # there was no molecule yet
     assert said[-1].startswith("print ")
     assert "nonsense" in said[-1]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...base.errors import OrbitileError, printable
 from ...base.temporary import own_folder
-from ...session.commands import orb_field, orb_load
+from ...session.commands import orb_delete, orb_field, orb_load
 from ...session.declaration import Call, read_example
 from ...session.session import Session
 from ..server.requests import done
@@ -74,6 +74,7 @@ class Driver:
         self._changed: dict[str, None] = {}
         self._n_meshes = 0
         self._last = 0
+        self._named = ""  # the surface of the field that was asked for by its name last
         self.send(_FUNCTION)
         self.session = Session(ServedViewer(self._follow, folder))
 
@@ -88,24 +89,31 @@ class Driver:
             self.send(f"print {quoted(line)};")
 
     def do(self, what: str) -> None:
-        """Do what the user asks for: a command of Orbitile, or the name of a field, which is shown."""
+        """Do what the user asks for: a command of Orbitile, or the name of a field, which replaces the one before."""
+        if command := read_example(what):
+            self.call(command)
+            return
         try:
-            call = read_example(what) or Call(orb_field.name, (self.session.molecule(""), what))
+            field = Call(orb_field.name, (self.session.molecule(""), what))
         except OrbitileError as error:  # there is no molecule
             self.say(str(error))
-        else:
-            self.call(call)
+            return
+        surface = self.call(field)
+        if surface and self._named not in ("", surface) and self._named in self.session.shelf:
+            self._answer(Call(orb_delete.name, (self._named,)))
+        self._named = surface or self._named
 
-    def call(self, call: Call) -> None:
-        """Execute a command of Orbitile, and draw what it has changed."""
+    def call(self, call: Call) -> str:
+        """Execute a command of Orbitile, and draw what it has changed; returns the name of what it made, if any."""
         answer = self._answer(call)
         if "error" in answer:
             self.say(answer["error"])
-            return
+            return ""
         self.say(answer["text"])
         changed, self._changed = self._changed, {}
         for surface in changed:
             self._draw(surface)
+        return str(answer["value"] or "")
 
     def _answer(self, call: Call) -> dict[str, Any]:
         unknown = dict.fromkeys(("objects", "hidden", "seen", "dragging"))  # Jmol does not tell
