@@ -319,7 +319,7 @@ def _derivative(powers: list[list[Reals]], component: Powers, axis: int) -> Real
 _EDGE, _AT_ONCE = 2.5, 192
 """Edge in bohr of the smallest cells that points are sorted into, and the most points that are evaluated at once."""
 
-_POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 96, 4, 50_000
+_POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 512, 4, 50_000
 """Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
 molecule, the more is saved by leaving out what does not reach a cell."""
 
@@ -449,17 +449,17 @@ class _Piece:
         self._functions = ShellsAtPoints(shells, points, slopes)
         self._values = self._functions.values()
         self._coefficients, self._weights = coefficients, weights[:, None]
-        # one product for orbitals and their gradients: every call of it wakes threads
+        # one product for orbitals and their gradients
         wanted = self._values if slopes else self._values[:, :1]
         shape = wanted.shape[1], len(points)
         flat = wanted.reshape(len(wanted), shape[0] * shape[1])  # far away there may be no functions
-        self._orbitals = (coefficients.T @ flat).reshape(len(weights), *shape)
+        self._orbitals = _product(coefficients.T, flat).reshape(len(weights), *shape)
 
     def density(self) -> Reals:
         orbitals = self._orbitals[:, 0]
         weighted = orbitals * self._weights
         # y: what a change of each basis function does to half the density
-        self._y = self._coefficients @ weighted
+        self._y = _product(self._coefficients, weighted)
         return np.einsum("ip,ip->p", weighted, orbitals)
 
     def gradient(self) -> Reals:
@@ -475,7 +475,7 @@ class _Piece:
         return 2 * np.moveaxis(result, 2, 0)
 
     def laplacian(self) -> Reals:
-        self._y = self._coefficients @ (self._orbitals[:, 0] * self._weights)
+        self._y = _product(self._coefficients, self._orbitals[:, 0] * self._weights)
         curved = np.einsum("np,np->p", self._functions.laplacians(), self._y)
         return 2 * curved + 4 * self.kinetic()
 
@@ -486,6 +486,26 @@ class _Piece:
     def kinetic(self) -> Reals:
         slopes = self._orbitals[:, 1:]
         return 0.5 * np.einsum("iap,iap,i->p", slopes, slopes, self._weights[:, 0])
+
+
+_BY_ONE_THREAD, _MOST_PARTS = 1 << 18, 16
+"""Multiplications up to which OpenBLAS multiplies matrices in the thread that calls it, and the most such parts that a
+product is cut into."""
+
+
+def _product(left: Reals, right: Reals) -> Reals:
+    """The product of two matrices. A small one is cut into parts so small that BLAS wakes no threads for them.
+
+    On a busy machine, waiting for woken threads takes ten times as long as a small product itself.
+    """
+    columns = _BY_ONE_THREAD // max(left.size, 1)
+    if columns >= right.shape[1] or columns * _MOST_PARTS < right.shape[1]:
+        return left @ right
+    result = np.empty((len(left), right.shape[1]))
+    for begin in range(0, right.shape[1], columns):
+        some = slice(begin, begin + columns)
+        result[:, some] = left @ right[:, some]
+    return result
 
 
 _DERIVATIVES = Derived[DensityDerivatives]("analyses")

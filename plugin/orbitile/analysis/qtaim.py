@@ -101,6 +101,9 @@ Gradient = Callable[[Reals], tuple[Reals, Reals]]
 _EVALUATED_AT_ONCE = share("lists", 128)
 """Points that are evaluated at once; some 100 bytes each."""
 
+_FEW = 64
+"""Points for which sums over basis functions take less time than it takes to find out which products reach them."""
+
 _FIRST, _LONGEST_STEP, _SHORTEST, _MOST_STEPS = 0.15, 0.7, 0.01, 300
 """Steps in bohr, and how many a path may take."""
 
@@ -120,8 +123,11 @@ def gradient_of_density(wavefunction: Wavefunction, target: Target) -> Gradient:
     """
     pairs = pairs_of(wavefunction)
     coefficients = to_hermite(pairs, density_matrix(wavefunction), target)
+    of_few = density_derivatives(wavefunction).gradient
 
     def of(points: Reals) -> tuple[Reals, Reals]:
+        if len(points) <= _FEW:
+            return of_few(points)
         values = np.empty((len(points), 4))
         for first in range(0, len(points), _EVALUATED_AT_ONCE):
             some = np.array(points[first : first + _EVALUATED_AT_ONCE])
@@ -208,7 +214,7 @@ def _directions(gradient: Gradient, points: Reals) -> Reals:
 _FOLLOWED_AT_ONCE = share("lists", 32)
 """Quick paths that are followed in one launch."""
 
-_QUICK_TOLERANCE, _SORTING = 1e-5, 2e-4
+_QUICK_TOLERANCE, _SORTING = 1e-5, 4e-4
 """Error of a step of a quick path in bohr: of those that find borders, and of those that say on which side of them a
 point is."""
 
@@ -662,7 +668,7 @@ too many on one side."""
 _CLOSER = 10
 """How much shorter the parts are that quick paths halve."""
 
-_WORTH = np.array([2e-4, 2e-2])
+_WORTH = np.array([2e-3, 2e-2])
 """Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
 and all of them."""
 
@@ -875,17 +881,17 @@ def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
 MOLECULE = 0.001
 """Density in e bohr^-3 down to which volumes are counted: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109, 7968."""
 
-_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 8, 1.5, 16
+_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 7, 1.5, 12
 """Length in bohr of a part of a ray, points in it; scale of the last part, which has no end, and points in it."""
 
 _TURNED = (0.4, 0.9, 1.7)
 """Angles by which directions are turned, in radians, out of the axes and planes that molecules are drawn in."""
 
-_IN_SPHERE, _SPHERE_DEGREE = 40, 23
+_IN_SPHERE, _SPHERE_DEGREE = 24, 23
 """Radii inside a sphere, and degree of the rule for directions there."""
 
-_SEARCH, _LONGEST_TO_EDGE = 10, 1.0
-"""Steps of Newton's to the edge of the molecule, and how long one may be, in bohr."""
+_SEARCH, _LONGEST_TO_EDGE, _AT_EDGE = 10, 1.0, 1e-4
+"""Steps of Newton's to the edge of the molecule, how long one may be and how short the last is, in bohr."""
 
 _SHIFT = 4 * TOLERANCE
 """What errors of the steps of paths add up to at a border, in bohr: in the tests, no more than about half of this."""
@@ -1035,12 +1041,18 @@ def _edge(rays: Rays, centre: Reals, gradient: Gradient) -> Reals:
     """Distance at which each part of a ray leaves the molecule, its end where that comes before; shape (n_parts,)."""
     along = rays.directions[rays.ray]
     distance = rays.begin.copy()
+    moving = np.arange(len(distance))
     for _ in range(_SEARCH):
         checkpoint()
-        density, slopes = gradient(centre + distance[:, None] * along)
-        falls = np.einsum("ni,ni->n", slopes, along) / np.maximum(density, 1e-300)
+        before = distance[moving]
+        density, slopes = gradient(centre + before[:, None] * along[moving])
+        falls = np.einsum("ni,ni->n", slopes, along[moving]) / np.maximum(density, 1e-300)
         step = np.log(np.maximum(density, 1e-300) / MOLECULE) / np.maximum(-falls, 0.3)
-        distance = np.clip(distance + np.clip(step, -_LONGEST_TO_EDGE, _LONGEST_TO_EDGE), rays.begin, rays.end)
+        after = before + np.clip(step, -_LONGEST_TO_EDGE, _LONGEST_TO_EDGE)
+        distance[moving] = np.clip(after, rays.begin[moving], rays.end[moving])
+        moving = moving[np.abs(distance[moving] - before) > _AT_EDGE]
+        if not len(moving):
+            break
     return distance
 
 
@@ -1104,8 +1116,8 @@ _APART = 0.85
 _INWARDS = 0.3
 """Least cosine between the gradient and the way to the centre."""
 
-_DEGREE, _SAFE = 41, 0.9
-"""Of the Lebedev rule whose directions are looked at: 590; share of the radius that is kept, for those in between."""
+_DEGREE, _SAFE = 23, 0.9
+"""Of the Lebedev rule whose directions are looked at: 194; share of the radius that is kept, for those in between."""
 
 _CORE = 2.0
 """Radius in bohr by which the spheres of an atom have to begin."""
