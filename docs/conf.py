@@ -70,7 +70,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$" if find_spec("bpy") else r"^(?!.*blender).*\.py$",
     "subsection_order": [f"gallery/{section}" for section in ("fields", "analyses", "films", "viewers")],
     "capture_repr": (),
-    "example_extensions": {".py", ".tcl"},
+    "example_extensions": {".py", ".sh", ".tcl"},
     "image_scrapers": ("written_files.scraper",),
     "reset_modules": (),
     "download_all_examples": False,
