@@ -1,9 +1,11 @@
 """Jmol as a host: what is written for it, and the program itself, without a window."""
 
 import io
+import shlex
 import shutil
 import subprocess
 import sys
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from orbitile.hosts.jmol.driving import Driver, asked_in, mesh_text
+from orbitile.base.errors import OrbitileError
+from orbitile.hosts.jmol.driving import Driver, asked_in, drive, mesh_text
 from orbitile.session.declaration import Call
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -45,9 +48,30 @@ def test_what_is_asked_for_becomes_scripts_and_errors_are_printed(tmp_path):
     driver.do("lumo")
     assert script.getvalue().splitlines()[len(said) :][-1] == 'isosurface ID "benzene_homo" delete;'
     assert list(driver.session.shelf) == ["benzene_lumo"]
-    assert said[1].startswith("print ")  # there was no molecule yet
+    assert said[0].startswith("print ")  # there was no molecule yet
     assert said[-1].startswith("print ")
     assert "nonsense" in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("", "expected how Jmol is started"),
+        ("no-such-jmol", "cannot be started"),
+        (f"{sys.executable} -c \"raise SystemExit('no screen')\"", "status 1: no screen"),
+    ],
+)
+def test_a_jmol_that_does_not_run_is_told_of(command, message):
+    with pytest.raises(OrbitileError, match=message):
+        drive(shlex.split(command), Path(BENZENE), "homo")
+
+
+def test_a_file_that_is_not_there_ends_jmol(tmp_path):
+    waits = [sys.executable, "-c", "import time; time.sleep(60)"]
+    begin = time.monotonic()
+    with pytest.raises(OrbitileError, match=r"missing\.molden"):
+        drive(waits, tmp_path / "missing.molden", "homo")
+    assert time.monotonic() - begin < 30
 
 
 @needs_jmol

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
+from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -21,6 +23,9 @@ from ..server.viewer import ServedViewer
 
 _MARK = "orbitile-request"
 """Begins the lines that are for Orbitile; a number and what is asked for follow, separated by colons."""
+
+_TOLD = 3
+"""Of the lines that Jmol printed last, how many an error tells."""
 
 _FUNCTION = f'function orb(what) {{ orb_asked = 0 + orb_asked + 1; print "{_MARK}:" + orb_asked + ":" + what; }}'
 """What the user calls. The number tells a line that Jmol writes twice, to its log and as an echo, from a new one."""
@@ -74,14 +79,18 @@ class Driver:
         self._changed: dict[str, None] = {}
         self._n_meshes = 0
         self._last = 0
+        self.has_ended = False
+        self.printed = deque[str](maxlen=_TOLD)
         self._named = ""  # the surface of the field that was asked for by its name last
-        self.send(_FUNCTION)
         self.session = Session(ServedViewer(self._follow, folder))
 
     def send(self, script: str) -> None:
-        """Have Jmol execute a script of one line."""
-        self._script.write(script + "\n")
-        self._script.flush()
+        """Have Jmol execute a script of one line, unless it has ended; its output then ends too."""
+        try:
+            self._script.write(script + "\n")
+            self._script.flush()
+        except BrokenPipeError:
+            self.has_ended = True
 
     def say(self, text: str) -> None:
         """Show a text in Jmol's console, line by line."""
@@ -90,25 +99,37 @@ class Driver:
 
     def do(self, what: str) -> None:
         """Do what the user asks for: a command of Orbitile, or the name of a field, which replaces the one before."""
-        if command := read_example(what):
-            self.call(command)
-            return
         try:
-            field = Call(orb_field.name, (self.session.molecule(""), what))
-        except OrbitileError as error:  # there is no molecule
+            command = read_example(what)
+            if command is None:
+                self.show(what)
+            else:
+                self.call(command)
+        except OrbitileError as error:
             self.say(str(error))
-            return
-        surface = self.call(field)
-        if surface and self._named not in ("", surface) and self._named in self.session.shelf:
+
+    def show(self, field: str) -> None:
+        """Show a field in place of the one that was shown by its name before.
+
+        Raises
+        ------
+        OrbitileError
+            When it cannot be shown.
+        """
+        surface = self.call(Call(orb_field.name, (self.session.molecule(""), field)))
+        if self._named not in ("", surface) and self._named in self.session.shelf:
             self._answer(Call(orb_delete.name, (self._named,)))
-        self._named = surface or self._named
+        self._named = surface
 
     def call(self, call: Call) -> str:
-        """Execute a command of Orbitile, and draw what it has changed; returns the name of what it made, if any."""
+        """Execute a command of Orbitile, and draw what it has changed; returns the name of what it made, if any.
+
+        Raises
+        ------
+        OrbitileError
+            When it fails.
+        """
         answer = self._answer(call)
-        if "error" in answer:
-            self.say(answer["error"])
-            return ""
         self.say(answer["text"])
         changed, self._changed = self._changed, {}
         for surface in changed:
@@ -118,7 +139,10 @@ class Driver:
     def _answer(self, call: Call) -> dict[str, Any]:
         unknown = dict.fromkeys(("objects", "hidden", "seen", "dragging"))  # Jmol does not tell
         words = {"command": call.command, "arguments": list(call.arguments), "named": dict(call.named)}
-        return done(self.session, {"id": 0, "positions": {}, **unknown, **words})
+        answer = done(self.session, {"id": 0, "positions": {}, **unknown, **words})
+        if "error" in answer:
+            raise OrbitileError(answer["error"])
+        return answer
 
     def _follow(self, event: dict[str, Any]) -> None:
         """What the session has a viewer do."""
@@ -138,11 +162,7 @@ class Driver:
             self.say(event["text"])
 
     def _draw(self, surface: str) -> None:
-        answer = self._answer(Call("triangles", (surface,)))
-        if "error" in answer:
-            self.say(answer["error"])
-            return
-        told = answer["value"]
+        told = self._answer(Call("triangles", (surface,)))["value"]
         binary = Path(told["file"])
         data = binary.read_bytes()
         binary.unlink()
@@ -155,16 +175,24 @@ class Driver:
         # Jmol refuses the name of a file in a script from standard input, but not an expression that gives it.
         self.send(f"isosurface ID {quoted(surface)} pmesh @{{{quoted(str(file))}}} {look};")
 
-    def listen(self, lines: Iterable[str]) -> None:
-        """Do what the user asks for in lines that Jmol prints, until they end or `orb("")` asks for nothing."""
+    def listen(self, lines: Iterable[str]) -> bool:
+        """Do what the user asks for in lines that Jmol prints.
+
+        Returns True where `orb("")` asks for nothing, False where the lines end.
+        """
         for line in lines:
             asked = asked_in(line)
-            if asked is None or asked[0] <= self._last:
+            if asked is None:
+                if not line.lstrip().startswith("at "):  # where in Jmol an error came from
+                    self.printed.append(line.strip())
+                continue
+            if asked[0] <= self._last:
                 continue
             self._last = asked[0]
             if not asked[1]:
-                return
+                return True
             self.do(asked[1])
+        return False
 
 
 def _array(data: bytes, told: dict[str, Any]) -> NDArray[Any]:
@@ -190,8 +218,10 @@ def drive(command: Sequence[str], file: Path, field: str, scripts: Sequence[str]
     Raises
     ------
     OrbitileError
-        When Jmol cannot be started.
+        When Jmol cannot be started or fails, or the first field cannot be shown.
     """
+    if not command:
+        raise OrbitileError("--command: expected how Jmol is started, got nothing; omit it for jmol -I -o")
     try:
         jmol = subprocess.Popen(
             command,
@@ -211,14 +241,22 @@ def drive(command: Sequence[str], file: Path, field: str, scripts: Sequence[str]
     with TemporaryDirectory(dir=own_folder()) as folder, jmol:
         driver = Driver(jmol.stdin, Path(folder))
         try:
+            driver.send(_FUNCTION)
             driver.call(Call(orb_load.name, (str(file),)))
-            driver.do(field)
+            driver.show(field)
+            is_shown = not driver.has_ended
             for script in scripts:
                 driver.send(f'{script}; orb("");')
                 driver.listen(jmol.stdout)
-            driver.listen(jmol.stdout)
-        except BrokenPipeError:
-            pass  # Jmol has ended
-        finally:
+            while driver.listen(jmol.stdout):
+                pass  # until Jmol has ended
+        except BaseException:
             jmol.terminate()
+            raise
+        finally:
+            with suppress(BrokenPipeError):  # what it has not read is written again when this is closed
+                jmol.stdin.close()
             driver.session.live.end()
+        if jmol.wait() or not is_shown:
+            last = " / ".join(driver.printed) or "it printed nothing"
+            raise OrbitileError(f"Jmol has ended with status {jmol.returncode}: {last}")
