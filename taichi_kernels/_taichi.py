@@ -203,18 +203,11 @@ def without_locations() -> AbstractContextManager[None]:
     whether a class surrounds it, and for every function it searches all modules for the one that it is from. The
     compiled kernels do not depend on any of it. A version that lacks one of these functions is left alone.
     """
-    context = _transformer.ASTTransformerFuncContext if COMPILER == "quadrants" else _transformer.ASTTransformerContext
+    return _replaced(*_WITHOUT_LOCATIONS)
 
-    def line_of(self: Any, node: Any) -> str:
-        return f"{self.file}, line {node.lineno + self.lineno_offset}:\n"
 
-    return _replaced(
-        (context, "get_pos_info", line_of),
-        (context, "memoized_get_pos_info", line_of),
-        (_kernel_impl, "_inside_class", lambda level_of_class_stackframe: False),
-        *((owner, "getsourcelines", _lines_of) for owner in (_kernel_impl, _sources)),
-        *((owner, "getsourcefile", _file_of) for owner in (_kernel_impl, _sources)),
-    )
+def _line_for(self: Any, node: Any) -> str:
+    return f"{self.file}, line {node.lineno + self.lineno_offset}:\n"
 
 
 def _file_of(function: FunctionType) -> str:
@@ -227,6 +220,22 @@ def _lines_of(function: FunctionType) -> tuple[list[str], int]:
     file, first = _file_of(function), function.__code__.co_firstlineno
     lines = linecache.getlines(file, function.__globals__)[first - 1 :]
     return lines if file.startswith("<") else inspect.getblock(lines), first  # one that is written out is its file
+
+
+_context = _transformer.ASTTransformerFuncContext if COMPILER == "quadrants" else _transformer.ASTTransformerContext
+
+_WITHOUT_LOCATIONS = tuple(
+    (owner, name, value)
+    for owner, name, value in (
+        (_context, "get_pos_info", _line_for),
+        (_context, "memoized_get_pos_info", _line_for),
+        (_kernel_impl, "_inside_class", lambda level_of_class_stackframe: False),
+        *((owner, "getsourcelines", _lines_of) for owner in (_kernel_impl, _sources)),
+        *((owner, "getsourcefile", _file_of) for owner in (_kernel_impl, _sources)),
+    )
+    if hasattr(owner, name)
+)
+"""What `without_locations` replaces, and by what."""
 
 
 @contextmanager

@@ -412,7 +412,7 @@ def send(array: Any, values: np.ndarray) -> None:
     if running() != "cuda":
         if len(values) < array.shape[0]:
             values = np.concatenate([values, np.zeros((array.shape[0] - len(values), *values.shape[1:]), values.dtype)])
-        array.from_numpy(values)
+        array.from_numpy(values if values.flags.writeable else values.copy())  # what is read-only is refused
         return
     with _cuda_address(array) as (driver, address):
         _done(driver.cuMemcpyHtoD_v2(address, ctypes.c_void_p(values.ctypes.data), ctypes.c_size_t(values.nbytes)))

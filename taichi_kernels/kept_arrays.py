@@ -38,13 +38,13 @@ class KeptArrays:
         """
         self.forget_lost()
         held = self._sources.get(name)
-        if held is not None and (held is values or np.array_equal(held, values)):
+        if held is not None and (held is values or (held.shape == values.shape and (held == values).all())):
             return self._arrays[name]
         self._sources.pop(name, None)
         shape = values.shape[:-1] if lanes else values.shape
         element = vector_of(lanes, number(dtype)) if lanes else number(dtype)
         array = self.array(name, element, shape)
-        send(array, np.array(values, dtype, order="C"))  # a copy: what is read-only is refused
+        send(array, np.ascontiguousarray(values, dtype))
         self._sources[name] = values.copy() if values.flags.writeable else values
         return array
 

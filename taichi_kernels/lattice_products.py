@@ -46,7 +46,7 @@ def evaluate_products(
     In pieces of whole planes of bricks, each with tables and masks of its own.
     """
     sums, plan = np.atleast_2d(packed.terms), packed.plan
-    tolerances = np.broadcast_to(tolerance, len(sums)).tolist()
+    tolerances = [tolerance] * len(sums) if isinstance(tolerance, float) else np.broadcast_to(tolerance, len(sums))
     nx, *plane = packed.shape
     layers = -(-nx // BX)
 
@@ -61,7 +61,7 @@ def evaluate_products(
             shape = min(until * BX, nx) - layer * BX, plane[0], plane[1]
             piece = PackedSums(plan, primitives, sums[number_of_sum], packed.spacing, shape)
             first_plane = number_of_sum * nx + layer * BX
-            n_words = _launch(space, piece, tolerances[number_of_sum], target, out, first_plane)
+            n_words = _launch(space, piece, float(tolerances[number_of_sum]), target, out, first_plane)
             space.latest = plan, n_words, None
             first = number_of_sum * layers + until
 
@@ -110,9 +110,7 @@ def _launch(
         x=space.vectors("x", (2 * bricks_x * n_products,), 4),
         y=space.vectors("y", (2 * bricks_y * n_tables,), 4),
         z=space.reals("z", (BZ * bricks_z * n_tables,)),
-        largest_x=space.reals("largest_x", (bricks_x * n_products,)),
-        largest_y=space.reals("largest_y", (bricks_y * n_products,)),
-        largest_z=space.reals("largest_z", (bricks_z * n_products,)),
+        largest=space.reals("largest", ((bricks_x + bricks_y + bricks_z) * n_products,)),
         masks=space.integers("masks", (n_words,)),
         out=out,
     )
@@ -153,20 +151,23 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
         x: Quads,  # (bricks_x, tables, 2) of 4 points
         y: Quads,  # (bricks_y, tables, 2) of 4 points
         z: R1,  # (bricks_z, tables, 16)
-        largest_x: R1,  # (bricks_x, tables)
-        largest_y: R1,  # (bricks_y, tables)
-        largest_z: R1,  # (bricks_z, tables)
+        largest: R1,  # (bricks_x + bricks_y + bricks_z, products)
         masks: I1,  # (bricks, words)
         out: R3,  # (nx, ny, nz)
     ):
         bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
         n_columns = bricks_x * bricks_y
         words = (n_products + 32 * _NEAR - 1) // (32 * _NEAR) * _NEAR
+        # The ends of all loops are known before the first one: each that is not costs a step of its own between loops.
+        end_of_tables = n_primitives * (bricks_x + bricks_y + bricks_z)
+        end_of_masks = n_columns * bricks_z * parts
+        end_of_threads = n_columns * bricks_z * 64
 
         # tables and their largest magnitudes, of each primitive along each axis of each brick
-        for task in range(n_primitives * (bricks_x + bricks_y + bricks_z)):
+        for task in range(end_of_tables):
             p = task % n_primitives
             b = task // n_primitives
+            bounds = b * n_products  # where those of this brick begin
             here = primitive[p]
             degree = first_table[p + 1] - first_table[p] - 1
             if b < bricks_x:
@@ -180,7 +181,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     at = b * n_products + t
                     x[2 * at] = V4(value[0], value[1], value[2], value[3])
                     x[2 * at + 1] = V4(value[4], value[5], value[6], value[7])
-                    largest_x[at] = largest_of(value)
+                    largest[bounds + t] = largest_of(value)
             elif b < bricks_x + bricks_y:
                 b -= bricks_x
                 distance, factor = eight_along(here[0], here[2], here[5], b * BY, step_y)
@@ -188,10 +189,10 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     at = b * n_tables + t
                     y[2 * at] = V4(factor[0], factor[1], factor[2], factor[3])
                     y[2 * at + 1] = V4(factor[4], factor[5], factor[6], factor[7])
-                    largest = largest_of(factor)
+                    bound = largest_of(factor)
                     j = t - first_table[p]
                     for k in range(degree + 1 - j):
-                        largest_y[b * n_products + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = largest
+                        largest[bounds + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = bound
                     factor *= distance
             else:
                 b -= bricks_x + bricks_y
@@ -200,21 +201,23 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     at = b * n_tables + t
                     for s in ti.static(range(BZ)):
                         z[at * BZ + s] = factor[s]
-                    largest = largest_of(factor)
+                    bound = largest_of(factor)
                     k = t - first_table[p]
                     for j in range(degree + 1 - k):
-                        largest_z[b * n_products + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = largest
+                        largest[bounds + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = bound
                     factor *= distance
 
         # which products matter to each brick
         ti.loop_config(block_dim=64)
-        for task in range(n_columns * bricks_z * parts):
+        for task in range(end_of_masks):
             part = task % parts
             brick = task // parts
             bz = brick % bricks_z
             column = brick // bricks_z
             bx = column // bricks_y
             by = column % bricks_y
+            along_x, along_y = bx * n_products, (bricks_x + by) * n_products
+            along_z = (bricks_x + bricks_y + bz) * n_products
             lost = ti.cast(0.0, real)
             for step in range((words - part + parts - 1) // parts):
                 word = part + step * parts
@@ -222,8 +225,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                 for bit in range(32):
                     t = word // _NEAR * (32 * _NEAR) + bit * _NEAR + word % _NEAR
                     if t < n_products:
-                        size = largest_x[bx * n_products + t] * largest_y[by * n_products + t]
-                        size *= largest_z[bz * n_products + t]
+                        size = largest[along_x + t] * largest[along_y + t] * largest[along_z + t]
                         if lost + size > budget:
                             mask |= 1 << bit
                         else:
@@ -232,7 +234,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
 
         # a thread evaluates 4 x 4 neighbours along x and y, its neighbours do the same at the next points along z
         ti.loop_config(block_dim=128)
-        for thread in range(n_columns * bricks_z * 64):
+        for thread in range(end_of_threads):
             brick = thread // 64
             k = thread % BZ
             half_x = thread % 32 // BZ
@@ -256,12 +258,12 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                     left ^= low
                     t = first_of_word + ti.math.popcnt(low - 1) * _NEAR
                     one = product[t]
-                    along_x = x[at_x + 2 * t]
+                    a = x[at_x + 2 * t]
                     b = y[at_y + one[2]] * z[at_z + one[3]]
-                    c0 += along_x[0] * b
-                    c1 += along_x[1] * b
-                    c2 += along_x[2] * b
-                    c3 += along_x[3] * b
+                    c0 += a[0] * b
+                    c1 += a[1] * b
+                    c2 += a[2] * b
+                    c3 += a[3] * b
             if bz * BZ + k < nz:
                 for s, c in ti.static(enumerate((c0, c1, c2, c3))):
                     for m in ti.static(range(4)):

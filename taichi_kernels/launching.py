@@ -183,7 +183,7 @@ class Pace:
             Waits for what was launched, if `launch` does not. Short work is not waited for.
         """
         n = len(work)
-        if checkpoint is None or n == 0:
+        if checkpoint is None or n == 0 or (wait is not None and not self.tells(float(work.sum()))):
             launch(0, n)
             return
         ends = np.cumsum(work, dtype=np.float64)

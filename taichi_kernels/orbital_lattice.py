@@ -86,12 +86,15 @@ def orbital_on_lattice(
     if isinstance(out, np.ndarray) and not out.flags.c_contiguous:
         raise ValueError("result of the lattice kernel: expected a C-ordered array")
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
-    step = np.asarray(spacing)
     primitives = np.zeros((len(exponent), 8), target.dtype)
-    nearest = np.rint(centre / step)
     primitives[:, 0] = exponent
-    primitives[:, 1:4] = nearest * step - centre
-    primitives[:, 4:7] = nearest - [start, 0, 0]
+    place = centre / spacing  # one array for all: memory for another takes longer than what is done in it
+    np.rint(place, out=place)
+    primitives[:, 4:7] = place
+    primitives[:, 4] -= start
+    place *= spacing
+    place -= centre
+    primitives[:, 1:4] = place
     if shear:
         primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
     packed = PackedSums(plan, primitives, terms, spacing, shape, orders)

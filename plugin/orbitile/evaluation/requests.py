@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,9 +54,13 @@ class FileReferences:
     One is made for each request of a user, or for each film: all that is asked of a field there means the same files.
     """
 
-    def __init__(self) -> None:
-        self._wavefunctions = Cache[Wavefunction]("wavefunctions")
-        self._charges = Cache[PointCharges]("wavefunctions")
+    @cached_property
+    def _wavefunctions(self) -> Cache[Wavefunction]:
+        return Cache("wavefunctions")
+
+    @cached_property
+    def _charges(self) -> Cache[PointCharges]:
+        return Cache("wavefunctions")
 
     def wavefunction(self, file: str) -> Wavefunction:
         """The wavefunction of a file; errors as for `load`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import gamma
 
 import numpy as np
@@ -54,6 +54,12 @@ class GaussianExpansion:
 
     def __len__(self) -> int:
         return len(self.exponent)
+
+    @cached_property
+    def corners(self) -> tuple[Reals, Reals]:
+        """Smallest and largest coordinates of the centres along each axis, in bohr."""
+        columns = np.ascontiguousarray(self.centre.T)  # three at a time would take five times as long
+        return columns.min(axis=1), columns.max(axis=1)
 
     def chosen(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> GaussianExpansion:
         """Some of its Gaussians, by a mask or by their indices."""

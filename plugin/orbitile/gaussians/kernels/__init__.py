@@ -103,6 +103,11 @@ def kernel_modules() -> dict[str, Kernel]:
     return {name.replace("_", "-"): module for name, module in modules_of(__name__, Kernel).items()}
 
 
+def _kernel(name: str) -> Kernel:
+    """The kernel of a name that there is."""
+    return modules_of(__name__, Kernel)[name.replace("-", "_")]
+
+
 def kernel_names() -> list[tuple[str, str]]:
     """Names of all kernels, each with what it is."""
     return [
@@ -151,7 +156,7 @@ def kernel_for(name: str, place: str, target: Target) -> Kernel:
     OrbitileError
         When double precision is asked of a kernel that is not exact.
     """
-    module = kernel_modules()[recorded_choice(place, target) if name == AUTO else name]
+    module = _kernel(recorded_choice(place, target) if name == AUTO else name)
     if target.precision == "double" and not module.EXACT:
         exact = ", ".join(n for n, m in kernel_modules().items() if m.EXACT)
         raise OrbitileError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,8 @@ def on_slabs(
 
 def shares_derivatives(lattice: Lattice) -> bool:
     """Whether derivatives of a sum share their work: along axes that are those of the lattice."""
-    return np.count_nonzero(lattice.axes) == 3 and bool(np.all(np.diagonal(lattice.axes) > 0))
+    (a, b, c), (d, e, f), (g, h, i) = lattice.axes.tolist()
+    return a > 0 and e > 0 and i > 0 and not (b or c or d or f or g or h)
 
 
 def in_frame(expansion: GaussianExpansion, lattice: Lattice) -> tuple[GaussianExpansion, tuple[float, float, float]]:
@@ -142,7 +144,8 @@ class _UprightSlabs:
     ) -> None:
         self._target, self._orders, self._shape = target, orders, lattice.shape
         self._many = len(expansion) > MANY
-        self._limit, self._highest = float(np.min(tolerance)) / (2 * len(expansion)), max(map(sum, orders))
+        least = tolerance if isinstance(tolerance, float) else float(np.min(tolerance))
+        self._limit, self._highest = least / (2 * len(expansion)), max(map(sum, orders))
         self._tolerance = tolerance / 2 if self._many else tolerance
         if self._many:
             expansion = reaching(expansion, self._limit, self._highest)
@@ -154,7 +157,7 @@ class _UprightSlabs:
             frame, self._spacings, self._shear = _sheared_frame(lattice)
             local = _turned(expansion, lattice.origin, frame)
         # all Gaussians that lie in the lattice reach it, which a device need not be told one by one
-        self._holds_all = self._many and lattice.is_orthogonal and not target.on_host and _holds(lattice, local.centre)
+        self._holds_all = self._many and lattice.is_orthogonal and not target.on_host and _holds(lattice, expansion)
         if local.terms.ndim > 1:
             terms = np.ascontiguousarray(local.terms.T)
             local = GaussianExpansion(local.centre, local.exponent, local.degree, local.first_term, terms)
@@ -243,10 +246,12 @@ class _UprightSlabs:
         return reach(self._expansion, self._limit, self._highest) ** 2
 
 
-def _holds(lattice: Lattice, points: NDArray[np.float64]) -> bool:
-    """Whether points lie between the first and the last ones of a lattice, in whose frame they are."""
+def _holds(lattice: Lattice, expansion: GaussianExpansion) -> bool:
+    """Whether a lattice with orthogonal axes holds the box, along x, y and z, of all centres of a sum."""
+    corners = np.array(list(product(*zip(*expansion.corners, strict=True)))) - lattice.origin
+    along = corners @ (lattice.axes / lattice.spacings[:, None]).T
     ends = (np.array(lattice.shape) - 1) * lattice.spacings
-    return bool((points.min(axis=0) >= 0).all() and (points.max(axis=0) <= ends).all())
+    return bool((along >= 0).all() and (along <= ends).all())
 
 
 def _beyond(x: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
