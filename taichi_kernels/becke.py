@@ -8,8 +8,9 @@ For two atoms i and j, at distances r_i and r_j of a point and R_ij of each othe
 where a shifts the border between atoms of different size. The share of i is its cell function
 :math:`P_i = \prod_{j \ne i} s(\nu_{ij})` in the sum of all.
 
-No factor exceeds 1, so an atom whose product has fallen below 1e-17 of the sum so far needs no more of them. Atoms are
-taken from the nearest one on; a factor of one atom gives that of the other, since s(nu) + s(-nu) = 1.
+No factor exceeds 1, so an atom whose product has fallen below 1e-17 of the sum so far needs no more of them, and where
+this is the atom whose share is wanted, nothing more is needed. Atoms are taken from the nearest one on, and meet others
+in this order too; a factor of one atom gives that of the other, since s(nu) + s(-nu) = 1.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,10 @@ LANES = 16
 _NEGLIGIBLE = 1e-17
 """Part of the sum of cell functions that none is needed to better than."""
 
-_FACTORS = 0.3
+_LOOKS = 8
+"""Atoms after which it is looked whether more are needed."""
+
+_FACTORS = 0.15
 """Share of the pairs of atoms that are looked at for a point, about, for an estimate of the work."""
 
 _SLOTS = {"cpu": 256, "cuda": 1 << 16, "vulkan": 1 << 16}
@@ -166,7 +170,7 @@ def _kernel(target: Target) -> object:
         nearest: I2,  # (atoms, atoms) atoms by their distance from one
         distance: L1,  # kept: from the atoms, in bohr
         cell: L1,  # kept: cell functions as far as they are known
-        through: ti.types.ndarray(ti.i32, 1),  # kept: whether an atom has met all others
+        through: ti.types.ndarray(ti.i32, 1),  # kept: how many atoms an atom has met, from the nearest one on
         out: L1,
     ):
         for turn in range(slots * turns):
@@ -193,15 +197,21 @@ def _kernel(target: Target) -> object:
                         least = sum_of(r)
                         closest = i
                 total = L(0.0)
+                own = kept_at(owner, n_atoms, slot, slots)
                 for place in range(n_atoms):
+                    # what is known of the share only falls: it is the product so far in the sum so far
+                    if not any_above(cell[own], ti.f64(_NEGLIGIBLE) * total):
+                        break
                     i = nearest[closest, place]
                     here = kept_at(i, n_atoms, slot, slots)
                     mine = cell[here]
                     if any_above(mine, ti.f64(_NEGLIGIBLE) * total):
                         r = distance[here]
-                        for j in range(n_atoms):
+                        met = 0
+                        while met < n_atoms:
+                            j = nearest[closest, met]
                             there = kept_at(j, n_atoms, slot, slots)
-                            if j != i and through[there] == 0:
+                            if j != i and through[there] <= place:
                                 nu = (r - distance[there]) * inverse[i, j]
                                 nu += shift[i, j] * (1.0 - nu * nu)
                                 nu *= 1.5 - 0.5 * nu * nu
@@ -209,10 +219,15 @@ def _kernel(target: Target) -> object:
                                 nu *= 0.75 - 0.25 * nu * nu
                                 mine *= 0.5 - nu
                                 cell[there] *= 0.5 + nu
+                            met += 1
+                            if met % _LOOKS == 0:
+                                if not any_above(mine, ti.f64(_NEGLIGIBLE) * total):
+                                    break
                         cell[here] = mine
-                        through[here] = 1
-                        total += mine
-                out[index] = cell[kept_at(owner, n_atoms, slot, slots)] / total
+                        through[here] = met
+                        if met == n_atoms:
+                            total += mine
+                out[index] = cell[own] / ti.max(total, ti.f64(1e-300))  # the sum may be 0 so far where the share is
                 index += slots
 
     return quick(kernel)

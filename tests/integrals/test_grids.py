@@ -70,6 +70,18 @@ def test_molecules_far_from_each_other_do_not_matter_to_each_other() -> None:
     np.testing.assert_allclose(pair.weights[: len(alone)][near], alone.weights[near], rtol=1e-10, atol=1e-13)
 
 
+def test_atoms_that_need_no_more_factors_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against products of all factors by NumPy, in a row of so many atoms that most are left out."""
+    positions = np.array([[0, 0, 2.1 * n] for n in range(20)]) + np.random.default_rng(3).uniform(-0.3, 0.3, (20, 3))
+    grid = of(np.tile([6, 1], 10), positions, level=0)
+    lacking = type("Lacking", (), {"double": False})
+    monkeypatch.setattr(becke, "probe", lambda name: lacking)
+    monkeypatch.setattr(becke, "_NEGLIGIBLE", 0.0)
+    expected = of(np.tile([6, 1], 10), positions, level=0).weights
+    assert np.all(np.isfinite(grid.weights))
+    np.testing.assert_allclose(grid.weights, expected, rtol=0, atol=1e-13)
+
+
 def test_integral_of_gaussians() -> None:
     numbers, positions = ACETATE
     grid = of(numbers, positions)

@@ -1116,8 +1116,8 @@ _APART = 0.85
 _INWARDS = 0.3
 """Least cosine between the gradient and the way to the centre."""
 
-_DEGREE, _SAFE = 23, 0.9
-"""Of the Lebedev rule whose directions are looked at: 194; share of the radius that is kept, for those in between."""
+_DEGREE, _SAFE = 29, 0.9
+"""Of the Lebedev rule whose directions are looked at: 302; share of the radius that is kept, for those in between."""
 
 _CORE = 2.0
 """Radius in bohr by which the spheres of an atom have to begin."""
