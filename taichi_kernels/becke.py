@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import quick, ti
-from .arrays import array_of
+from ._taichi import quick, ti, with_vectors
+from .arrays import aligned, array_of
 from .devices import probe
 from .launching import Checkpoint, idle, launch, pace_of, sent, turns_of
 from .target import Target
@@ -28,8 +28,8 @@ from .target import Target
 LANES = 16
 """Points of a block: a CPU takes them at once."""
 
-_NEGLIGIBLE = 1e-17
-"""Part of the sum of cell functions that none is needed to better than."""
+NEGLIGIBLE = 1e-17
+"""Part of the sum of cell functions that none is needed to better than, unless another is given."""
 
 _LOOKS = 8
 """Atoms after which it is looked whether more are needed."""
@@ -54,6 +54,7 @@ def becke_shares(
     kind: np.ndarray,
     target: Target,
     checkpoint: Checkpoint | None = None,
+    negligible: float = NEGLIGIBLE,
 ) -> list[np.ndarray]:
     """Share of each atom in the points about it.
 
@@ -74,17 +75,23 @@ def becke_shares(
         Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
 
+    negligible
+        Part of the sum of cell functions that none is needed to better than, and that no factor of an atom which is
+        left out is farther from 1 than.
+
     Returns
     -------
     list of ndarray of float64, shape (n_points,)
-        For each atom. Within 1e-15.
+        For each atom. Within 1e-15, or what is negligible.
     """
     apart = np.linalg.norm(positions[:, None] - positions, axis=2)
     nearest = np.argsort(apart, axis=1, kind="stable").astype(np.int32)
     inverse = np.divide(1.0, apart, out=np.zeros_like(apart), where=apart > 0)
     if not probe(target.device).double:
         return [
-            _on_host(positions[atom] + offsets[kind[atom]], positions, inverse, shifts, nearest[atom], checkpoint)
+            _on_host(
+                positions[atom] + offsets[kind[atom]], positions, inverse, shifts, nearest[atom], checkpoint, negligible
+            )
             for atom in range(len(positions))
         ]
     blocks = [-(-len(some) // LANES) for some in offsets]
@@ -96,11 +103,15 @@ def becke_shares(
     atom = np.repeat(np.arange(len(positions), dtype=np.int32), n_tasks)
     before = np.cumsum(n_tasks) - n_tasks
     block = (np.arange(len(atom)) + np.repeat(first_block[:-1][kind] - before, n_tasks)).astype(np.int32)
-    out = np.empty((len(atom), LANES))
-    in_lanes = np.ascontiguousarray(padded.transpose(0, 2, 1)) if target.on_host else padded.reshape(-1, 3)
+    out = aligned((len(atom), LANES), np.float64)
+    in_lanes = padded.reshape(-1, 3)
+    if target.on_host:
+        in_lanes = aligned((len(padded), 3, LANES), np.float64)
+        in_lanes[...] = padded.transpose(0, 2, 1)
     kernel = _kernel(target)
     given = {"offset": in_lanes, "position": positions, "inverse": inverse, "shift": shifts, "nearest": nearest}
     shared = {name: sent(np.ascontiguousarray(array), target) for name, array in given.items()}
+    closer = _closer(negligible, float(np.abs(shifts).max(initial=0.0)))
     together = LANES if target.on_host else 1
     slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
     kept = _kept(slots * len(positions), target)
@@ -109,6 +120,7 @@ def becke_shares(
         some = slice(first, last)
         there = out[some] if target.on_host else out[some].reshape(-1)
         tasks = {"n_blocks": last - first, "slots": slots, "atom": atom[some], "block": block[some]}
+        tasks |= {"negligible": negligible, "closer": closer}
         launch(kernel, n_atoms=len(positions), **tasks, **shared, **kept, out=there)
 
     work = np.full(len(atom), LANES * _FACTORS * len(positions) ** 2)
@@ -120,8 +132,19 @@ def becke_shares(
 def _kept(n: int, target: Target) -> dict[str, Any]:
     """Room for what tasks keep; on a CPU of NumPy, since what the compiler gives back there it does not use again."""
     if target.on_host:
-        return {"distance": np.empty((n, LANES)), "cell": np.empty((n, LANES)), "through": np.empty(n, np.int32)}
+        room = {name: aligned((n, LANES), np.float64) for name in ("distance", "cell")}
+        return {**room, "through": np.empty(n, np.int32)}
     return {"distance": array_of(ti.f64, n), "cell": array_of(ti.f64, n), "through": array_of(ti.i32, n)}
+
+
+def _closer(negligible: float, largest_shift: float) -> float:
+    """Share of its distance from the closest atom that another has within which no factor of that one is missed.
+
+    At a distance r from the closest atom, mu of one that is R away from it is no more than 2 r / R above -1. From there
+    nu is at most (1 + 2 |a|) times as far, and each of the polynomials makes 3/2 of the square of a distance d from -1,
+    so that s falls short of 1 by 27/32 * 81/8 * d^8 = 8.54 d^8 at most.
+    """
+    return (negligible / 8.55) ** (1 / 8) / (2 * (1 + 2 * largest_shift))
 
 
 def _element(target: Target) -> object:
@@ -144,10 +167,15 @@ def _kernel(target: Target) -> object:
         return excess > 0.0
 
     @ti.func
-    def sum_of(value: ti.template()):
+    def largest_of(value: ti.template()):
         if ti.static(vectors):
-            return value.sum()
+            return value.max()
         return value
+
+    @ti.func
+    def distance_from(i: ti.i32, x: ti.template(), y: ti.template(), z: ti.template(), position: ti.template()):
+        dx, dy, dz = x - position[i, 0], y - position[i, 1], z - position[i, 2]
+        return ti.sqrt(dx * dx + dy * dy + dz * dz)
 
     @ti.func
     def kept_at(atom: ti.i32, n_atoms: ti.i32, slot: ti.i32, slots: ti.i32):
@@ -161,6 +189,8 @@ def _kernel(target: Target) -> object:
         n_blocks: ti.i32,
         slots: ti.i32,
         n_atoms: ti.i32,
+        negligible: ti.f64,  # part of the sum of cell functions
+        closer: ti.f64,  # distance of the closest atom as a share of that between atoms, below which they do not meet
         atom: I1,  # (blocks) atom whose points they are
         block: I1,  # (blocks) row of offsets
         offset: L2,  # (rows, 3) bohr
@@ -184,31 +214,44 @@ def _kernel(target: Target) -> object:
                 x = offset[row, 0] + position[owner, 0]
                 y = offset[row, 1] + position[owner, 1]
                 z = offset[row, 2] + position[owner, 2]
-                closest = 0
-                least = ti.f64(1e300)
-                for i in range(n_atoms):
-                    dx, dy, dz = x - position[i, 0], y - position[i, 1], z - position[i, 2]
-                    r = ti.sqrt(dx * dx + dy * dy + dz * dz)
+                around = largest_of(distance_from(owner, x, y, z, position))
+                closest = owner
+                least = around
+                for place in range(1, n_atoms):
+                    i = nearest[owner, place]
+                    if inverse[owner, i] * (around + least) < 1.0:
+                        break  # it is farther from all points, and so are those behind it
+                    r = largest_of(distance_from(i, x, y, z, position))
+                    if r < least:
+                        least = r
+                        closest = i
+                if inverse[closest, owner] * least < closer and closest != owner:
+                    out[index] = L(0.0)
+                    index += slots
+                    continue
+                near = 0
+                while near < n_atoms:
+                    i = nearest[closest, near]
+                    if inverse[closest, i] * least < closer and near > 0:
+                        break
                     at = kept_at(i, n_atoms, slot, slots)
-                    distance[at] = r
+                    distance[at] = distance_from(i, x, y, z, position)
                     cell[at] = L(1.0)
                     through[at] = 0
-                    if sum_of(r) < least:
-                        least = sum_of(r)
-                        closest = i
+                    near += 1
                 total = L(0.0)
                 own = kept_at(owner, n_atoms, slot, slots)
-                for place in range(n_atoms):
+                for place in range(near):
                     # what is known of the share only falls: it is the product so far in the sum so far
-                    if not any_above(cell[own], ti.f64(_NEGLIGIBLE) * total):
+                    if not any_above(cell[own], negligible * total):
                         break
                     i = nearest[closest, place]
                     here = kept_at(i, n_atoms, slot, slots)
                     mine = cell[here]
-                    if any_above(mine, ti.f64(_NEGLIGIBLE) * total):
+                    if any_above(mine, negligible * total):
                         r = distance[here]
                         met = 0
-                        while met < n_atoms:
+                        while met < near:
                             j = nearest[closest, met]
                             there = kept_at(j, n_atoms, slot, slots)
                             if j != i and through[there] <= place:
@@ -221,16 +264,16 @@ def _kernel(target: Target) -> object:
                                 cell[there] *= 0.5 + nu
                             met += 1
                             if met % _LOOKS == 0:
-                                if not any_above(mine, ti.f64(_NEGLIGIBLE) * total):
+                                if not any_above(mine, negligible * total):
                                     break
                         cell[here] = mine
                         through[here] = met
-                        if met == n_atoms:
+                        if met == near:
                             total += mine
                 out[index] = cell[own] / ti.max(total, ti.f64(1e-300))  # the sum may be 0 so far where the share is
                 index += slots
 
-    return quick(kernel)
+    return quick(with_vectors(kernel))
 
 
 def _on_host(
@@ -240,6 +283,7 @@ def _on_host(
     shifts: np.ndarray,
     nearest: np.ndarray,
     checkpoint: Checkpoint | None,
+    negligible: float,
 ) -> np.ndarray:
     """The same by NumPy, for the atom that is the nearest to itself."""
     shares = np.empty(len(points))
@@ -258,7 +302,7 @@ def _on_host(
                 for _ in range(3):
                     nu *= 1.5 - 0.5 * nu * nu
                 cell[alive] *= 0.5 - 0.5 * nu
-                alive = alive[cell[alive] > _NEGLIGIBLE * total[alive]]
+                alive = alive[cell[alive] > negligible * total[alive]]
                 if not len(alive):
                     break
             if place == 0:

@@ -8,6 +8,7 @@ lists are of cells and groups, a few numbers for each point.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,12 @@ from .cells import CELL
 from .hilbert import hilbert_order
 from .launching import launch
 from .quadrature_kernels import GROUP, POINTS
+
+_SPAN = 16
+"""Groups in a row that are passed over together where they are too far away."""
+
+_CORNERS = ((slice(0, 3), np.minimum), (slice(3, 7), np.maximum))
+"""What a box about boxes takes: the lowest corner; the highest one and the largest square of a reach."""
 
 _ROUNDING = 1e-4
 """Of distances in single precision, in bohr, added to the reach where lists are made."""
@@ -164,11 +171,15 @@ def lists_of(
         [of_group.min(axis=1), of_group.max(axis=1), slots[:, 3].reshape(-1, GROUP).max(axis=1)[:, None]], axis=1
     ).astype(np.float32)
     first_group = np.array(groups.first_slot, np.int32) // GROUP
+    spans = np.concatenate([np.arange(*ends, _SPAN) for ends in pairwise(first_group)])
+    of_spans = [of.reduceat(boxes[:, some], spans, axis=0) for some, of in _CORNERS]
     low, high = ((corner - middle).astype(np.float32) for corner in (cells.low, cells.high))
     given = {
         "n_cells": len(cells),
         "n_degrees": n_degrees,
-        "first_group": first_group,
+        "first_span": np.searchsorted(spans, first_group).astype(np.int32),
+        "span": np.append(spans, first_group[-1]).astype(np.int32),
+        "about_spans": np.concatenate(of_spans, axis=1),
         "low": low,
         "high": high,
         "fewer": fewer.astype(np.float32),
@@ -207,14 +218,19 @@ def _kernels() -> SimpleNamespace:
     I1, F1, F2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.f32, 1), ti.types.ndarray(ti.f32, 2)
 
     @ti.func
-    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F2):
-        """The last slot of a group that reaches a cell, or -1."""
+    def apart_from(b: ti.i32, c: ti.i32, low: F2, high: F2, boxes: F2):
+        """Square of the distance between a box and that of a cell."""
         apart = ti.cast(0.0, ti.f32)
         for n in ti.static(range(3)):
-            d = ti.max(ti.max(low[c, n] - boxes[g, n + 3], boxes[g, n] - high[c, n]), 0.0)
+            d = ti.max(ti.max(low[c, n] - boxes[b, n + 3], boxes[b, n] - high[c, n]), 0.0)
             apart += d * d
+        return apart
+
+    @ti.func
+    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F2):
+        """The last slot of a group that reaches a cell, or -1."""
         last = -1
-        if apart < boxes[g, 6]:
+        if apart_from(g, c, low, high, boxes) < boxes[g, 6]:
             q = g * GROUP + GROUP - 1
             while last < 0 and q >= g * GROUP:
                 apart = fewer[c] * slots[q, 4] - slots[q, 3]
@@ -230,7 +246,9 @@ def _kernels() -> SimpleNamespace:
     def count(
         n_cells: ti.i32,
         n_degrees: ti.i32,
-        first_group: I1,  # (degrees + 1)
+        first_span: I1,  # (degrees + 1)
+        span: I1,  # (spans + 1) first group of each
+        about_spans: F2,  # (spans, 7) as for groups
         low: F2,
         high: F2,
         fewer: F1,
@@ -241,16 +259,20 @@ def _kernels() -> SimpleNamespace:
         for c in range(n_cells):
             for k in range(n_degrees):
                 found = 0
-                for g in range(first_group[k], first_group[k + 1]):
-                    if last_of(g, c, low, high, fewer, boxes, slots) >= 0:
-                        found += 1
+                for b in range(first_span[k], first_span[k + 1]):
+                    if apart_from(b, c, low, high, about_spans) < about_spans[b, 6]:
+                        for g in range(span[b], span[b + 1]):
+                            if last_of(g, c, low, high, fewer, boxes, slots) >= 0:
+                                found += 1
                 counts[c * n_degrees + k] = found
 
     @ti.kernel
     def fill(
         n_cells: ti.i32,
         n_degrees: ti.i32,
-        first_group: I1,
+        first_span: I1,
+        span: I1,
+        about_spans: F2,
         low: F2,
         high: F2,
         fewer: F1,
@@ -261,10 +283,12 @@ def _kernels() -> SimpleNamespace:
     ):
         for c in range(n_cells):
             at = starts[c * n_degrees]
-            for g in range(first_group[n_degrees]):
-                last = last_of(g, c, low, high, fewer, boxes, slots)
-                if last >= 0 and at < starts[(c + 1) * n_degrees]:
-                    listed[at] = last
-                    at += 1
+            for b in range(first_span[n_degrees]):
+                if apart_from(b, c, low, high, about_spans) < about_spans[b, 6]:
+                    for g in range(span[b], span[b + 1]):
+                        last = last_of(g, c, low, high, fewer, boxes, slots)
+                        if last >= 0 and at < starts[(c + 1) * n_degrees]:
+                            listed[at] = last
+                            at += 1
 
     return SimpleNamespace(count=quick(count), fill=quick(fill))

@@ -76,7 +76,7 @@ def test_atoms_that_need_no_more_factors_change_nothing(monkeypatch: pytest.Monk
     grid = of(np.tile([6, 1], 10), positions, level=0)
     lacking = type("Lacking", (), {"double": False})
     monkeypatch.setattr(becke, "probe", lambda name: lacking)
-    monkeypatch.setattr(becke, "_NEGLIGIBLE", 0.0)
+    monkeypatch.setattr(becke, "NEGLIGIBLE", 1e-300)
     expected = of(np.tile([6, 1], 10), positions, level=0).weights
     assert np.all(np.isfinite(grid.weights))
     np.testing.assert_allclose(grid.weights, expected, rtol=0, atol=1e-13)

@@ -129,7 +129,7 @@ from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..base.errors import Cancelled, OrbitileError
 from ..base.memory import share
-from ..base.watch import checkpoint, patiently, pieces, stage
+from ..base.watch import checkpoint, patiently, pieces, stage, watcher
 from ..fields.density import occupied, unavailable
 from ..gaussians.overlap import own_overlap
 from ..model.free_atoms import FreeAtom, free_atom, free_ion
@@ -435,6 +435,13 @@ _SAMPLED_AT_ONCE = 1 << 21
 _WEIGHTLESS = 1e-14
 """Weight in bohr^3 up to which a point is left out: such points about an atom are deep in others."""
 
+_IN_SHARES = 1e-7
+"""What shares of Becke's cells may be off by, about: charges in a DNA strand of 256 atoms change by 4e-6 e."""
+
+_LEFT_OUT = 3e-9
+"""What a Gaussian may add in a cell of points, in e, and be left out: charges in a DNA strand of 256 atoms change by
+5e-7 e, and the sum of them by 3e-5 e."""
+
 _SHARED_AT_ONCE = 2048
 """Points that are shared out together: they are neighbours, and few atoms reach them."""
 
@@ -464,12 +471,15 @@ class SampledDensity:
         The atom in whose cell each is.
     densities : ndarray, shape (1 or 2, n_points)
         Of all electrons, and where there are unpaired ones of alpha less beta electrons, in e bohr^-3.
+    device : str
+        Name of the device on which they were computed.
     """
 
     points: Reals
     weights: Reals
     atom: NDArray[np.int32]
     densities: Reals
+    device: str
 
 
 def sampled_density(
@@ -500,19 +510,22 @@ def sampled_density(
 
     found = []
     with device_session(device, "single") as target:
-        grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, level, "becke")
+        grid = grid_of(wavefunction.atomic_numbers, wavefunction.positions, target, level, "becke", _IN_SHARES)
         counts = np.flatnonzero(np.abs(grid.weights) > _WEIGHTLESS)  # some rules have weights below 0
         pairs = pairs_of(wavefunction)
         matrices = [density_matrix(wavefunction, which) for which in ("total", "spin")[: 1 + spin]]
         coefficients = [to_hermite(pairs, matrix, target) for matrix in matrices]
         for piece in pieces(len(counts), _SAMPLED_AT_ONCE):
             some = counts[piece]
-            quadrature = quadrature_of(pairs, Grid(grid.points[some], grid.weights[some], grid.atom[some]), target)
+            its_grid = Grid(grid.points[some], grid.weights[some], grid.atom[some])
+            quadrature = quadrature_of(pairs, its_grid, target, _LEFT_OUT)
             # of one array on the device, which the next density fills again
             densities = [np.array(quadrature.density(one, False)[0], np.float64) for one in coefficients]
             found.append((quadrature.points, quadrature.weights, quadrature.atom, np.stack(densities)))
     points, weights, atom, values = zip(*found, strict=True)
-    return SampledDensity(np.concatenate(points), np.concatenate(weights), np.concatenate(atom), np.hstack(values))
+    return SampledDensity(
+        np.concatenate(points), np.concatenate(weights), np.concatenate(atom), np.hstack(values), target.device
+    )
 
 
 def becke_populations(wavefunction: Wavefunction, sampled: SampledDensity) -> Reals:
@@ -582,34 +595,47 @@ def _shared_by_ions(wavefunction: Wavefunction, sampled: SampledDensity, charges
     """Electrons by the shares of free ions of given charges in e, shape (1 or 2, n_atoms)."""
     real = np.flatnonzero(~wavefunction.is_ghost)
     places, numbers = wavefunction.positions[real], wavefunction.atomic_numbers[real]
-    cores = np.rint(numbers - wavefunction.core_charges[real]).astype(int)
     free = [
         free_ion(number, charge) if charge else free_atom(number)
         for number, charge in zip(numbers.tolist(), charges[real].tolist(), strict=True)
     ]
-    replaced = {
-        n: (free_atom(int(numbers[n])), free_atom(int(numbers[n]), int(cores[n]))) for n in np.flatnonzero(cores)
-    }
-    tables = {atom: _Table.of(atom) for atom in {*free, *(part for parts in replaced.values() for part in parts)}}
-    reaches = np.array([tables[atom].reach for atom in free])
-    found = np.zeros((len(sampled.densities), len(real)))
-    for some, near in _neighbourhoods(sampled.points, places, reaches):
-        points, weights = sampled.points[some], sampled.weights[some]
-        parts = np.array([tables[free[n]].density(points - places[n]) for n in near]).reshape(len(near), len(points))
-        whole = parts.sum(axis=0)
-        promolecule = whole.copy()
-        for n in near:
-            if n in replaced:
-                atom, without_core = (tables[part].density(points - places[n]) for part in replaced[n])
-                promolecule += without_core - atom
-        excess = sampled.densities[:, some] * weights
-        excess[0] -= promolecule * weights
-        reached = whole > 0
-        found[:, near] += (excess[:, reached] / whole[reached]) @ parts[:, reached].T
+    values = sampled.densities * sampled.weights
+    values[0] += _replaced_cores(wavefunction, sampled.points) * sampled.weights
+    found = _in_proportion(sampled, values, free, places)
     result = np.zeros((len(found), wavefunction.n_atoms))
     result[:, real] = found
     result[0, real] += (wavefunction.core_charges - charges)[real]
     return result
+
+
+def _in_proportion(sampled: SampledDensity, values: Reals, free: list[FreeAtom], places: Reals) -> Reals:
+    """What free atoms have of values at the points, less themselves in the first row; shape (n_rows, n_atoms)."""
+    from taichi_kernels.devices import probe
+    from taichi_kernels.spherical_shares import RadialTables, spherical_shares
+
+    from ..evaluation.devices import device_session
+
+    kinds = list(dict.fromkeys(free))
+    tables = [_Table.of(atom) for atom in kinds]
+    number = {atom: n for n, atom in enumerate(kinds)}
+    kind, reach = np.array([number[atom] for atom in free]), np.array([table.reach for table in tables])
+    if sampled.device != "vulkan" and probe(sampled.device).double:  # loops of one driver of Vulkan end too early
+        radial = RadialTables(
+            np.stack([table.coefficients for table in tables]), np.array([table.end for table in tables])
+        )
+        with device_session(sampled.device, "single") as target:
+            return spherical_shares(
+                sampled.points, sampled.weights, values, places, kind, reach, radial, target, watcher()
+            )
+    found = np.zeros((len(values), len(places)))
+    for some, near in _neighbourhoods(sampled.points, places, reach[kind]):
+        parts = np.array([tables[kind[n]].density(sampled.points[some] - places[n]) for n in near])
+        whole = parts.sum(axis=0)
+        there = whole > 0
+        excess = values[:, some][:, there]
+        excess[0] -= (whole * sampled.weights[some])[there]
+        found[:, near] += (excess / whole[there]) @ parts[:, there].T
+    return found
 
 
 def _neighbourhoods(points: Reals, places: Reals, reaches: Reals) -> Iterator[tuple[slice, NDArray[np.intp]]]:
