@@ -37,8 +37,9 @@ def test_nothing_that_reaches_a_point_is_missing(device):
         for last in lists.listed[lists.starts[cell * n_degrees] : lists.starts[(cell + 1) * n_degrees]]:
             from_cells[cell, last // GROUP * GROUP : last + 1] = True
     from_gaussians = np.zeros_like(from_cells)
-    for slot, (begin, end) in enumerate(lists.cell_starts):
-        from_gaussians[lists.cells[begin:end], slot] = True
+    bounds, cells_of_slots = lists.from_slots
+    for slot, (begin, end) in enumerate(bounds):
+        from_gaussians[cells_of_slots[begin:end], slot] = True
     assert np.array_equal(from_cells, from_gaussians)
 
     for slot, row in enumerate(groups.row):
