@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import quick, ti, with_vectors
+from ._taichi import number, quick, ti, with_vectors
 from .arrays import aligned, array_of
 from .devices import probe
 from .launching import Checkpoint, idle, launch, pace_of, sent, turns_of
@@ -30,6 +30,9 @@ LANES = 16
 
 NEGLIGIBLE = 1e-17
 """Part of the sum of cell functions that none is needed to better than, unless another is given."""
+
+_SINGLE = 1e-8
+"""Negligible part from which on single precision is enough, whose errors add up to some 1e-6 of a share."""
 
 _LOOKS = 8
 """Atoms after which it is looked whether more are needed."""
@@ -70,7 +73,8 @@ def becke_shares(
     kind : ndarray of int, shape (n_atoms,)
         Kind of each atom.
     target
-        The device of the current session. All is computed in double precision: where the device has none, by NumPy.
+        The device of the current session. All is computed in double precision, where the device has none by NumPy;
+        in single precision where 1e-8 or more is negligible.
     checkpoint
         Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
@@ -94,27 +98,29 @@ def becke_shares(
             )
             for atom in range(len(positions))
         ]
+    dtype = np.dtype(np.float32 if negligible >= _SINGLE else np.float64)
+    closer = _closer(negligible, float(np.abs(shifts).max(initial=0.0)))
     blocks = [-(-len(some) // LANES) for some in offsets]
     first_block = np.concatenate([[0], np.cumsum(blocks)])
-    padded = np.zeros((int(first_block[-1]), LANES, 3))
+    padded = np.zeros((int(first_block[-1]), LANES, 3), dtype)
     for some, first in zip(offsets, first_block, strict=False):
         padded.reshape(-1, 3)[first * LANES : first * LANES + len(some)] = some
     n_tasks = np.array(blocks)[kind]
     atom = np.repeat(np.arange(len(positions), dtype=np.int32), n_tasks)
     before = np.cumsum(n_tasks) - n_tasks
     block = (np.arange(len(atom)) + np.repeat(first_block[:-1][kind] - before, n_tasks)).astype(np.int32)
-    out = aligned((len(atom), LANES), np.float64)
+    out = aligned((len(atom), LANES), dtype)
     in_lanes = padded.reshape(-1, 3)
     if target.on_host:
-        in_lanes = aligned((len(padded), 3, LANES), np.float64)
+        in_lanes = aligned((len(padded), 3, LANES), dtype)
         in_lanes[...] = padded.transpose(0, 2, 1)
-    kernel = _kernel(target)
-    given = {"offset": in_lanes, "position": positions, "inverse": inverse, "shift": shifts, "nearest": nearest}
-    shared = {name: sent(np.ascontiguousarray(array), target) for name, array in given.items()}
-    closer = _closer(negligible, float(np.abs(shifts).max(initial=0.0)))
+    kernel = _kernel(target, dtype)
+    given = {"offset": in_lanes, "position": positions, "inverse": inverse, "shift": shifts}
+    shared = {name: sent(np.ascontiguousarray(array, dtype), target) for name, array in given.items()}
+    shared["nearest"] = sent(nearest, target)
     together = LANES if target.on_host else 1
     slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
-    kept = _kept(slots * len(positions), target)
+    kept = _kept(slots * len(positions), target, dtype)
 
     def piece(first: int, last: int) -> None:
         some = slice(first, last)
@@ -129,12 +135,13 @@ def becke_shares(
     return [out.reshape(-1)[end : end + len(offsets[k])] for end, k in zip(ends, kind, strict=True)]
 
 
-def _kept(n: int, target: Target) -> dict[str, Any]:
+def _kept(n: int, target: Target, dtype: "np.dtype[Any]") -> dict[str, Any]:
     """Room for what tasks keep; on a CPU of NumPy, since what the compiler gives back there it does not use again."""
     if target.on_host:
-        room = {name: aligned((n, LANES), np.float64) for name in ("distance", "cell")}
+        room = {name: aligned((n, LANES), dtype) for name in ("distance", "cell")}
         return {**room, "through": np.empty(n, np.int32)}
-    return {"distance": array_of(ti.f64, n), "cell": array_of(ti.f64, n), "through": array_of(ti.i32, n)}
+    real = number(dtype)
+    return {"distance": array_of(real, n), "cell": array_of(real, n), "through": array_of(ti.i32, n)}
 
 
 def _closer(negligible: float, largest_shift: float) -> float:
@@ -147,17 +154,18 @@ def _closer(negligible: float, largest_shift: float) -> float:
     return (negligible / 8.55) ** (1 / 8) / (2 * (1 + 2 * largest_shift))
 
 
-def _element(target: Target) -> object:
+def _element(target: Target, dtype: "np.dtype[Any]") -> object:
     """Type of what a task computes: a block of numbers on a CPU, a number on a GPU."""
-    return ti.types.vector(LANES, ti.f64) if target.on_host else ti.f64
+    return ti.types.vector(LANES, number(dtype)) if target.on_host else number(dtype)
 
 
 @lru_cache
-def _kernel(target: Target) -> object:
+def _kernel(target: Target, dtype: "np.dtype[Any]") -> object:
     vectors = target.on_host
     points, turns = 1 if vectors else LANES, turns_of(target, together=1)
-    L, ndarray = _element(target), ti.types.ndarray
-    I1, I2, F2, L1, L2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(ti.f64, 2), ndarray(L, 1), ndarray(L, 2)
+    L, real, ndarray = _element(target, dtype), number(dtype), ti.types.ndarray
+    smallest = float(np.finfo(dtype).tiny)
+    I1, I2, F2, L1, L2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 2), ndarray(L, 1), ndarray(L, 2)
 
     @ti.func
     def any_above(value: ti.template(), limit: ti.template()):
@@ -189,8 +197,8 @@ def _kernel(target: Target) -> object:
         n_blocks: ti.i32,
         slots: ti.i32,
         n_atoms: ti.i32,
-        negligible: ti.f64,  # part of the sum of cell functions
-        closer: ti.f64,  # distance of the closest atom as a share of that between atoms, below which they do not meet
+        negligible: real,  # part of the sum of cell functions
+        closer: real,  # distance of the closest atom as a share of that between atoms, below which they do not meet
         atom: I1,  # (blocks) atom whose points they are
         block: I1,  # (blocks) row of offsets
         offset: L2,  # (rows, 3) bohr
@@ -270,7 +278,8 @@ def _kernel(target: Target) -> object:
                         through[here] = met
                         if met == near:
                             total += mine
-                out[index] = cell[own] / ti.max(total, ti.f64(1e-300))  # the sum may be 0 so far where the share is
+                share = cell[own] / ti.max(total, real(smallest))  # the sum may be 0 so far where the share is
+                out[index] = ti.select(share > negligible, share, L(0.0))
                 index += slots
 
     return quick(with_vectors(kernel))

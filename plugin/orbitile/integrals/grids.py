@@ -187,17 +187,19 @@ def _grid(
     negligible: float | None = None,
 ) -> Grid:
     from taichi_kernels.becke import NEGLIGIBLE, becke_shares
+    from taichi_kernels.hilbert import hilbert_order
 
     atoms = np.flatnonzero(atomic_numbers > 0)
     numbers, places = atomic_numbers[atoms], np.ascontiguousarray(positions[atoms], np.float64)
     _check(atoms, numbers, places)
     elements, kind = np.unique(numbers, return_inverse=True)
     spheres = [_spheres(int(number), level) for number in elements]
-    offsets = [points for points, _ in spheres]
+    orders = [hilbert_order(points) for points, _ in spheres]  # not by spheres, whose neighbours are far apart far out
+    offsets, of_spheres = ([part[n][order] for part, order in zip(spheres, orders, strict=True)] for n in (0, 1))
     shares = becke_shares(places, _shifts(numbers, borders), offsets, kind, target, watcher(), negligible or NEGLIGIBLE)
     return Grid(
         np.concatenate([place + offsets[k] for place, k in zip(places, kind, strict=True)]),
-        np.concatenate([spheres[k][1] * share for share, k in zip(shares, kind, strict=True)]),
+        np.concatenate([of_spheres[k] * share for share, k in zip(shares, kind, strict=True)]),
         np.repeat(atoms.astype(np.int32), [len(share) for share in shares]),
     )
 
