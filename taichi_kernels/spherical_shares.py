@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._taichi import quick, ti
-from .launching import Checkpoint, idle, launch, pace_of, turns_of
+from .launching import Checkpoint, idle, launch, pace_of, sent, turns_of
 from .target import Target
 
 _BLOCK = 64
@@ -86,16 +86,17 @@ def spherical_shares(
     n_tasks = -(-n_points // _TASK)
     sums = np.zeros((n_tasks, n_columns, len(positions)))
     near, part = np.empty((n_tasks, len(positions)), np.int32), np.empty((n_tasks, len(positions)))
-    given = {
-        "point": np.ascontiguousarray(points),
-        "weight": np.ascontiguousarray(weights),
-        "value": np.ascontiguousarray(values),
-        "position": np.ascontiguousarray(positions),
+    arrays = {
+        "point": points,
+        "weight": weights,
+        "value": values,
+        "position": positions,
         "kind": kind.astype(np.int32),
-        "reach": np.ascontiguousarray(reach),
+        "reach": reach,
         "table": tables.coefficients,
         "end": tables.end,
     }
+    given = {name: sent(np.ascontiguousarray(array), target) for name, array in arrays.items()}
 
     def some(first: int, last: int) -> None:
         here = slice(first, last)

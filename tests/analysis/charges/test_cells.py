@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 import orbitile as ob
 from orbitile.analysis import reports
 from orbitile.analysis.charges import (
+    _shared_by_ions,
     _Table,
     atomic_charges,
     charges_by_schemes,
@@ -169,6 +170,19 @@ def test_tables_of_free_atoms(number, core):
     assert np.all(np.abs(found - exact)[away] < 2e-6 * exact[away] + 1e-20)
     assert exact[distances < table.reach].min() > 1e-11
     assert table.density(np.array([[0, 1.01 * table.end, 0]]))[0] == 0
+
+
+@pytest.mark.parametrize("charges", [[0.0, 0.0, 0.0], [-0.7, 0.3, 0.4]])
+def test_shares_by_the_kernel_are_those_by_numpy(charges):
+    """With other lists of what is near; electrons far out are shared too."""
+    wavefunction = solved("O 0 0 0; H 0 0 .95; H .89567 0 -.31666", "6-31++g")[1]
+    sampled = sampled_density(wavefunction, device="cpu", level=1)
+    found, expected = (
+        _shared_by_ions(wavefunction, replace(sampled, device=device), np.array(charges))
+        for device in ("cpu", "vulkan")
+    )
+    assert found == pytest.approx(expected, abs=1e-7)
+    assert found[0] != pytest.approx(wavefunction.core_charges - np.array(charges), abs=0.01)
 
 
 def test_free_ions():
