@@ -394,6 +394,21 @@ def _takes(values: np.ndarray, dtype: object) -> bool:
     return values.flags.c_contiguous and values.dtype == dtype
 
 
+def aligned(shape: tuple[int, ...], dtype: object) -> np.ndarray:
+    """Uninitialised array on the host whose memory begins where vectors of kernels may be: at a multiple of 128 bytes.
+
+    See `_taichi.with_vectors`.
+    """
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.empty(n_bytes + _ALIGNMENT, np.uint8)
+    begin = -memory.ctypes.data % _ALIGNMENT
+    return memory[begin : begin + n_bytes].view(dtype).reshape(shape)
+
+
+_ALIGNMENT = 128
+"""Bytes of the longest vector: 16 numbers in double precision."""
+
+
 def view(array: Any) -> np.ndarray:
     """Values of an array of numbers of the CPU where they lie, in one dimension. They go when the array does."""
     from ._taichi import address, dtype_of

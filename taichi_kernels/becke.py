@@ -8,8 +8,9 @@ For two atoms i and j, at distances r_i and r_j of a point and R_ij of each othe
 where a shifts the border between atoms of different size. The share of i is its cell function
 :math:`P_i = \prod_{j \ne i} s(\nu_{ij})` in the sum of all.
 
-No factor exceeds 1, so an atom whose product has fallen below 1e-17 of the sum so far needs no more of them. Atoms are
-taken from the nearest one on; a factor of one atom gives that of the other, since s(nu) + s(-nu) = 1.
+No factor exceeds 1, so an atom whose product has fallen below 1e-17 of the sum so far needs no more of them, and where
+this is the atom whose share is wanted, nothing more is needed. Atoms are taken from the nearest one on, and meet others
+in this order too; a factor of one atom gives that of the other, since s(nu) + s(-nu) = 1.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import quick, ti
-from .arrays import array_of
+from ._taichi import number, quick, ti, with_vectors
+from .arrays import aligned, array_of
 from .devices import probe
 from .launching import Checkpoint, idle, launch, pace_of, sent, turns_of
 from .target import Target
@@ -27,10 +28,16 @@ from .target import Target
 LANES = 16
 """Points of a block: a CPU takes them at once."""
 
-_NEGLIGIBLE = 1e-17
-"""Part of the sum of cell functions that none is needed to better than."""
+NEGLIGIBLE = 1e-17
+"""Part of the sum of cell functions that none is needed to better than, unless another is given."""
 
-_FACTORS = 0.3
+_SINGLE = 1e-8
+"""Negligible part from which on single precision is enough, whose errors add up to some 1e-6 of a share."""
+
+_LOOKS = 8
+"""Atoms after which it is looked whether more are needed."""
+
+_FACTORS = 0.15
 """Share of the pairs of atoms that are looked at for a point, about, for an estimate of the work."""
 
 _SLOTS = {"cpu": 256, "cuda": 1 << 16, "vulkan": 1 << 16}
@@ -50,6 +57,7 @@ def becke_shares(
     kind: np.ndarray,
     target: Target,
     checkpoint: Checkpoint | None = None,
+    negligible: float = NEGLIGIBLE,
 ) -> list[np.ndarray]:
     """Share of each atom in the points about it.
 
@@ -65,46 +73,60 @@ def becke_shares(
     kind : ndarray of int, shape (n_atoms,)
         Kind of each atom.
     target
-        The device of the current session. All is computed in double precision: where the device has none, by NumPy.
+        The device of the current session. All is computed in double precision, where the device has none by NumPy;
+        in single precision where 1e-8 or more is negligible.
     checkpoint
         Called some thirty times a second with the share that is done, between pieces of the work; what it raises ends
         it. Without one all is done at once.
 
+    negligible
+        Part of the sum of cell functions that none is needed to better than, and that no factor of an atom which is
+        left out is farther from 1 than.
+
     Returns
     -------
     list of ndarray of float64, shape (n_points,)
-        For each atom. Within 1e-15.
+        For each atom. Within 1e-15, or what is negligible.
     """
     apart = np.linalg.norm(positions[:, None] - positions, axis=2)
     nearest = np.argsort(apart, axis=1, kind="stable").astype(np.int32)
     inverse = np.divide(1.0, apart, out=np.zeros_like(apart), where=apart > 0)
     if not probe(target.device).double:
         return [
-            _on_host(positions[atom] + offsets[kind[atom]], positions, inverse, shifts, nearest[atom], checkpoint)
+            _on_host(
+                positions[atom] + offsets[kind[atom]], positions, inverse, shifts, nearest[atom], checkpoint, negligible
+            )
             for atom in range(len(positions))
         ]
+    dtype = np.dtype(np.float32 if negligible >= _SINGLE else np.float64)
+    closer = _closer(negligible, float(np.abs(shifts).max(initial=0.0)))
     blocks = [-(-len(some) // LANES) for some in offsets]
     first_block = np.concatenate([[0], np.cumsum(blocks)])
-    padded = np.zeros((int(first_block[-1]), LANES, 3))
+    padded = np.zeros((int(first_block[-1]), LANES, 3), dtype)
     for some, first in zip(offsets, first_block, strict=False):
         padded.reshape(-1, 3)[first * LANES : first * LANES + len(some)] = some
     n_tasks = np.array(blocks)[kind]
     atom = np.repeat(np.arange(len(positions), dtype=np.int32), n_tasks)
     before = np.cumsum(n_tasks) - n_tasks
     block = (np.arange(len(atom)) + np.repeat(first_block[:-1][kind] - before, n_tasks)).astype(np.int32)
-    out = np.empty((len(atom), LANES))
-    in_lanes = np.ascontiguousarray(padded.transpose(0, 2, 1)) if target.on_host else padded.reshape(-1, 3)
-    kernel = _kernel(target)
-    given = {"offset": in_lanes, "position": positions, "inverse": inverse, "shift": shifts, "nearest": nearest}
-    shared = {name: sent(np.ascontiguousarray(array), target) for name, array in given.items()}
+    out = aligned((len(atom), LANES), dtype)
+    in_lanes = padded.reshape(-1, 3)
+    if target.on_host:
+        in_lanes = aligned((len(padded), 3, LANES), dtype)
+        in_lanes[...] = padded.transpose(0, 2, 1)
+    kernel = _kernel(target, dtype)
+    given = {"offset": in_lanes, "position": positions, "inverse": inverse, "shift": shifts}
+    shared = {name: sent(np.ascontiguousarray(array, dtype), target) for name, array in given.items()}
+    shared["nearest"] = sent(nearest, target)
     together = LANES if target.on_host else 1
     slots = min(_SLOTS[target.device], 1 + _KEPT // (together * len(positions)))
-    kept = _kept(slots * len(positions), target)
+    kept = _kept(slots * len(positions), target, dtype)
 
     def piece(first: int, last: int) -> None:
         some = slice(first, last)
         there = out[some] if target.on_host else out[some].reshape(-1)
         tasks = {"n_blocks": last - first, "slots": slots, "atom": atom[some], "block": block[some]}
+        tasks |= {"negligible": negligible, "closer": closer}
         launch(kernel, n_atoms=len(positions), **tasks, **shared, **kept, out=there)
 
     work = np.full(len(atom), LANES * _FACTORS * len(positions) ** 2)
@@ -113,24 +135,37 @@ def becke_shares(
     return [out.reshape(-1)[end : end + len(offsets[k])] for end, k in zip(ends, kind, strict=True)]
 
 
-def _kept(n: int, target: Target) -> dict[str, Any]:
+def _kept(n: int, target: Target, dtype: "np.dtype[Any]") -> dict[str, Any]:
     """Room for what tasks keep; on a CPU of NumPy, since what the compiler gives back there it does not use again."""
     if target.on_host:
-        return {"distance": np.empty((n, LANES)), "cell": np.empty((n, LANES)), "through": np.empty(n, np.int32)}
-    return {"distance": array_of(ti.f64, n), "cell": array_of(ti.f64, n), "through": array_of(ti.i32, n)}
+        room = {name: aligned((n, LANES), dtype) for name in ("distance", "cell")}
+        return {**room, "through": np.empty(n, np.int32)}
+    real = number(dtype)
+    return {"distance": array_of(real, n), "cell": array_of(real, n), "through": array_of(ti.i32, n)}
 
 
-def _element(target: Target) -> object:
+def _closer(negligible: float, largest_shift: float) -> float:
+    """Share of its distance from the closest atom that another has within which no factor of that one is missed.
+
+    At a distance r from the closest atom, mu of one that is R away from it is no more than 2 r / R above -1. From there
+    nu is at most (1 + 2 |a|) times as far, and each of the polynomials makes 3/2 of the square of a distance d from -1,
+    so that s falls short of 1 by 27/32 * 81/8 * d^8 = 8.54 d^8 at most.
+    """
+    return (negligible / 8.55) ** (1 / 8) / (2 * (1 + 2 * largest_shift))
+
+
+def _element(target: Target, dtype: "np.dtype[Any]") -> object:
     """Type of what a task computes: a block of numbers on a CPU, a number on a GPU."""
-    return ti.types.vector(LANES, ti.f64) if target.on_host else ti.f64
+    return ti.types.vector(LANES, number(dtype)) if target.on_host else number(dtype)
 
 
 @lru_cache
-def _kernel(target: Target) -> object:
+def _kernel(target: Target, dtype: "np.dtype[Any]") -> object:
     vectors = target.on_host
     points, turns = 1 if vectors else LANES, turns_of(target, together=1)
-    L, ndarray = _element(target), ti.types.ndarray
-    I1, I2, F2, L1, L2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(ti.f64, 2), ndarray(L, 1), ndarray(L, 2)
+    L, real, ndarray = _element(target, dtype), number(dtype), ti.types.ndarray
+    smallest = float(np.finfo(dtype).tiny)
+    I1, I2, F2, L1, L2 = ndarray(ti.i32, 1), ndarray(ti.i32, 2), ndarray(real, 2), ndarray(L, 1), ndarray(L, 2)
 
     @ti.func
     def any_above(value: ti.template(), limit: ti.template()):
@@ -140,10 +175,15 @@ def _kernel(target: Target) -> object:
         return excess > 0.0
 
     @ti.func
-    def sum_of(value: ti.template()):
+    def largest_of(value: ti.template()):
         if ti.static(vectors):
-            return value.sum()
+            return value.max()
         return value
+
+    @ti.func
+    def distance_from(i: ti.i32, x: ti.template(), y: ti.template(), z: ti.template(), position: ti.template()):
+        dx, dy, dz = x - position[i, 0], y - position[i, 1], z - position[i, 2]
+        return ti.sqrt(dx * dx + dy * dy + dz * dz)
 
     @ti.func
     def kept_at(atom: ti.i32, n_atoms: ti.i32, slot: ti.i32, slots: ti.i32):
@@ -157,6 +197,8 @@ def _kernel(target: Target) -> object:
         n_blocks: ti.i32,
         slots: ti.i32,
         n_atoms: ti.i32,
+        negligible: real,  # part of the sum of cell functions
+        closer: real,  # distance of the closest atom as a share of that between atoms, below which they do not meet
         atom: I1,  # (blocks) atom whose points they are
         block: I1,  # (blocks) row of offsets
         offset: L2,  # (rows, 3) bohr
@@ -166,7 +208,7 @@ def _kernel(target: Target) -> object:
         nearest: I2,  # (atoms, atoms) atoms by their distance from one
         distance: L1,  # kept: from the atoms, in bohr
         cell: L1,  # kept: cell functions as far as they are known
-        through: ti.types.ndarray(ti.i32, 1),  # kept: whether an atom has met all others
+        through: ti.types.ndarray(ti.i32, 1),  # kept: how many atoms an atom has met, from the nearest one on
         out: L1,
     ):
         for turn in range(slots * turns):
@@ -180,28 +222,47 @@ def _kernel(target: Target) -> object:
                 x = offset[row, 0] + position[owner, 0]
                 y = offset[row, 1] + position[owner, 1]
                 z = offset[row, 2] + position[owner, 2]
-                closest = 0
-                least = ti.f64(1e300)
-                for i in range(n_atoms):
-                    dx, dy, dz = x - position[i, 0], y - position[i, 1], z - position[i, 2]
-                    r = ti.sqrt(dx * dx + dy * dy + dz * dz)
+                around = largest_of(distance_from(owner, x, y, z, position))
+                closest = owner
+                least = around
+                for place in range(1, n_atoms):
+                    i = nearest[owner, place]
+                    if inverse[owner, i] * (around + least) < 1.0:
+                        break  # it is farther from all points, and so are those behind it
+                    r = largest_of(distance_from(i, x, y, z, position))
+                    if r < least:
+                        least = r
+                        closest = i
+                if inverse[closest, owner] * least < closer and closest != owner:
+                    out[index] = L(0.0)
+                    index += slots
+                    continue
+                near = 0
+                while near < n_atoms:
+                    i = nearest[closest, near]
+                    if inverse[closest, i] * least < closer and near > 0:
+                        break
                     at = kept_at(i, n_atoms, slot, slots)
-                    distance[at] = r
+                    distance[at] = distance_from(i, x, y, z, position)
                     cell[at] = L(1.0)
                     through[at] = 0
-                    if sum_of(r) < least:
-                        least = sum_of(r)
-                        closest = i
+                    near += 1
                 total = L(0.0)
-                for place in range(n_atoms):
+                own = kept_at(owner, n_atoms, slot, slots)
+                for place in range(near):
+                    # what is known of the share only falls: it is the product so far in the sum so far
+                    if not any_above(cell[own], negligible * total):
+                        break
                     i = nearest[closest, place]
                     here = kept_at(i, n_atoms, slot, slots)
                     mine = cell[here]
-                    if any_above(mine, ti.f64(_NEGLIGIBLE) * total):
+                    if any_above(mine, negligible * total):
                         r = distance[here]
-                        for j in range(n_atoms):
+                        met = 0
+                        while met < near:
+                            j = nearest[closest, met]
                             there = kept_at(j, n_atoms, slot, slots)
-                            if j != i and through[there] == 0:
+                            if j != i and through[there] <= place:
                                 nu = (r - distance[there]) * inverse[i, j]
                                 nu += shift[i, j] * (1.0 - nu * nu)
                                 nu *= 1.5 - 0.5 * nu * nu
@@ -209,13 +270,19 @@ def _kernel(target: Target) -> object:
                                 nu *= 0.75 - 0.25 * nu * nu
                                 mine *= 0.5 - nu
                                 cell[there] *= 0.5 + nu
+                            met += 1
+                            if met % _LOOKS == 0:
+                                if not any_above(mine, negligible * total):
+                                    break
                         cell[here] = mine
-                        through[here] = 1
-                        total += mine
-                out[index] = cell[kept_at(owner, n_atoms, slot, slots)] / total
+                        through[here] = met
+                        if met == near:
+                            total += mine
+                share = cell[own] / ti.max(total, real(smallest))  # the sum may be 0 so far where the share is
+                out[index] = ti.select(share > negligible, share, L(0.0))
                 index += slots
 
-    return quick(kernel)
+    return quick(with_vectors(kernel))
 
 
 def _on_host(
@@ -225,6 +292,7 @@ def _on_host(
     shifts: np.ndarray,
     nearest: np.ndarray,
     checkpoint: Checkpoint | None,
+    negligible: float,
 ) -> np.ndarray:
     """The same by NumPy, for the atom that is the nearest to itself."""
     shares = np.empty(len(points))
@@ -243,7 +311,7 @@ def _on_host(
                 for _ in range(3):
                     nu *= 1.5 - 0.5 * nu * nu
                 cell[alive] *= 0.5 - 0.5 * nu
-                alive = alive[cell[alive] > _NEGLIGIBLE * total[alive]]
+                alive = alive[cell[alive] > negligible * total[alive]]
                 if not len(alive):
                     break
             if place == 0:

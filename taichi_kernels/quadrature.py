@@ -84,7 +84,7 @@ class QuadratureSums:
             )
         )
         constant = (self._gaussian, self._origin, self._points, self._weights)
-        for array in (*constant, lists.starts, lists.listed, lists.cell_starts, lists.cells):
+        for array in (*constant, lists.starts, lists.listed):
             array.setflags(write=False)  # sent to the device once
 
     @property
@@ -141,7 +141,7 @@ class QuadratureSums:
         """
         target, groups, gradient = self._target, self._groups, columns.shape[1] == 4
         n_degrees, threads = len(groups.degrees), threads_of(target)
-        given = self._given(starts="starts", listed="listed")
+        given = self._given("density", starts=self._lists.starts, listed=self._lists.listed)
         sizes = np.diff(self._lists.starts).reshape(len(self._cells), n_degrees) + 1.0
         written_out = bisect_right(groups.degrees, WRITTEN_OUT) if target.on_host else 0
         steps = [list(range(written_out))] * (written_out > 0) + [[k] for k in range(written_out, n_degrees)]
@@ -180,9 +180,10 @@ class QuadratureSums:
         """
         target, groups, gradient = self._target, self._groups, columns.shape[1] == 4
         n_degrees, threads = len(groups.degrees), threads_of(target)
-        given = self._given(starts="cell_starts", cells="cells")
+        cell_starts, cells = self._lists.from_slots
+        given = self._given("moments", starts=cell_starts, cells=cells)
         values = self._values(columns, spin)
-        sizes = np.diff(self._lists.cell_starts, axis=1)[:, 0] + 1.0
+        sizes = np.diff(cell_starts, axis=1)[:, 0] + 1.0
         counts = [(degree + more + 1) * (degree + more + 2) * (degree + more + 3) // 6 for degree in groups.degrees]
         shapes = list(zip(np.diff(groups.first_slot).tolist(), counts, strict=True))
         first = np.concatenate([[0], np.cumsum([n * n_terms for n, n_terms in shapes])]).astype(int).tolist()
@@ -259,14 +260,14 @@ class QuadratureSums:
         rounded(n=n, n_points=self.n_points, spin=spin, columns=columns, out=values)
         return values
 
-    def _given(self, **lists: str) -> dict[str, Any]:
-        """Points, Gaussians and lists on the device, these by what the kernel calls them and what `Lists` does."""
+    def _given(self, use: str, **lists: np.ndarray) -> dict[str, Any]:
+        """Points, Gaussians and lists on the device, these by what the kernel calls them."""
         target, keep = self._target, self._kept.operand
         return {
             "origin": keep(target, "origin", self._origin, target.dtype),
             "points": keep(target, "points", self._points, target.dtype),
             "gaussian": keep(target, "gaussian", self._gaussian, target.dtype),
-            **{name: keep(target, one, getattr(self._lists, one), np.int32) for name, one in lists.items()},
+            **{name: keep(target, f"{name} for {use}", one, np.int32) for name, one in lists.items()},
         }
 
     def _density_kernel(self, degrees: tuple[int, ...], gradient: bool) -> tuple[Any, dict[str, Any]]:

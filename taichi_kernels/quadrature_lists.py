@@ -7,7 +7,8 @@ lists are of cells and groups, a few numbers for each point.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +18,12 @@ from .cells import CELL
 from .hilbert import hilbert_order
 from .launching import launch
 from .quadrature_kernels import GROUP, POINTS
+
+_SPAN = 16
+"""Groups in a row that are passed over together where they are too far away."""
+
+_CORNERS = ((slice(0, 3), np.minimum), (slice(3, 7), np.maximum))
+"""What a box about boxes takes: the lowest corner; the highest one and the largest square of a reach."""
 
 _ROUNDING = 1e-4
 """Of distances in single precision, in bohr, added to the reach where lists are made."""
@@ -77,15 +84,32 @@ class Lists:
         Where the list of each cell and degree begins, and behind the last.
     listed : ndarray of int32
         Of each group that reaches the cell, the last slot that does.
-    cell_starts : ndarray of int32, shape (n_slots, 2)
-        Where the cells of each Gaussian begin and end.
-    cells : ndarray of int32
+    n_degrees, n_slots : int
     """
 
     starts: np.ndarray
     listed: np.ndarray
-    cell_starts: np.ndarray
-    cells: np.ndarray
+    n_degrees: int
+    n_slots: int
+
+    @cached_property
+    def from_slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the cells of each slot begin and end, shape (n_slots, 2); the cells of each group, rising."""
+        from scipy.sparse import csr_matrix
+
+        if not self.n_degrees:
+            return np.zeros((0, 2), np.int32), np.zeros(0, np.int32)
+        n, n_cells = int(self.starts[-1]), (len(self.starts) - 1) // self.n_degrees
+        column = self.listed[:n] ^ (GROUP - 1)  # within its group, counted from the back
+        shape = n_cells, self.n_slots
+        matrix = csr_matrix((np.ones(n, np.int8), column, self.starts[:: self.n_degrees]), shape=shape).tocsc()
+        slot = np.arange(self.n_slots)
+        begin, end = slot // GROUP * GROUP, (slot ^ (GROUP - 1)) + 1
+        bounds = np.column_stack([matrix.indptr[begin], matrix.indptr[end]]).astype(np.int32)
+        cells = matrix.indices.astype(np.int32) if n else np.zeros(1, np.int32)
+        for array in (bounds, cells):
+            array.setflags(write=False)  # sent to a device once
+        return bounds, cells
 
 
 def cells_of(points: np.ndarray) -> PointCells:
@@ -150,7 +174,7 @@ def lists_of(
     """
     if not groups.degrees:
         nothing = np.zeros(0, np.int32)
-        return Lists(np.zeros(1, np.int32), nothing, np.zeros((0, 2), np.int32), nothing)
+        return Lists(np.zeros(1, np.int32), nothing, 0, 0)
     n_degrees, kernels = len(groups.degrees), _kernels()
     middle = cells.origin.mean(axis=0)
     filled = groups.row >= 0
@@ -164,42 +188,38 @@ def lists_of(
         [of_group.min(axis=1), of_group.max(axis=1), slots[:, 3].reshape(-1, GROUP).max(axis=1)[:, None]], axis=1
     ).astype(np.float32)
     first_group = np.array(groups.first_slot, np.int32) // GROUP
+    spans = np.concatenate([np.arange(*ends, _SPAN) for ends in pairwise(first_group)])
+    of_spans = [of.reduceat(boxes[:, some], spans, axis=0) for some, of in _CORNERS]
     low, high = ((corner - middle).astype(np.float32) for corner in (cells.low, cells.high))
     given = {
         "n_cells": len(cells),
         "n_degrees": n_degrees,
-        "first_group": first_group,
+        "first_span": np.searchsorted(spans, first_group).astype(np.int32),
+        "span": np.append(spans, first_group[-1]).astype(np.int32),
+        "about_spans": np.concatenate(of_spans, axis=1),
         "low": low,
         "high": high,
         "fewer": fewer.astype(np.float32),
         "boxes": boxes,
         "slots": slots,
     }
-    counts = np.zeros(len(cells) * n_degrees, np.int32)
-    launch(kernels.count, **given, counts=counts)
-    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    if starts[-1] >= 1 << 31:
-        raise MemoryError("lists of the quadrature: more than 2^31 entries")
-    starts = starts.astype(np.int32)
+    most = np.zeros(len(cells) * n_degrees, np.int32)
+    launch(kernels.count, **given, counts=most)
+    room = _ends(most)
+    found, counts = np.zeros(max(int(room[-1]), 1), np.int32), np.zeros_like(most)
+    launch(kernels.fill, **given, room=room, found=found, counts=counts)
+    starts = _ends(counts)
     listed = np.zeros(max(int(starts[-1]), 1), np.int32)
-    launch(kernels.fill, **given, starts=starts, listed=listed)
-    return Lists(starts, listed, *_transposed(len(cells), n_degrees, len(groups.row), starts, listed))
+    launch(kernels.close_up, n=len(counts), room=room, found=found, starts=starts, listed=listed)
+    return Lists(starts, listed, n_degrees, len(groups.row))
 
 
-def _transposed(
-    n_cells: int, n_degrees: int, n_slots: int, starts: np.ndarray, listed: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where the cells of each slot begin and end; the cells of each group, those of many Gaussians first."""
-    from scipy.sparse import csr_matrix
-
-    n = int(starts[-1])
-    column = listed[:n] ^ (GROUP - 1)  # within its group, counted from the back
-    matrix = csr_matrix((np.ones(n, np.int8), column, starts[::n_degrees]), shape=(n_cells, n_slots)).tocsc()
-    slot = np.arange(n_slots)
-    begin, end = slot // GROUP * GROUP, (slot ^ (GROUP - 1)) + 1
-    bounds = np.column_stack([matrix.indptr[begin], matrix.indptr[end]]).astype(np.int32)
-    cells = matrix.indices.astype(np.int32)
-    return bounds, cells if n else np.zeros(1, np.int32)
+def _ends(counts: np.ndarray) -> np.ndarray:
+    """Where each of some lists begins, and behind the last."""
+    ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if ends[-1] >= 1 << 31:
+        raise MemoryError("lists of the quadrature: more than 2^31 entries")
+    return ends.astype(np.int32)
 
 
 @lru_cache
@@ -207,14 +227,19 @@ def _kernels() -> SimpleNamespace:
     I1, F1, F2 = ti.types.ndarray(ti.i32, 1), ti.types.ndarray(ti.f32, 1), ti.types.ndarray(ti.f32, 2)
 
     @ti.func
-    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F2):
-        """The last slot of a group that reaches a cell, or -1."""
+    def apart_from(b: ti.i32, c: ti.i32, low: F2, high: F2, boxes: F2):
+        """Square of the distance between a box and that of a cell."""
         apart = ti.cast(0.0, ti.f32)
         for n in ti.static(range(3)):
-            d = ti.max(ti.max(low[c, n] - boxes[g, n + 3], boxes[g, n] - high[c, n]), 0.0)
+            d = ti.max(ti.max(low[c, n] - boxes[b, n + 3], boxes[b, n] - high[c, n]), 0.0)
             apart += d * d
+        return apart
+
+    @ti.func
+    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F2):
+        """The last slot of a group that reaches a cell, or -1."""
         last = -1
-        if apart < boxes[g, 6]:
+        if apart_from(g, c, low, high, boxes) < boxes[g, 6]:
             q = g * GROUP + GROUP - 1
             while last < 0 and q >= g * GROUP:
                 apart = fewer[c] * slots[q, 4] - slots[q, 3]
@@ -230,7 +255,9 @@ def _kernels() -> SimpleNamespace:
     def count(
         n_cells: ti.i32,
         n_degrees: ti.i32,
-        first_group: I1,  # (degrees + 1)
+        first_span: I1,  # (degrees + 1)
+        span: I1,  # (spans + 1) first group of each
+        about_spans: F2,  # (spans, 7) as for groups
         low: F2,
         high: F2,
         fewer: F1,
@@ -241,30 +268,46 @@ def _kernels() -> SimpleNamespace:
         for c in range(n_cells):
             for k in range(n_degrees):
                 found = 0
-                for g in range(first_group[k], first_group[k + 1]):
-                    if last_of(g, c, low, high, fewer, boxes, slots) >= 0:
-                        found += 1
+                for b in range(first_span[k], first_span[k + 1]):
+                    if apart_from(b, c, low, high, about_spans) < about_spans[b, 6]:
+                        for g in range(span[b], span[b + 1]):
+                            if apart_from(g, c, low, high, boxes) < boxes[g, 6]:
+                                found += 1
                 counts[c * n_degrees + k] = found
 
     @ti.kernel
     def fill(
         n_cells: ti.i32,
         n_degrees: ti.i32,
-        first_group: I1,
+        first_span: I1,
+        span: I1,
+        about_spans: F2,
         low: F2,
         high: F2,
         fewer: F1,
         boxes: F2,
         slots: F2,
-        starts: I1,
-        listed: I1,
+        room: I1,  # (lists + 1) where they begin
+        found: I1,
+        counts: I1,  # (lists)
     ):
         for c in range(n_cells):
-            at = starts[c * n_degrees]
-            for g in range(first_group[n_degrees]):
-                last = last_of(g, c, low, high, fewer, boxes, slots)
-                if last >= 0 and at < starts[(c + 1) * n_degrees]:
-                    listed[at] = last
-                    at += 1
+            for k in range(n_degrees):
+                at = room[c * n_degrees + k]
+                begin = at
+                for b in range(first_span[k], first_span[k + 1]):
+                    if apart_from(b, c, low, high, about_spans) < about_spans[b, 6]:
+                        for g in range(span[b], span[b + 1]):
+                            last = last_of(g, c, low, high, fewer, boxes, slots)
+                            if last >= 0 and at < room[c * n_degrees + k + 1]:
+                                found[at] = last
+                                at += 1
+                counts[c * n_degrees + k] = at - begin
 
-    return SimpleNamespace(count=quick(count), fill=quick(fill))
+    @ti.kernel
+    def close_up(n: ti.i32, room: I1, found: I1, starts: I1, listed: I1):
+        for m in range(n):
+            for q in range(starts[m + 1] - starts[m]):
+                listed[starts[m] + q] = found[room[m] + q]
+
+    return SimpleNamespace(count=quick(count), fill=quick(fill), close_up=quick(close_up))

@@ -17,9 +17,9 @@ ACETATE = (
 )
 
 
-def of(numbers: np.ndarray, positions: np.ndarray, device: str = "cpu", level: int = 3) -> Grid:
+def of(numbers: np.ndarray, positions: np.ndarray, device: str = "cpu", level: int = 3, **more: float) -> Grid:
     with device_session(device, "double") as target:
-        return grid_of(np.asarray(numbers), np.asarray(positions, float), target, level)
+        return grid_of(np.asarray(numbers), np.asarray(positions, float), target, level, **more)
 
 
 def by_place(points: np.ndarray, atom: np.ndarray) -> np.ndarray:
@@ -68,6 +68,35 @@ def test_molecules_far_from_each_other_do_not_matter_to_each_other() -> None:
     pair = of(np.tile(numbers, 2), np.vstack([positions, positions + 2000]), level=0)
     near = np.linalg.norm(alone.points, axis=1) < 8
     np.testing.assert_allclose(pair.weights[: len(alone)][near], alone.weights[near], rtol=1e-10, atol=1e-13)
+
+
+def row_of_atoms(n: int) -> tuple[np.ndarray, np.ndarray]:
+    positions = np.array([[0, 0, 2.1 * k] for k in range(n)])
+    return np.tile([6, 1], n // 2), positions + np.random.default_rng(3).uniform(-0.3, 0.3, positions.shape)
+
+
+def test_negligible_parts_of_shares_are_left_out(device: str) -> None:
+    """Fewer points have a weight, and what the others lack is about as much."""
+    numbers, positions = row_of_atoms(30)
+    exact, quick = (of(numbers, positions, device, 0, negligible=n) for n in (1e-17, 1e-7))
+    np.testing.assert_array_equal(exact.points, quick.points)
+    off = np.abs(quick.weights - exact.weights)
+    assert np.all(off < 1e-5 * np.abs(exact.weights) + 1e-6 * np.abs(exact.weights).max())
+    assert np.all(np.bincount(quick.atom, off) < 1e-5 * np.bincount(exact.atom, np.abs(exact.weights)))
+    assert np.count_nonzero(quick.weights) < np.count_nonzero(exact.weights)
+    assert off.max() > 0
+
+
+def test_atoms_that_need_no_more_factors_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against products of all factors by NumPy, in a row of so many atoms that most are left out."""
+    numbers, positions = row_of_atoms(20)
+    grid = of(numbers, positions, level=0)
+    lacking = type("Lacking", (), {"double": False})
+    monkeypatch.setattr(becke, "probe", lambda name: lacking)
+    monkeypatch.setattr(becke, "NEGLIGIBLE", 1e-300)
+    expected = of(numbers, positions, level=0).weights
+    assert np.all(np.isfinite(grid.weights))
+    np.testing.assert_allclose(grid.weights, expected, rtol=0, atol=1e-13)
 
 
 def test_integral_of_gaussians() -> None:

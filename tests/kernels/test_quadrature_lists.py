@@ -20,7 +20,7 @@ def test_the_curve_meets_each_point_once_and_goes_to_neighbours():
 
 def test_nothing_that_reaches_a_point_is_missing(device):
     rng = np.random.default_rng(0)
-    points, centre = rng.normal(size=(700, 3)) * 3, rng.normal(size=(150, 3)) * 2
+    points, centre = rng.normal(size=(700, 3)) * 3, rng.normal(size=(1500, 3)) * 2
     degree = rng.integers(0, 3, len(centre)).astype(np.int32)
     exponent, reach = rng.uniform(0.5, 5, len(centre)), rng.uniform(0, 3, len(centre)) * (rng.random(len(centre)) > 0.2)
     with device_session(device, "single"):
@@ -37,8 +37,9 @@ def test_nothing_that_reaches_a_point_is_missing(device):
         for last in lists.listed[lists.starts[cell * n_degrees] : lists.starts[(cell + 1) * n_degrees]]:
             from_cells[cell, last // GROUP * GROUP : last + 1] = True
     from_gaussians = np.zeros_like(from_cells)
-    for slot, (begin, end) in enumerate(lists.cell_starts):
-        from_gaussians[lists.cells[begin:end], slot] = True
+    bounds, cells_of_slots = lists.from_slots
+    for slot, (begin, end) in enumerate(bounds):
+        from_gaussians[cells_of_slots[begin:end], slot] = True
     assert np.array_equal(from_cells, from_gaussians)
 
     for slot, row in enumerate(groups.row):

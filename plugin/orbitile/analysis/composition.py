@@ -244,7 +244,7 @@ def _shares_in_cells(wavefunction: Wavefunction, orbitals: Sequence[Orbital], sc
         squares = [evaluate(wavefunction, one, points, device=device).astype(np.float64) ** 2 for one in orbitals]
         # the first density is taken for that of all electrons, which no orbital is
         densities = np.stack([np.zeros(len(points)), *squares])
-        sampled = SampledDensity(points, grid.weights[some], grid.atom[some], densities)
+        sampled = SampledDensity(points, grid.weights[some], grid.atom[some], densities, target.device)
         shares += populations_of(wavefunction, sampled)[1:].T
     return shares
 

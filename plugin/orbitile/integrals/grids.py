@@ -128,7 +128,12 @@ class Grid:
 
 
 def grid_of(
-    atomic_numbers: NDArray[np.integer], positions: Reals, target: Target, level: int = 3, borders: Borders = "treutler"
+    atomic_numbers: NDArray[np.integer],
+    positions: Reals,
+    target: Target,
+    level: int = 3,
+    borders: Borders = "treutler",
+    negligible: float | None = None,
 ) -> Grid:
     """Make the grid of a molecule.
 
@@ -142,10 +147,11 @@ def grid_of(
         The device of the current session; all is computed in double precision.
     level : int
         0 to 9; at level 3 there are 8,000 points about a hydrogen atom and 14,000 about a carbon atom.
-
     borders : str
         Whose shift of the borders between atoms of different size: Treutler's, or Becke's, whose cells also serve to
         share out the electrons.
+    negligible : float
+        As for `taichi_kernels.becke.becke_shares`: what shares may be off by, about; without one, all digits are right.
 
     Raises
     ------
@@ -154,7 +160,7 @@ def grid_of(
     """
     if level not in LEVELS:
         raise OrbitileError(f"level of the quadrature: expected a whole number from 0 to {LEVELS[-1]}, got {level!r}")
-    return _grid(atomic_numbers, positions, target, level, borders)
+    return _grid(atomic_numbers, positions, target, level, borders, negligible)
 
 
 def exchange_grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, target: Target, quality: Quality) -> Grid:
@@ -173,20 +179,27 @@ def exchange_grid_of(atomic_numbers: NDArray[np.integer], positions: Reals, targ
 
 
 def _grid(
-    atomic_numbers: NDArray[np.integer], positions: Reals, target: Target, level: int | Quality, borders: Borders
+    atomic_numbers: NDArray[np.integer],
+    positions: Reals,
+    target: Target,
+    level: int | Quality,
+    borders: Borders,
+    negligible: float | None = None,
 ) -> Grid:
-    from taichi_kernels.becke import becke_shares
+    from taichi_kernels.becke import NEGLIGIBLE, becke_shares
+    from taichi_kernels.hilbert import hilbert_order
 
     atoms = np.flatnonzero(atomic_numbers > 0)
     numbers, places = atomic_numbers[atoms], np.ascontiguousarray(positions[atoms], np.float64)
     _check(atoms, numbers, places)
     elements, kind = np.unique(numbers, return_inverse=True)
     spheres = [_spheres(int(number), level) for number in elements]
-    offsets = [points for points, _ in spheres]
-    shares = becke_shares(places, _shifts(numbers, borders), offsets, kind, target, watcher())
+    orders = [hilbert_order(points) for points, _ in spheres]  # not by spheres, whose neighbours are far apart far out
+    offsets, of_spheres = ([part[n][order] for part, order in zip(spheres, orders, strict=True)] for n in (0, 1))
+    shares = becke_shares(places, _shifts(numbers, borders), offsets, kind, target, watcher(), negligible or NEGLIGIBLE)
     return Grid(
         np.concatenate([place + offsets[k] for place, k in zip(places, kind, strict=True)]),
-        np.concatenate([spheres[k][1] * share for share, k in zip(shares, kind, strict=True)]),
+        np.concatenate([of_spheres[k] * share for share, k in zip(shares, kind, strict=True)]),
         np.repeat(atoms.astype(np.int32), [len(share) for share in shares]),
     )
 

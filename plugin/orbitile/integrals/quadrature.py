@@ -286,7 +286,7 @@ class _Part:
 _FACTORS = Derived[tuple[Reals, Reals]]("pairs of functions")
 
 
-def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
+def quadrature_of(pairs: Pairs, grid: Grid, target: Target, left_out: float | None = None) -> Quadrature:
     """Prepare the points of a grid for the products of a basis set.
 
     Parameters
@@ -297,6 +297,9 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
         Points and weights.
     target
         The device of the current session, and the precision. Memory there: some 50 bytes a point.
+    left_out
+        What a Gaussian may add in a cell of points to a matrix element of a potential of 1 hartree, in hartree, and be
+        left out; 1e-11 in single and 1e-14 in double precision unless it is given.
 
     Raises
     ------
@@ -315,7 +318,8 @@ def quadrature_of(pairs: Pairs, grid: Grid, target: Target) -> Quadrature:
     weights = grid.weights[cells.order]
     weights[len(grid.weights) :] = 0.0
     of_cells = np.maximum(np.abs(weights).reshape(-1, POINTS).sum(axis=1), 1e-300)
-    reach = _reach(pairs, LEFT_OUT[target.precision] / float(of_cells.max()))
+    least = (left_out or LEFT_OUT[target.precision]) / float(of_cells.max())
+    reach = _REACHES.of(pairs, least, lambda: _reach(pairs, least))
     groups = groups_of(gaussians.centre, gaussians.degree, reach)
     fewer = np.log(of_cells.max() / of_cells)
     lists = lists_of(cells, groups, gaussians.centre, gaussians.exponent, reach, fewer)
@@ -338,6 +342,9 @@ def _ready(
         parts.append(_Part(degree, of_block, filled, z, scale_of(z, target)))
     sums = QuadratureSums(cells, groups, reached.lists, gaussians.centre, gaussians.exponent, weights, target)
     return Quadrature(pairs, gaussians, grid, weights, target, sums, reached, tuple(parts))
+
+
+_REACHES = Derived[Reals]("pairs of functions")
 
 
 def _reach(pairs: Pairs, least: float) -> Reals:

@@ -11,6 +11,8 @@ from scipy.interpolate import CubicSpline
 import orbitile as ob
 from orbitile.analysis import reports
 from orbitile.analysis.charges import (
+    _shared_by_ions,
+    _Table,
     atomic_charges,
     charges_by_schemes,
     cm5_corrections,
@@ -124,8 +126,14 @@ class SmallIon:
         below = int(np.floor(self.charge))
         shares = {below: 1 - (self.charge - below), below + 1: self.charge - below}
         near = np.minimum(distances, 20)
-        return sum(
+        none = np.zeros_like(distances)
+        return none + sum(
             share * small_profile(self.number, q)(near) for q, share in shares.items() if q < min(self.number, 1)
+        )
+
+    def slope(self, distances):
+        return (self.density(distances + 1e-4) - self.density(np.maximum(distances - 1e-4, 0))) / (
+            distances + 1e-4 - np.maximum(distances - 1e-4, 0)
         )
 
 
@@ -134,11 +142,6 @@ def test_iterative_hirshfeld_of_another_program(monkeypatch):
     wavefunction = solved("O 0 0 0; H 0 0 .95; H .89567 0 -.31666")[1]
     monkeypatch.setattr("orbitile.analysis.charges.free_ion", SmallIon)
     monkeypatch.setattr("orbitile.analysis.charges.free_atom", lambda number: SmallIon(number, 0))
-    monkeypatch.setattr("orbitile.analysis.charges._reach", lambda atom: 12.0)
-    monkeypatch.setattr(
-        "orbitile.analysis.charges._density",
-        lambda atom, points, place: atom.density(np.linalg.norm(points - place, axis=1)),
-    )
     sampled = sampled_density(wavefunction, device="cpu")
     found = hirshfeld_i_populations(wavefunction, sampled)[0]
     assert wavefunction.core_charges - found == pytest.approx([-0.4214, 0.2107, 0.2107], abs=1e-3)
@@ -152,6 +155,34 @@ def test_iterative_hirshfeld_with_a_core():
         for basis, ecp in (("dzp", ""), ("def2-svp", "def2-svp"))
     )
     assert outer == pytest.approx(every, abs=0.04)
+
+
+@pytest.mark.parametrize(("number", "core"), [(1, 0), (8, 0), (79, 0), (53, 28)])
+def test_tables_of_free_atoms(number, core):
+    """From the nucleus to the end, against sums of Gaussians."""
+    atom = free_atom(number, core)
+    table = _Table.of(atom)
+    distances = np.concatenate([np.geomspace(1e-6, 1, 997), np.linspace(1, table.end, 997)[:-1]])
+    exact = np.maximum(atom.density(distances), 0)
+    found = table.density(distances[:, None] * [0.6, 0, -0.8])
+    assert np.all(np.abs(found - exact) < 1e-4 * exact + 1e-20)
+    away = distances > 0.01
+    assert np.all(np.abs(found - exact)[away] < 2e-6 * exact[away] + 1e-20)
+    assert exact[distances < table.reach].min() > 1e-11
+    assert table.density(np.array([[0, 1.01 * table.end, 0]]))[0] == 0
+
+
+@pytest.mark.parametrize("charges", [[0.0, 0.0, 0.0], [-0.7, 0.3, 0.4]])
+def test_shares_by_the_kernel_are_those_by_numpy(charges):
+    """With other lists of what is near; electrons far out are shared too."""
+    wavefunction = solved("O 0 0 0; H 0 0 .95; H .89567 0 -.31666", "6-31++g")[1]
+    sampled = sampled_density(wavefunction, device="cpu", level=1)
+    found, expected = (
+        _shared_by_ions(wavefunction, replace(sampled, device=device), np.array(charges))
+        for device in ("cpu", "vulkan")
+    )
+    assert found == pytest.approx(expected, abs=1e-7)
+    assert found[0] != pytest.approx(wavefunction.core_charges - np.array(charges), abs=0.01)
 
 
 def test_free_ions():

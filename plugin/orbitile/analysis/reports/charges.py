@@ -102,7 +102,7 @@ def _seconds(wavefunction: Wavefunction, scheme: str) -> float:
         return 1e-9 * wavefunction.n_basis**3
     # cells of more and more atoms overlap, until the molecule is larger than they reach
     by_neighbours = 0.0 if scheme == "mulliken" else n * min(1 + n / 50, 10)
-    return {"hirshfeld": 0.035, "hirshfeld_i": 0.3, "cm5": 0.035, "mbis": 0.3, "becke": 0.02, "qtaim": 0.5}.get(
+    return {"hirshfeld": 0.015, "hirshfeld_i": 0.2, "cm5": 0.015, "mbis": 0.3, "becke": 0.011, "qtaim": 0.5}.get(
         scheme, 0.008
     ) * by_neighbours
 
