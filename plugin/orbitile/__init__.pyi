@@ -314,6 +314,16 @@ def vectors(
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,
 ) -> Report: ...
+def voids(
+    subject: Wavefunction,
+    /,
+    *,
+    isovalue: float = ...,
+    spacing: float = ...,
+    device: str | None = ...,
+    progress: Progress | None = ...,
+    cancelled: Cancel | None = ...,
+) -> Report: ...
 def profile(
     subject: Wavefunction,
     /,

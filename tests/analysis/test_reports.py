@@ -65,7 +65,7 @@ def test_tables_close_and_can_be_told_and_written(name, request):
     # that the basins of benzene close is tested beside them, and takes long
     molecule = request.getfixturevalue("water" if name == "basins" else "benzene")
     if reason := analyses()[name].unavailable(molecule):
-        assert name in ("contacts", "currents", "excitations", "residues")
+        assert name in ("contacts", "currents", "excitations", "residues", "voids")
         assert reason
         return
     if name == "nocv":  # of files, see test_nocv.py

@@ -14,7 +14,7 @@ from orbitile.fields import Field, field_groups, field_names
 _OF_EXCITED_STATES = ("attachment", "change", "detachment", "electron", "hole", "nto", "transition")
 _OF_FILES_BESIDE = ("polarisation", "esp-", "mode:")
 _OF_ALL_ORBITALS = ("current", "shielding")
-_OF_SURROUNDINGS = ("hirshfeld", "dnorm", "di", "de", "shapeindex", "curvedness", "contact", "fingerprint")
+_OF_SURROUNDINGS = ("hirshfeld", "dnorm", "di", "de", "shapeindex", "curvedness", "contact", "fingerprint", "void")
 _OTHERS = (*_OF_EXCITED_STATES, *_OF_FILES_BESIDE, *_OF_ALL_ORBITALS)
 _NOT_OF_BENZENE = ("spin", "phase", "magnetisation", *_OTHERS)
 

@@ -9,7 +9,7 @@ import orbitile as ob
 from orbitile import Orbitals
 from orbitile.base.errors import FieldError, OrbitileError
 from orbitile.evaluation.requests import field_of
-from orbitile.fields import currents, hirshfeld_surface, surroundings, transition, unavailable
+from orbitile.fields import currents, hirshfeld_surface, surroundings, transition, unavailable, voids
 from orbitile.fields import modes as vibrating
 from orbitile.session.presets import PRESETS, preset_named, surfaces_of, why_not
 
@@ -81,7 +81,7 @@ def test_only_open_shells_have_a_spin_density(benzene):
 def test_what_is_unavailable_is_what_is_refused(benzene):
     """For the same reason."""
     missing = unavailable(benzene)
-    families = (transition, surroundings, vibrating, currents, hirshfeld_surface)
+    families = (transition, surroundings, vibrating, currents, hirshfeld_surface, voids)
     others = {name for family in families for name in dict(family.NAMES)}
     assert set(missing) == {"spin", "magnetisation", "magnetisation:x", "phase:homo", *others}
     for name, reason in missing.items():

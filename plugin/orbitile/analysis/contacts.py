@@ -33,7 +33,7 @@ from ..fields.hirshfeld_surface import (
 )
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
-from .surface_statistics import SAMPLES, MeasuredSurface, measured_surface
+from .surface_statistics import SAMPLES, MeasuredSurface, areas_of, measured_surface
 
 _SPACING = 0.45
 """Of the lattice, in bohr: areas are then exact to some 1e-4."""
@@ -208,7 +208,7 @@ def fingerprint(contacts: Contacts) -> tuple[Reals, Reals, Reals]:
     Each triangle of the surface counts by nine points in it.
     """
     corners = contacts.surface.points[contacts.surface.surface.faces]
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 2
+    areas = areas_of(contacts.surface.points, contacts.surface.surface.faces)
     points = np.einsum("sc,fcx->fsx", SAMPLES, corners).reshape(-1, 3)
     inside, _, outside, _ = contacts.sides.nearest(points)
     places = np.floor(np.stack([inside, outside]) / (angstrom * _BIN)).astype(np.int64)

@@ -251,11 +251,12 @@ def _gradient(wavefunction: Wavefunction, field: Field, points: Reals, values: V
 
 def _lumped(points: Reals, faces: NDArray[np.int32]) -> Reals:
     """For each point a third of the area of the triangles about it."""
-    thirds = _areas(points, faces) / 3
+    thirds = areas_of(points, faces) / 3
     return np.bincount(faces.reshape(-1), np.repeat(thirds, 3), len(points)).astype(np.float64)
 
 
-def _areas(points: Reals, faces: NDArray[np.int32]) -> Reals:
+def areas_of(points: Reals, faces: NDArray[np.int32]) -> Reals:
+    """Areas of triangles, shape (n_faces,), in the square of the unit of the points."""
     a, b, c = (points[corner] for corner in faces.T)
     return np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
 
@@ -299,7 +300,7 @@ def sampled_by_sign(measured: MeasuredSurface, values: Reals) -> tuple[Reals, Re
     The samples take over what their triangles have of the weights of the points, so that the sum of the weights is the
     area; values there are interpolated.
     """
-    faces, areas = measured.surface.faces, _areas(measured.points, measured.surface.faces)
+    faces, areas = measured.surface.faces, areas_of(measured.points, measured.surface.faces)
     above = values[faces] > 0
     mixed = np.any(above != above[:, :1], axis=1)
     lumped = np.maximum(_lumped(measured.points, faces), 1e-300)
@@ -358,7 +359,7 @@ def shares_of_atoms(wavefunction: Wavefunction, measured: MeasuredSurface) -> cs
     from scipy.sparse import coo_matrix
 
     faces, points = measured.surface.faces, measured.points
-    areas, atoms = _areas(points, faces), atom_of_points(wavefunction, points)[faces]
+    areas, atoms = areas_of(points, faces), atom_of_points(wavefunction, points)[faces]
     mixed = np.any(atoms != atoms[:, :1], axis=1)
     rows, columns, values = [faces[~mixed].ravel()], [atoms[~mixed].ravel()], [np.repeat(areas[~mixed] / 3, 3)]
     for place in SAMPLES:

@@ -17,7 +17,7 @@ from ..base.errors import FieldError
 from ..gaussians.expansion import GaussianExpansion, merged
 from ..gaussians.kernels._free_atoms import box_of_free_atoms, free_atoms_on_slabs
 from ..gaussians.products import TOLERANCE, density_products
-from ..gaussians.promolecule import promolecular_density
+from ..gaussians.promolecule import promolecular_density, with_images
 from ..model.lattice import Lattice
 from ..model.wavefunction import Spinors, Wavefunction
 from . import Field, PointEvaluator, References, SlabEvaluator
@@ -173,7 +173,7 @@ def density_of(wavefunction: Wavefunction, which: str = "total", tolerance: floa
 
     def make() -> GaussianExpansion:
         if wavefunction.promolecule and which == "total":
-            return promolecular_density(wavefunction)
+            return promolecular_density(with_images(wavefunction))
         coefficients, weights = occupied(wavefunction, which)
         if len(weights) == 0:
             raise FieldError(f"spin: {_PAIRED if wavefunction.spinors is None else _NO_Z}")
@@ -204,7 +204,7 @@ def resolve(wavefunction: Wavefunction, name: str, references: References) -> Fi
     elif rest in ("", "alpha", "beta", "a", "b"):
         which = {"": "total", "a": "alpha", "b": "beta"}.get(rest, rest)
         if wavefunction.promolecule and which == "total":
-            return FreeAtomsDensity(wavefunction)
+            return FreeAtomsDensity(with_images(wavefunction))
         expansion = density_of(wavefunction, which)
         quantity, isovalue = "electron density" if which == "total" else f"{which} density", 0.02
         if wavefunction.density_matrix.size:

@@ -6,11 +6,14 @@ et al., J. Chem. Theory Comput. 2011, 7, 625): structures without a wavefunction
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.watch import checkpoint
+from ..model.cell import cell_of
 from ..model.free_atoms import FreeAtom, free_atom
 from ..model.geometry import Geometry
 from ..model.wavefunction import Orbitals, Wavefunction
@@ -65,6 +68,26 @@ def free_atoms_of(wavefunction: Wavefunction) -> list[FreeAtom | None]:
     return [free_atom(number, core) if number else None for number, core in kinds]
 
 
+def with_images(wavefunction: Wavefunction) -> Wavefunction:
+    """The free atoms of a cell and those of other cells that reach into it, as a promolecule; of a molecule itself.
+
+    Each atom that is left out has a density of less than 1e-8 e bohr^-3 anywhere in the cell.
+    """
+    if (cell := cell_of(wavefunction)) is None:
+        return wavefunction
+    free = free_atoms_of(wavefunction)
+    kinds = {atom: _reach_of(atom) for atom in set(free) if atom is not None}
+    reach = np.array([0.0 if atom is None else kinds[atom] for atom in free])
+    numbers, places = [], []
+    for shift in cell.images_within(float(reach.max())):
+        there = cell.wrapped(wavefunction.positions) + shift
+        near = cell.distances(there) <= reach
+        numbers.append(wavefunction.atomic_numbers[near])
+        places.append(there[near])
+        checkpoint()
+    return promolecule(Geometry(np.concatenate(numbers), np.concatenate(places)))
+
+
 def promolecular_density(wavefunction: Wavefunction, atoms: NDArray[np.intp] | None = None) -> GaussianExpansion:
     """The density of the free atoms of a molecule, or of some of them, in e bohr^-3: s Gaussians, 10 to 40 an atom.
 
@@ -82,13 +105,17 @@ def promolecular_density(wavefunction: Wavefunction, atoms: NDArray[np.intp] | N
     """
     free = free_atoms_of(wavefunction)
     chosen = range(len(free)) if atoms is None else atoms.tolist()
-    there = [(n, atom) for n in chosen if (atom := free[n]) is not None]
-    counts = np.array([len(atom.exponents) for _, atom in there], np.intp)
-    places = np.repeat(np.array([n for n, _ in there], np.intp), counts)
-    exponents = np.concatenate([np.zeros(0), *(atom.exponents for _, atom in there)])
-    electrons = np.concatenate([np.zeros(0), *(atom.electrons for _, atom in there)])
+    there = [n for n in chosen if free[n] is not None]
+    return sum_of_atoms([atom for n in there if (atom := free[n]) is not None], wavefunction.positions[there])
+
+
+def sum_of_atoms(atoms: Sequence[FreeAtom], positions: Reals) -> GaussianExpansion:
+    """The density of atoms at some places in bohr, shape (n_atoms, 3), in e bohr^-3."""
+    places = np.repeat(np.arange(len(atoms)), np.array([len(atom.exponents) for atom in atoms], np.intp))
+    exponents = np.concatenate([np.zeros(0), *(atom.exponents for atom in atoms)])
+    electrons = np.concatenate([np.zeros(0), *(atom.electrons for atom in atoms)])
     return GaussianExpansion(
-        wavefunction.positions[places],
+        positions[places],
         exponents,
         np.zeros(len(exponents), np.int32),
         np.arange(len(exponents) + 1, dtype=np.int32),

@@ -10,6 +10,9 @@ elements to half of one.
 Ions of hydrogen to xenon are computed and fitted in the same way by `benchmarks/free_ions.py`: cations up to +4 that
 keep the core of a noble gas, anions of -1 with a started s or p shell, and of -2 of the groups of nitrogen and oxygen.
 Anions that are not bound are held by the basis set.
+
+Atoms by Hartree-Fock, whose tails are shorter, are those of published voids in crystals, with a hydrogen atom as it is
+in molecules: `benchmarks/hartree_fock_atoms.py`.
 """
 
 from __future__ import annotations
@@ -109,6 +112,19 @@ def free_atom(number: int, core: float = 0) -> FreeAtom:
     return FreeAtom(number, core, exponents, electrons)
 
 
+@lru_cache(maxsize=128)
+def hartree_fock_atom(number: int) -> FreeAtom:
+    """Density of an atom by Hartree-Fock, of hydrogen as in molecules; with an open d shell, or beyond xenon, by PBE.
+
+    Raises
+    ------
+    OrbitileError
+        When there is no such atom.
+    """
+    known = _table("hartree_fock_atoms.npz").get(number)
+    return free_atom(number) if known is None else FreeAtom(number, 0, *known[0])
+
+
 def free_ion(number: int, charge: float) -> FreeAtom:
     r"""Density of a free atom with any number of electrons, between those of the ions of neighbouring charges.
 
@@ -168,7 +184,7 @@ def _fits() -> dict[int, dict[int, tuple[Reals, Reals]]]:
     return _table("free_atoms.npz")
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _table(name: str) -> dict[int, dict[int, tuple[Reals, Reals]]]:
     """Exponents and electrons by atomic number, and electrons of the core or charge of the ion."""
     with (files("orbitile") / "data" / name).open("rb") as file, np.load(file) as table:

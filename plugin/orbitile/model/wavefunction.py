@@ -375,6 +375,8 @@ class Wavefunction(Displayed):
         there.
     cell : ndarray, shape (3, 3)
         Vectors of the cell by which everything repeats, one a row, in bohr; empty for a molecule.
+    crystal : Wavefunction or None
+        The crystal that the atoms are cut out of: free atoms that repeat with its cell.
     title, source, program : str
         Title in the file; path of the file; program and dialect as far as known, with repairs that were made.
     stated : Stated
@@ -409,6 +411,7 @@ class Wavefunction(Displayed):
     density_missing: str = ""
     cell: NDArray[np.float64] = field(default_factory=nothing)
     partial_charges: NDArray[np.float64] = field(default_factory=nothing)
+    crystal: Wavefunction | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__

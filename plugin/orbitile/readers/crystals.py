@@ -1,7 +1,8 @@
 """A molecule of a crystal and all atoms around it, from CIF files, through gemmi (extra `orbitile[crystals]`).
 
 The molecule of the first atom comes first, completed by the symmetry of the crystal, then all atoms within 7 Angstrom
-of it: its surroundings, as Hirshfeld surfaces and interactions need them. Of disordered groups the first one is taken.
+of it: its surroundings, as Hirshfeld surfaces and interactions need them. All atoms of a cell are its `crystal`, for
+what is left free between the molecules. Of disordered groups the first one is taken.
 Bonds to hydrogen are lengthened to the averages of neutron diffraction (F. H. Allen and I. J. Bruno, Acta Cryst. B
 2010, 66, 380: C-H 1.083, N-H 1.009, O-H 0.983; B-H 1.180 Angstrom), as X-rays show the electrons of these bonds and not
 the protons. Files of macromolecules (mmCIF) are taken as they are, without symmetry.
@@ -10,6 +11,7 @@ the protons. Files of macromolecules (mmCIF) are taken as they are, without symm
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,9 @@ AROUND = 7.0
 
 _FARTHEST = 30.0
 """Distance in Angstrom from its first atom within which a whole molecule is."""
+
+_BONDED = 2.0
+"""Distance in Angstrom beyond the atoms of a cell within which those that they are bonded to lie."""
 
 _MOST = 500_000
 """Atoms that are looked at."""
@@ -71,7 +76,8 @@ def read(path: Path) -> Wavefunction:
         size=path.stat().st_size,
     )
     try:
-        return promolecule(Geometry(*_cluster(path.name, *found)), str(path))
+        cluster = promolecule(Geometry(*_cluster(path.name, *found)), str(path))
+        return replace(cluster, crystal=_packed(path.name, *found)) if len(found[2]) else cluster
     except FileError:
         raise
     except OrbitileError as error:
@@ -124,7 +130,7 @@ def _cluster(
         raise FileError(f"{name}: expected a crystal with atoms, got none")
     if not abs(np.linalg.det(vectors)) > 1:
         raise FileError(f"{name}: expected the edges and angles of a cell, got a volume of {np.linalg.det(vectors):g}")
-    numbers, positions = _images(name, numbers, positions, vectors, positions[0], _FARTHEST)
+    numbers, positions, _ = _images(name, numbers, positions, vectors, positions[0], _FARTHEST)
     bonds = find_bonds(numbers, positions * angstrom)
     part = connected_parts(len(numbers), bonds)
     molecule = np.flatnonzero(part == part[0])
@@ -140,10 +146,20 @@ def _cluster(
     return numbers[order], with_hydrogens[order] * angstrom
 
 
+def _packed(name: str, numbers: NDArray[np.int64], positions: Reals, vectors: Reals) -> Wavefunction:
+    """All atoms of a cell, as free atoms that repeat with it."""
+    middle = positions.mean(axis=0)
+    radius = float(np.linalg.norm(positions - middle, axis=1).max()) + _BONDED
+    around, places, n = _images(name, numbers, positions, vectors, middle, radius)
+    places = _lengthened(around, places, find_bonds(around, places * angstrom))
+    packed = promolecule(Geometry(around[:n], places[:n] * angstrom))
+    return replace(packed, cell=vectors * angstrom)
+
+
 def _images(
     name: str, numbers: NDArray[np.int64], positions: Reals, vectors: Reals, middle: Reals, radius: float
-) -> tuple[NDArray[np.int64], Reals]:
-    """Atoms of all cells within a distance of a point, those of the first cell first; each once."""
+) -> tuple[NDArray[np.int64], Reals, int]:
+    """Atoms of all cells within a distance of a point, those of the first cell first, and their number; each once."""
     heights = 1 / np.linalg.norm(np.linalg.inv(vectors), axis=0)
     fractions = (positions - middle) @ np.linalg.inv(vectors)
     low, high = fractions.min(axis=0), fractions.max(axis=0)
@@ -159,7 +175,7 @@ def _images(
     everywhere, kinds = everywhere[near], np.tile(numbers, len(shifts))[near]
     later = cKDTree(everywhere).query_pairs(_SAME, output_type="ndarray").reshape(-1, 2).max(axis=1)
     kept = np.setdiff1d(np.arange(len(kinds)), later)
-    return kinds[kept], everywhere[kept]
+    return kinds[kept], everywhere[kept], int((kept < near[: len(numbers)].sum()).sum())
 
 
 def _lengthened(numbers: NDArray[np.int64], positions: Reals, bonds: NDArray[np.int64]) -> Reals:
