@@ -76,7 +76,7 @@ def test_sources_of_kernels_are_found_where_inspect_finds_them():
 
     with session("cpu"):
         kernel = quadrature_kernels.density_kernel(Target("cpu", "single"), np.dtype(np.float64), (0, 1), True)
-        looping = becke._kernel(Target("cpu", "double"))
+        looping = becke._kernel(Target("cpu", "double"), np.dtype(np.float64))
         functions = [inspect.unwrap(each) for each in (launching.idle, launching.turns_for, looping)]
         for function in functions:
             lines, first = _taichi._lines_of(function)
