@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from ..base.arrays import Reals
 from ..base.errors import NoSurface
 from ..base.watch import checkpoint, stage
 from ..evaluation.lattices import compute
