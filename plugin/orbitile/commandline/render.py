@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> None:
         warm()
     from ..evaluation.requests import FileReferences
     from ..gaussians.kernels.matrix_product import for_one_result
-    from ..pictures.surface import surfaces_of_picture, volumes_of_picture
+    from ..pictures.surface import surfaces_of_picture, volume_drawing_of
     from ._surfaces import Console, tell_extrema
 
     drawing["drawings"] = _arrows(options)
@@ -133,7 +133,11 @@ def run(options: argparse.Namespace) -> None:
     if options.plane is not None:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
     elif requests and options.style != "surface":
-        surfaces = [*volumes_of_picture(requests, wavefunction, FileReferences(), Console(options), options.style)]
+        with_references = FileReferences()
+        surfaces = [
+            volume_drawing_of(request, wavefunction, with_references, options.style, Console(options))
+            for request in requests
+        ]
     elif requests:
         with for_one_result() if len(requests) == 1 else nullcontext():
             found = surfaces_of_picture(

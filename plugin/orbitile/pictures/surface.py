@@ -296,35 +296,32 @@ FAINTEST = {"surface": 1.0, "slice": 0.1, "fog": 0.2}
 """Isovalues down to which the box of a drawing holds a field: beyond them fog and slices fade into the paper."""
 
 
-def volumes_of_picture(
-    requests: Sequence[Request],
+def volume_drawing_of(
+    request: Request,
     wavefunction: Wavefunction,
-    references: References,
-    listener: Listener,
+    references: References | None,
     style: str,
-) -> list[VolumeDrawing]:
-    """Fields of a picture as fog or slices, each in a box that reaches to where nothing of it is seen.
+    listener: Listener = _SILENT,
+) -> VolumeDrawing:
+    """A field as fog or a slice, in a box that reaches to where nothing of it is seen.
 
     Parameters
     ----------
-    requests, wavefunction, references, listener
+    request, wavefunction, references, listener
     style
         One of `orbitile.pictures.look.VOLUME_STYLES`.
 
     Raises
     ------
     OrbitileError
-        When a request has a second field: colours stand for the sign here.
+        When the request has a second field: colours stand for the sign here.
     """
-    found = []
-    for request in requests:
-        if request.color_by:
-            raise OrbitileError(f"style {style}: expected one field, got a second one that colours it; leave it out")
-        asked = sampling(request, wavefunction, references, listener)
-        lattice = lattice_for(request, wavefunction, asked.field, FAINTEST[style] * asked.isovalue)
-        with listener.following(asked.field.quantity) as progress:
-            found.append(VolumeDrawing(replace(asked, lattice=lattice).volume(progress), asked.isovalue, style))
-    return found
+    if request.color_by:
+        raise OrbitileError(f"style {style}: expected one field, got a second one that colours it; leave it out")
+    asked = sampling(request, wavefunction, references, listener)
+    lattice = lattice_for(request, wavefunction, asked.field, FAINTEST[style] * asked.isovalue)
+    with listener.following(asked.field.quantity) as progress:
+        return VolumeDrawing(replace(asked, lattice=lattice).volume(progress), asked.isovalue, style)
 
 
 _TIMES = 30.0
