@@ -40,6 +40,7 @@ _HOME = {
     "Trajectory": "model.trajectory",
     "Vibrations": "model.vibrations",
     "Volume": "model.volume",
+    "VolumeDrawing": "scenes",
     "Wavefunction": "model.wavefunction",
     "align": "trajectories.paths",
     "analyse": "analysis.reports",

@@ -72,6 +72,7 @@ from .readers.structures import with_charges as with_charges
 from .renderer import Camera as Camera
 from .renderer import render as render
 from .scenes import Scene as Scene
+from .scenes import VolumeDrawing as VolumeDrawing
 from .scenes import scene_of as scene_of
 from .scf.ase_calculator import AseCalculator as AseCalculator
 from .scf.calculation import Calculation as Calculation

@@ -558,3 +558,17 @@ def test_a_picture_that_is_being_computed_can_be_cancelled(water, tmp_path):
         with pytest.raises(Cancelled):
             animate(shots, tmp_path / "gone", **SMALL, cancelled=iter([False] * n + [True]).__next__)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "film"]
+
+
+def test_films_of_fog_and_slices(water, tmp_path):
+    seen = {}
+    for style in ("surface", "fog", "slice"):
+        shots = over_isovalues(water[0], "homo", [0.1, 0.1, 0.05])
+        assert animate(shots, tmp_path / style, style=style, **SMALL) == 3
+        seen[style] = pictures(tmp_path / style)
+        assert (seen[style][0] == seen[style][1]).all()
+        assert (seen[style][1] != seen[style][2]).any()
+    for one, other in pairwise(seen.values()):
+        assert np.abs(one - other).max() > 50
+    with pytest.raises(RenderError, match="expected surface, slice, fog, got 'mist'"):
+        animate(shots, tmp_path / "mist", style="mist", **SMALL)

@@ -1,5 +1,6 @@
 """The command that makes pictures."""
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -61,3 +62,30 @@ def test_requests_that_cannot_be_met(benzene, tmp_path, capsys, arguments, words
     assert words in captured
     assert captured.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_field_as_fog_and_as_a_slice(benzene, capsys):
+    pixels = {}
+    for style in ("fog", "slice"):
+        arguments = ["homo", "--quality", "coarse", "--size", "120x90", "-q", "-o", f"{style}.png"]
+        assert main(["render", benzene, *arguments, "--style", style, "--background", "transparent"]) == 0
+        pixels[style] = np.asarray(Image.open(f"{style}.png")).astype(int)
+        red, _, blue, alpha = np.moveaxis(pixels[style], -1, 0)
+        assert np.count_nonzero((alpha > 20) & (blue > red + 50)) > 200
+        assert np.count_nonzero((alpha > 20) & (red > blue + 50)) > 200
+        assert np.count_nonzero((alpha > 0) & (alpha < 255)) > 2000  # thin fog lets the paper through
+    assert (pixels["fog"] != pixels["slice"]).any()
+    for arguments in (["-o", "a.html"], ["-o", "a.glb"], ["--plane", "1,2,3"]):
+        assert main(["render", benzene, "homo", "--style", "fog", *arguments]) == 2
+        assert "--style fog: expected a picture" in capsys.readouterr().err
+    assert main(["render", benzene, "density", "--style", "fog", "--color-by", "esp"]) == 2
+    assert "expected one field, got a second one" in capsys.readouterr().err
+
+
+def test_values_of_a_file_as_fog(benzene):
+    from orbitile import Lattice, compute, load, save
+
+    wavefunction = load(benzene)
+    save(compute(wavefunction, "homo", Lattice.around(wavefunction, 0.6)), "homo.cube", wavefunction=wavefunction)
+    assert main(["render", "homo.cube", "--style", "fog", "--size", "60x40", "-q", "-o", "fog.png"]) == 0
+    assert Image.open("fog.png").size == (60, 40)

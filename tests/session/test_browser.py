@@ -301,6 +301,26 @@ def test_the_look_of_a_preset_is_not_that_of_orbitals(browser):
     assert (browser.showing.choices.look.style, browser.showing.choices.look.transparency) == ("mesh", 0.35)
 
 
+def test_a_style_that_cannot_be_drawn_is_never_left_over(browser, monkeypatch):
+    showing = browser.showing
+    browser.molecules.open(BENZENE)
+    wait(browser, lambda: showing.molecule == "benzene")
+    showing.ask_for_named("homo")
+    assert shown(browser)["style"] == "surface"
+    showing.change_look(style="fog")
+    assert "in this viewer, got fog" in browser.window.errors[-1]
+    assert (shown(browser)["style"], showing.choices.look.style) == ("surface", "surface")
+    showing.choices = replace(showing.choices, look=replace(showing.choices.look, style="fog"))  # as of another viewer
+    showing.ask_for_named("lumo")
+    assert (shown(browser)["name"], shown(browser)["style"]) == ("benzene_lumo", "surface")
+    monkeypatch.setattr(ServedViewer, "volume_styles", ("fog", "slice"))
+    request = browser.session.shelf["benzene_lumo"].request
+    why = browser.session.why_not_drawn
+    assert not why("fog", request)
+    assert "for a surface of a trajectory, got fog" in why("fog", replace(request, frame=0))
+    assert "that a second field colours, got slice" in why("slice", replace(request, color_by="esp"))
+
+
 def test_what_is_shown_beside_kept_orbitals_has_colours_of_its_own(browser):
     browser.molecules.open(BENZENE)
     wait(browser, lambda: browser.showing.molecule == "benzene")

@@ -91,6 +91,18 @@ def test_a_ball_from_few_points_is_round_in_a_large_picture():
     assert np.hypot(y - y.mean(), x - x.mean()).std() < 0.5
 
 
+def test_a_picture_of_fog_is_drawn_from_the_volume():
+    lattice = ob.Lattice.box(np.full(3, -2.0), np.full(3, 2.0), 0.5)
+    volume = ob.Volume(np.full(lattice.shape, 0.1), lattice, "density", "e bohr^-3")
+    surface = ob.isosurface(ob.Volume(np.exp(-(lattice.points() ** 2).sum(1)).reshape(lattice.shape), lattice), 0.05)
+    look = Look(((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), 0.35, "fog")
+    shown = Shown("ball", Request("ball.molden", "density"), 0.05, look)
+    drawn = DrawnSurface("ball", shown, surface, volume)
+    camera = Camera(eye=np.array([0.0, 0.0, 20.0]))
+    pixels = pixels_of(Picture(((drawn,),), Molecule(), camera, (60, 60), None, legend=False))
+    assert pixels[30, 30, 3] / 255 == pytest.approx(1 - np.exp(-0.1 * 0.1 / 0.05 * 4), abs=2 / 255)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("color_by", ["", "esp"])
 def test_what_a_picture_shows_is_as_fine_as_its_pixels(color_by):

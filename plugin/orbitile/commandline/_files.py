@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..model.trajectory import Trajectory
     from ..model.volume import Volume
     from ..model.wavefunction import Wavefunction
+    from ..scenes import VolumeDrawing
     from ..scenes.web import Document
 
 
@@ -63,7 +64,21 @@ def is_sampled(options: argparse.Namespace) -> bool:
 
 
 def surface_in(options: argparse.Namespace, field: str | None, isovalue: float | None) -> Surface:
-    """The surface of a volume in a file, at an isovalue that suits its values where none is given.
+    """The surface of a volume in a file; isovalue and errors as of `_volume_in`."""
+    from ..surfaces.isosurface import isosurface
+
+    return isosurface(*_volume_in(options, field, isovalue))
+
+
+def volume_drawing_in(options: argparse.Namespace, field: str | None, isovalue: float | None) -> VolumeDrawing:
+    """A volume of a file as fog or a slice; isovalue and errors as of `_volume_in`."""
+    from ..scenes import VolumeDrawing
+
+    return VolumeDrawing(*_volume_in(options, field, isovalue), options.style)
+
+
+def _volume_in(options: argparse.Namespace, field: str | None, isovalue: float | None) -> tuple[Volume, float]:
+    """A volume of a file, and an isovalue that suits its values where none is given.
 
     Raises
     ------
@@ -71,7 +86,6 @@ def surface_in(options: argparse.Namespace, field: str | None, isovalue: float |
         When the file cannot be read, or an option asks for what takes orbitals.
     """
     from ..session.source import VALUES, chosen, volumes_of
-    from ..surfaces.isosurface import isosurface
     from ..surfaces.isovalue import suitable_isovalue
 
     given = [name for name in _ORBITALS_ONLY if getattr(options, name, None) is not None]
@@ -80,7 +94,7 @@ def surface_in(options: argparse.Namespace, field: str | None, isovalue: float |
             f"{options.file}: holds values on a lattice and no orbitals; leave out --{given[0].replace('_', '-')}"
         )
     volume = chosen(volumes_of(options.file), field or VALUES, options.file)
-    return isosurface(volume, suitable_isovalue(volume) if isovalue is None else isovalue)
+    return volume, suitable_isovalue(volume) if isovalue is None else isovalue
 
 
 def molecule_in(options: argparse.Namespace) -> Wavefunction | None:

@@ -26,7 +26,7 @@ _MOST_FRAMES = 1000
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    from ..pictures.request import MODE
+    from ..pictures.request import DRAWN_AS, MODE
 
     add_trajectory(parser)
     parser.add_argument(
@@ -76,6 +76,7 @@ def add_arguments(parser: CommandParser) -> None:
     add_option(parser, "spacing", help="spacing of the lattice in Angstrom", default=0.15)
     add_option(parser, "size", default="960x720")
     add_option(parser, "background")
+    add_option(parser, DRAWN_AS)
     add_option(parser, "device")
     add_executor(parser)
 
@@ -105,6 +106,7 @@ def run(options: argparse.Namespace) -> None:
                 spacing=options.spacing * angstrom,
                 size=read_size(options.size),
                 background=options.background,
+                style=options.style,
                 device=options.device,
                 executor=executor,
                 progress=progress,
@@ -147,6 +149,8 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
 
     if options.turn or options.rock:
         raise OrbitileError("--turn and --rock are for films; a page is turned in the browser: leave them out")
+    if options.style != "surface":
+        raise OrbitileError(f"--style {options.style} is for films; a page has a menu of how it draws: leave it out")
     if options.workers is not None or options.dask is not None:
         raise OrbitileError("--workers and --dask are for films; a page is made by one process: leave them out")
     if shots.most > _MOST_FRAMES:

@@ -23,7 +23,7 @@ from ._arguments import (
     read_size,
 )
 from ._console import tell
-from ._files import is_page, is_sampled, molecule_in, surface_in, wavefunction_of, write_page
+from ._files import is_page, is_sampled, molecule_in, surface_in, volume_drawing_in, wavefunction_of, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..pictures.request import Request
     from ..renderer import Camera
     from ..scenes import Mesh
+    from ..scenes.scene import Drawable
 
 HELP = "draw a molecule with isosurfaces of fields"
 PRIORITY = 150
@@ -44,7 +45,7 @@ PRIORITY = 150
 
 def add_arguments(parser: CommandParser) -> None:
     """State its arguments."""
-    from ..pictures.request import ANALYSIS, MODE, OF_DRAWINGS
+    from ..pictures.request import ANALYSIS, DRAWN_AS, MODE, OF_DRAWINGS
 
     add_file(parser, VOLUMES_TOO)
     add_fields(parser)
@@ -59,6 +60,7 @@ def add_arguments(parser: CommandParser) -> None:
     group = parser.add_argument_group("picture")
     for option in OF_DRAWINGS:
         add_option(group, option)
+    add_option(group, DRAWN_AS)
     add_colouring(group)
     add_option(group, MODE, "; without FIELD, the molecule alone")
     add_option(group, ANALYSIS, "; without FIELD, the molecule alone")
@@ -84,13 +86,18 @@ def run(options: argparse.Namespace) -> None:
     names = options.fields or [usual]
     output = options.output or f"{stem}-{re.sub('[:/]', '-', '-'.join(names))}.png"
     as_scene = not output.lower().endswith(".png") and holds_scenes(output)
+    if options.style != "surface" and (as_scene or is_page(output) or options.plane is not None):
+        raise OrbitileError(
+            f"--style {options.style}: expected a picture (.png) without --plane; scenes hold surfaces, and a page "
+            "has a menu of how it draws"
+        )
     if not (as_scene or is_page(output)):
         from ..renderer.picture import warm
 
         warm()
     from ..evaluation.requests import FileReferences
     from ..gaussians.kernels.matrix_product import for_one_result
-    from ..pictures.surface import surfaces_of_picture
+    from ..pictures.surface import surfaces_of_picture, volume_drawing_of
     from ._surfaces import Console, tell_extrema
 
     drawing["drawings"] = _arrows(options)
@@ -100,8 +107,9 @@ def run(options: argparse.Namespace) -> None:
         if options.analysis is not None:
             raise OrbitileError("--analysis: expected a file with orbitals, got sampled values")
         levels = _read_isovalues(options, names)
-        surfaces = [surface_in(options, *pair) for pair in zip(names, levels, strict=True)]
-        _finish(options, output, surfaces, molecule_in(options), as_scene, drawing)
+        draw = surface_in if options.style == "surface" else volume_drawing_in
+        sampled = [draw(options, *pair) for pair in zip(names, levels, strict=True)]
+        _finish(options, output, sampled, molecule_in(options), as_scene, drawing)
         return
     wavefunction = wavefunction_of(options)
     drawing["drawings"] += _found(options, wavefunction)
@@ -121,9 +129,15 @@ def run(options: argparse.Namespace) -> None:
             document = replace(document, rotation=camera.rotation)
         write_page(document, output, wavefunction.source)
         return
-    surfaces = []
+    surfaces: list[Drawable] = []
     if options.plane is not None:
         surfaces = [_plane(options, requests[0].field, wavefunction)]
+    elif requests and options.style != "surface":
+        with_references = FileReferences()
+        surfaces = [
+            volume_drawing_of(request, wavefunction, with_references, options.style, Console(options))
+            for request in requests
+        ]
     elif requests:
         with for_one_result() if len(requests) == 1 else nullcontext():
             found = surfaces_of_picture(
@@ -190,7 +204,7 @@ def _found(options: argparse.Namespace, wavefunction: Wavefunction) -> list[Draw
 def _finish(
     options: argparse.Namespace,
     output: str,
-    surfaces: list[Surface],
+    surfaces: Sequence[Drawable],
     wavefunction: Wavefunction | None,
     as_scene: bool,
     drawing: dict[str, Any],
@@ -203,7 +217,9 @@ def _finish(
     if as_scene:
         save(scene_of(surfaces, wavefunction, **_look(drawing)), output, wavefunction=wavefunction)
     else:
-        camera = _camera(options, surfaces[0].vertices if wavefunction is None else wavefunction.positions)
+        camera = _camera(
+            options, scene_of(surfaces, wavefunction).extent()[0] if wavefunction is None else wavefunction.positions
+        )
         legend = options.legend or any(surface.colouring is not None for surface in surfaces)
         render(surfaces, wavefunction, output, camera=camera, **{**drawing, "legend": legend})
     print(output)
@@ -268,7 +284,9 @@ def _requests(options: argparse.Namespace, wavefunction: Wavefunction, names: li
         raise OrbitileError(f"{given}: expected one FIELD to colour, got {len(fields)}: {', '.join(fields)}")
     isovalues = _read_isovalues(options, fields)
     requests = [request_of(options, *pair) for pair in zip(fields, isovalues, strict=True)]
-    return requests if options.plane is not None else [drawn(request, wavefunction) for request in requests]
+    if options.plane is not None or options.style != "surface":
+        return requests
+    return [drawn(request, wavefunction) for request in requests]
 
 
 def _plane(options: argparse.Namespace, field: str, wavefunction: Wavefunction) -> Surface:

@@ -25,16 +25,16 @@ from ..evaluation.requests import FileReferences, field_of
 from ..evaluation.surfaces import extract_surface, surface_in_motion
 from ..fields import Field, as_drawn
 from ..model.lattice import Lattice, spacing_of
-from ..model.surface import Surface
 from ..model.trajectory import Trajectory
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..renderer import Camera, Margins, Patches, default_camera, margins, render
+from ..scenes.scene import Drawable, VolumeDrawing
 from ..trajectories.paths import align, interpolate, localised_for
 from ..trajectories.tracking import Tracking, track
 from ..workers import in_order
 from .request import Request
-from .surface import isovalue_of
+from .surface import FAINTEST, isovalue_of
 from .writing import Pixels, checked_film, write_pictures
 
 
@@ -218,6 +218,8 @@ class Framing:
         followed.
     spacing : float
         Of the lattices, in bohr.
+    faintest : float
+        Isovalues down to which a lattice holds the field.
     resolving : bool
         Whether a surface that would fall between the points of the lattice has a finer one.
     follow : bool
@@ -237,6 +239,7 @@ class Framing:
     n_shots: int
     box: Floats
     spacing: float
+    faintest: float
     resolving: bool
     follow: bool
     angle: Callable[[float], float]
@@ -253,7 +256,7 @@ class Framing:
         if self.resolving:
             resolving = resolving_spacing(shot.wavefunction, shot.field, shot.isovalue, "medium")
             if resolving < self.spacing:
-                return enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue)
+                return enclosing_lattice(shot.wavefunction, shot.field, self.faintest * shot.isovalue)
         low, high = self.box + _middle(shot, self.follow)
         return Lattice.box(low, high, self.spacing)
 
@@ -274,6 +277,7 @@ def find_framing(
     free: Margins = (0.04, 0.04, 0.04, 0.04),
     orthographic: bool = False,
     device: str | None = None,
+    faintest: float = 1.0,
 ) -> Framing:
     """Find the space that a film takes. It is gone through once, one shot in memory at a time.
 
@@ -285,6 +289,8 @@ def find_framing(
         By which the molecule is turned, in degrees, after a share of the film.
     aspect, free, orthographic
         Width over height of the pictures, what stays free at their edges, and whether they lack perspective.
+    faintest
+        Isovalues down to which lattices hold the fields.
 
     Raises
     ------
@@ -304,7 +310,7 @@ def find_framing(
                 views = _Views([view.turned(y=turn) for turn in turns], aspect, free)
             if before is None or not shot.looks_like(before):
                 middle = _middle(shot, follow)
-                lattice = enclosing_lattice(shot.wavefunction, shot.field, shot.isovalue, spacing=step)
+                lattice = enclosing_lattice(shot.wavefunction, shot.field, faintest * shot.isovalue, spacing=step)
                 ends = np.array([lattice.origin, lattice.far_corner])
                 box = _united(box, ends - middle)
                 views.add(shot.wavefunction.positions - middle, _BALL)
@@ -318,7 +324,7 @@ def find_framing(
             checkpoint(1.0)
     if problem is not None and n_surfaces == 0:
         raise problem
-    return Framing(n_shots, box, step, spacing is None, follow, angle, view, *views.eye())
+    return Framing(n_shots, box, step, faintest, spacing is None, follow, angle, view, *views.eye())
 
 
 def _middle(shot: Shot, follow: bool) -> Floats:
@@ -395,6 +401,7 @@ def animate(
     size: tuple[int, int] = (960, 720),
     background: Any = "white",
     legend: bool = True,
+    style: str = "surface",
     device: str | None = None,
     executor: Executor | None = None,
     progress: Callable[[float], None] | None = None,
@@ -425,6 +432,8 @@ def animate(
         Width and height in pixels, even numbers for MP4.
     background, legend
         As for `render`.
+    style
+        surface; or fog or slice, see `VolumeDrawing`.
     device
         As for `compute`.
     executor
@@ -459,6 +468,8 @@ def animate(
     target = checked_film(path, size, transparent=background == "transparent")
     if not 0.01 <= rate <= 240:
         raise RenderError(f"rate: expected pictures a second from 0.01 to 240, got {rate}")
+    if style not in FAINTEST:
+        raise RenderError(f"style of a film: expected {', '.join(FAINTEST)}, got {style!r}")
     if not (np.isfinite(turn) and np.isfinite(rock)):
         raise RenderError("turn and rock: expected angles in degrees")
     with watched(progress, cancelled):
@@ -472,14 +483,15 @@ def animate(
                 free=margins(size, _LEGEND if legend else (), bool(drawing.get("scale"))),
                 orthographic=bool(drawing.get("scale") or drawing.get("orthographic")),
                 device=device,
+                faintest=FAINTEST[style],
             )
-        style = {"size": size, "background": background, "legend": legend, **drawing}
+        look = {"size": size, "background": background, "legend": legend, **drawing}
         with stage(_FIRST_PASS, 1.0):
             views = _views(shots, framing)
             if executor is None:
-                pictures = _pictures(views, framing.n_shots, device, style)
+                pictures = _pictures(views, framing.n_shots, device, style, look)
             else:
-                pictures = _pictures_of(executor, views, framing.n_shots, device, style)
+                pictures = _pictures_of(executor, views, framing.n_shots, device, style, look)
             write_pictures(pictures, target, size, rate)
     return framing.n_shots
 
@@ -498,23 +510,25 @@ def _views(shots: Shots, framing: Framing) -> Iterator[View]:
         yield View(shot, framing.lattice(shot), framing.camera(shot, n / framing.n_shots))
 
 
-def _pictures(views: Iterator[View], n_shots: int, device: str | None, style: dict[str, Any]) -> Iterator[Pixels]:
-    """The pictures of a film in order; the style is what `render` is told of all of them."""
-    surfaces = ShotSurfaces(device)
+def _pictures(
+    views: Iterator[View], n_shots: int, device: str | None, style: str, look: dict[str, Any]
+) -> Iterator[Pixels]:
+    """The pictures of a film in order; the look is what `render` is told of all of them."""
+    surfaces = ShotSurfaces(device, style)
     for n, view in enumerate(views):
         with stage(n / n_shots, (n + 1) / n_shots):
-            pixels = _drawn(view, surfaces, style)
+            pixels = _drawn(view, surfaces, look)
             tell(1.0)
         yield pixels
 
 
 def _pictures_of(
-    executor: Executor, views: Iterator[View], n_shots: int, device: str | None, style: dict[str, Any]
+    executor: Executor, views: Iterator[View], n_shots: int, device: str | None, style: str, look: dict[str, Any]
 ) -> Iterator[Pixels]:
     """The same by other processes, some neighbouring pictures at once: they may have their surface in common."""
-    width, height = style["size"]
+    width, height = look["size"]
     n_each = max(1, min(_TOGETHER, _BYTES // (4 * width * height)))
-    calls = ((part, device, style) for part in iter(lambda: list(islice(views, n_each)), []))
+    calls = ((part, device, style, look) for part in iter(lambda: list(islice(views, n_each)), []))
     n = 0
     for pictures in in_order(executor, drawn_together, calls):
         for pixels in pictures:
@@ -523,39 +537,45 @@ def _pictures_of(
             yield pixels
 
 
-def drawn_together(views: Sequence[View], device: str | None, style: dict[str, Any]) -> list[Pixels]:
+def drawn_together(views: Sequence[View], device: str | None, style: str, look: dict[str, Any]) -> list[Pixels]:
     """Pictures of a film that follow each other."""
-    surfaces = ShotSurfaces(device)
-    return [_drawn(view, surfaces, style) for view in views]
+    surfaces = ShotSurfaces(device, style)
+    return [_drawn(view, surfaces, look) for view in views]
 
 
-def _drawn(view: View, surfaces: ShotSurfaces, style: dict[str, Any]) -> Pixels:
+def _drawn(view: View, surfaces: ShotSurfaces, look: dict[str, Any]) -> Pixels:
     checkpoint()
     surface = surfaces.of(view.shot, view.lattice)
-    return render(() if surface is None else surface, view.shot.wavefunction, camera=view.camera, **style)
+    return render(() if surface is None else surface, view.shot.wavefunction, camera=view.camera, **look)
 
 
 class ShotSurfaces:
-    """Surfaces of shots in order, each of a frame on one lattice.
+    """Surfaces of shots in order, each of a frame on one lattice; or volumes, for another style than surfaces.
 
     What a shot has in common with the one before is not computed again: the surface where only the view turns, the
     values where the isovalue alone changes.
     """
 
-    def __init__(self, device: str | None) -> None:
-        self._device = device
-        self._last: tuple[Shot, Surface | None] | None = None
+    def __init__(self, device: str | None, style: str = "surface") -> None:
+        self._device, self._style = device, style
+        self._last: tuple[Shot, Drawable | None] | None = None
         self._volume: Volume | None = None
 
-    def of(self, shot: Shot, lattice: Lattice) -> Surface | None:
+    def of(self, shot: Shot, lattice: Lattice) -> Drawable | None:
         """The surface of the next shot; None where nothing has the isovalue."""
         before = self._last
         if before is not None and shot.looks_like(before[0]):
             return before[1]
-        surface = None
+        surface: Drawable | None = None
         with suppress(IsovalueError):  # the bare molecule is shown then
-            if before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field:
+            new = before is None or before[0].wavefunction is not shot.wavefunction or before[0].field != shot.field
+            if new:
                 self._volume = None
+            if self._style != "surface":
+                if self._volume is None:
+                    self._volume = compute(shot.wavefunction, shot.field, lattice, device=self._device)
+                surface = VolumeDrawing(self._volume, shot.isovalue, self._style)
+            elif new:
                 surface = surface_in_motion(shot.wavefunction, shot.field, shot.isovalue, lattice, device=self._device)
             else:
                 if self._volume is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from ..base.arguments import SHARE, one_of
 from ..model.surface import Colouring
 from ..scenes.scene import OPACITY
+from ..scenes.scene import VOLUME_STYLES as VOLUME_STYLES
 from ..surfaces.colour_maps import NEGATIVE, PAIRS, POSITIVE, RGB
 from .request import Option
 
@@ -16,9 +17,6 @@ STYLES = ("surface", "two-sided", "mesh", "dots")
 
 The inside is seen where a surface is cut; lighting it takes time where a processor draws.
 """
-
-VOLUME_STYLES = ("fog", "slice")
-"""What a volume itself can be drawn as, by viewers that can: all of it, or a plane across the line of sight."""
 
 STYLE = Option("style", one_of(*STYLES), "triangles, lit from outside or from both sides; edges; corners", "surface")
 TRANSPARENCY = Option("transparency", SHARE, "0 opaque to 1 invisible", 1 - OPACITY)

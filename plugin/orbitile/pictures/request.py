@@ -26,7 +26,7 @@ from ..model.lattice import QUALITIES, Lattice
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..model.volume import Volume
-from ..scenes.scene import OPACITY, VALUE_OPACITY
+from ..scenes.scene import OPACITY, VALUE_OPACITY, VOLUME_STYLES
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import SHARE
 from .words import DEFAULT_ISOVALUE, quality_spacings
@@ -152,6 +152,15 @@ ANALYSIS = Option(
     "points, paths and arrows of an analysis, such as currents, or currents:axis=z,height=1",
     None,
     metavar="NAME[:PARAMETER=V,...]",
+)
+
+DRAWN_AS = Option(
+    "style",
+    one_of("surface", *VOLUME_STYLES),
+    "isosurface; or the values themselves, as fog that is dense where they are large, or as a slice across the line of "
+    "sight",
+    "surface",
+    "surface",
 )
 
 OF_DRAWINGS = (SIZE, BACKGROUND, COLORS, OPACITIES, TURN, LEGEND, SCALE, ORTHOGRAPHIC)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..base.errors import OrbitileError
 from ..base.watch import Progress
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.default_isovalue import default_isovalue
@@ -27,6 +28,7 @@ from ..model.lattice import Lattice, spacing_of
 from ..model.surface import Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
+from ..scenes.scene import VolumeDrawing
 from ..surfaces.isosurface import isosurface
 from ..surfaces.isovalue import CUT
 from .request import Request, lattice_of, shared_lattice, surface_within
@@ -288,6 +290,38 @@ def surfaces_of_picture(
     for found, surface in zip(sampled, surfaces, strict=True):
         found.warn_if_cut(surface, listener)
     return [FoundSurface(found, found.coloured(surface)) for found, surface in zip(sampled, surfaces, strict=True)]
+
+
+FAINTEST = {"surface": 1.0, "slice": 0.1, "fog": 0.2}
+"""Isovalues down to which the box of a drawing holds a field: beyond them fog and slices fade into the paper."""
+
+
+def volume_drawing_of(
+    request: Request,
+    wavefunction: Wavefunction,
+    references: References | None,
+    style: str,
+    listener: Listener = _SILENT,
+) -> VolumeDrawing:
+    """A field as fog or a slice, in a box that reaches to where nothing of it is seen.
+
+    Parameters
+    ----------
+    request, wavefunction, references, listener
+    style
+        One of `orbitile.pictures.look.VOLUME_STYLES`.
+
+    Raises
+    ------
+    OrbitileError
+        When the request has a second field: colours stand for the sign here.
+    """
+    if request.color_by:
+        raise OrbitileError(f"style {style}: expected one field, got a second one that colours it; leave it out")
+    asked = sampling(request, wavefunction, references, listener)
+    lattice = lattice_for(request, wavefunction, asked.field, FAINTEST[style] * asked.isovalue)
+    with listener.following(asked.field.quantity) as progress:
+        return VolumeDrawing(replace(asked, lattice=lattice).volume(progress), asked.isovalue, style)
 
 
 _TIMES = 30.0

@@ -16,7 +16,8 @@ a list per sample in one pass, then taken from it nearest first and put under ea
 Concurrent Linked List Construction on the GPU, Computer Graphics Forum 2010). That needs OpenGL 4.3. With 3.3, and
 where a tile has too many fragments, they are peeled front to back (C. Everitt, Interactive Order-Independent
 Transparency, NVIDIA 2001): pass n draws what is nearest behind the layer of pass n - 1, until a query says that nothing
-is left. Both give the same picture; collecting draws each triangle once and not twice a layer.
+is left. Both give the same picture; collecting draws each triangle once and not twice a layer. Where there are volumes
+too, surfaces are peeled: what lies of the fog between two layers is laid under them in turns.
 
 Shader programs are compiled once in a process. Views are the matrices that shaders are given of a camera, and places on
 the screen.
@@ -40,6 +41,7 @@ from ..scenes.scene import Mesh, Molecule, Scene
 from ..surfaces.colour_maps import linear_light
 from .camera import Camera
 from .context import Context, offscreen
+from .volumes import VOLUMES, Volumes
 
 SHADERS = {
     "sphere": ("sphere_vertex", "sphere_fragment"),
@@ -48,6 +50,7 @@ SHADERS = {
     "peel": ("mesh_vertex", "peel_fragment"),
     "collect": ("mesh_vertex", "collect_fragment"),
     "compose": ("screen_vertex", "compose_fragment"),
+    **{f"volume{n}": ("screen_vertex", "volume_fragment") for n in range(1, VOLUMES + 1)},
     "resolve": ("screen_vertex", "resolve_fragment"),
 }
 """Vertex and fragment shader of each program: names of files in `scenes/shaders/`."""
@@ -71,7 +74,7 @@ class Programs:
         Parameters
         ----------
         name
-            sphere, stick, mesh, peel, collect, compose or resolve.
+            sphere, stick, mesh, peel, collect, compose, volume1 to volume4 or resolve.
         uniforms
             Floats, whole numbers, booleans, lists of four numbers, or matrices of shape (4, 4).
 
@@ -104,7 +107,8 @@ def _compiled(context: Context, name: str) -> tuple[int, dict[str, int]]:
         program = gl.glCreateProgram()
         for kind, file in zip((gl.GL_VERTEX_SHADER, gl.GL_FRAGMENT_SHADER), SHADERS[name], strict=True):
             shader = gl.glCreateShader(kind)
-            gl.glShaderSource(shader, shader_source(file))
+            source = shader_source(file).replace("COUNT = 4", f"COUNT = {name[-1]}")  # of the volumes of volume1 to 4
+            gl.glShaderSource(shader, source)
             gl.glCompileShader(shader)
             if not gl.glGetShaderiv(shader, gl.GL_COMPILE_STATUS):
                 log = _text(gl.glGetShaderInfoLog(shader))
@@ -129,11 +133,11 @@ class Framebuffers:
 
     Attributes
     ----------
-    solid, result : int
-        Framebuffers.
+    solid, sum, result : int
+        Framebuffers; that of the sum has no depth.
     peel : list of (int, int)
         Framebuffer, and texture of its depth.
-    solid_colour, sum_colour : int
+    solid_colour, solid_depth, sum_colour : int
         Textures.
     """
 
@@ -146,9 +150,11 @@ class Framebuffers:
         self.solid_colour = self._texture(large, gl.GL_RGBA8, gl.GL_RGBA)
         # Float depth: a layer is told from the one before by comparing depths, and this keeps them as computed.
         depths = [self._texture(large, gl.GL_DEPTH_COMPONENT32F, gl.GL_DEPTH_COMPONENT) for _ in range(3)]
-        self.solid = self._framebuffer(self.solid_colour, depths[0])
+        self.solid_depth = depths[0]
+        self.solid = self._framebuffer(self.solid_colour, self.solid_depth)
         self.sum_colour = self._texture(large, gl.GL_RGBA16F, gl.GL_RGBA)
         self.peel = [(self._framebuffer(self.sum_colour, depth), depth) for depth in depths[1:]]
+        self.sum = self._framebuffer(self.sum_colour, None)
         self.result = self._framebuffer(self._texture(tile, gl.GL_RGBA8, gl.GL_RGBA), None)
 
     def _framebuffer(self, colour: int, depth: int | None) -> int:
@@ -219,10 +225,17 @@ class Transparency:
         """Free the query; buffers go with the vertex arrays."""
         self._context.gl.glDeleteQueries(1, [self._query])
 
-    def draw(self, buffers: Framebuffers, triangles: Triangles, n_indices: int, size: tuple[int, int]) -> None:
-        """Draw the triangles that were selected into the sum of a tile of (width, height) samples."""
-        if not self._collect(buffers, triangles, n_indices, size):
-            self._peel(buffers, triangles, n_indices)
+    def draw(
+        self,
+        buffers: Framebuffers,
+        triangles: Triangles,
+        n_indices: int,
+        size: tuple[int, int],
+        volumes: Volumes | None,
+    ) -> None:
+        """Draw the triangles that were selected, and volumes, into the sum of a tile of (width, height) samples."""
+        if volumes is not None or not self._collect(buffers, triangles, n_indices, size):
+            self._peel(buffers, triangles, n_indices, size, volumes)
 
     def _collect(self, buffers: Framebuffers, triangles: Triangles, n_indices: int, size: tuple[int, int]) -> bool:
         """From lists of fragments; False, with nothing drawn, where that is not possible."""
@@ -275,11 +288,18 @@ class Transparency:
         gl.glBindBuffer(target, nodes)
         gl.glBufferData(target, 16 * n_fragments, None, gl.GL_DYNAMIC_DRAW)
 
-    def _peel(self, buffers: Framebuffers, triangles: Triangles, n_indices: int) -> None:
+    def _peel(
+        self,
+        buffers: Framebuffers,
+        triangles: Triangles,
+        n_indices: int,
+        size: tuple[int, int],
+        volumes: Volumes | None,
+    ) -> None:
         gl = self._context.gl
         area = [int(edge) for edge in gl.glGetIntegerv(gl.GL_SCISSOR_BOX)]
         for layer in range(MAX_LAYERS):
-            target, _ = buffers.peel[layer % 2]
+            target, depth = buffers.peel[layer % 2]
             _, before = buffers.peel[(layer + 1) % 2]
             # The depth of what is opaque to start with, so that nothing behind it passes.
             gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, buffers.solid)
@@ -293,6 +313,9 @@ class Transparency:
             triangles.draw(n_indices)
             gl.glEndQuery(gl.GL_SAMPLES_PASSED)
             gl.glColorMask(True, True, True, True)
+            if volumes is not None:  # behind the last layer this reaches to what is opaque
+                volumes.draw(buffers.sum, before if layer else None, depth, size)
+                gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, target)
             if not int(gl.glGetQueryObjectuiv(self._query, gl.GL_QUERY_RESULT)):
                 break
             # Then its colour, under what is there: it adds what the layers before it let through.
@@ -393,11 +416,15 @@ class _Painter:
         self._solid, self._clear = (
             upload_meshes(context.gl, self._arrays, some, view, lit=scene.lit) for some in meshes
         )
+        drawn = scene.volumes
+        self._volumes = Volumes(context, self._programs, drawn, view, self._screen) if drawn else None
 
     def close(self) -> None:
         """Free what is on the graphics card."""
         self._context.gl.glUseProgram(0)
         self._transparency.delete()
+        if self._volumes is not None:
+            self._volumes.delete()
         self._arrays.delete()
 
     def tile(
@@ -424,7 +451,9 @@ class _Painter:
             self._programs.use("mesh")
             self._solid.draw(self._solid.select(window))
         if self._clear is not None and (n_indices := self._clear.select(window)):
-            self._transparency.draw(buffers, self._clear, n_indices, size)
+            self._transparency.draw(buffers, self._clear, n_indices, size, self._volumes)
+        elif self._volumes is not None:
+            self._volumes.draw(buffers.sum, None, buffers.solid_depth, size)
         return self._resolve(buffers, (x1 - x0, y1 - y0), background)
 
     def _draw_molecule(self) -> None:
@@ -506,7 +535,7 @@ class View:
         """
         if camera.eye is None:
             raise RenderError("camera: it has no position yet; call `camera.framed(scene, aspect)` first")
-        centres, radii = scene.extent()
+        centres, radii = scene.bounds()
         middle = (centres.min(axis=0) + centres.max(axis=0)) / 2 if len(centres) else camera.eye
         matrix = np.eye(4)
         matrix[:3, :3] = camera.rotation
@@ -535,7 +564,7 @@ class View:
     def occupied(self, scene: Scene) -> Window:
         """Part of the picture outside of which nothing of a scene is seen; all of it where that is not known."""
         whole = 0, 0, *self.size
-        centres, radii = scene.extent()
+        centres, radii = scene.bounds()
         seen = self.seen(centres - self.middle)
         depths = -seen[:, 2]
         if not len(centres) or (depths - radii).min() < self.near:

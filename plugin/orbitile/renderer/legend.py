@@ -20,6 +20,7 @@ from ..base.arrays import Reals
 from ..files.encodings import in_words
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
+from ..scenes.scene import Drawable
 from ..surfaces.colour_maps import RGB, colours_along, tick_labels, ticks
 from .camera import Margins
 
@@ -247,12 +248,14 @@ _Stamp = tuple["Image", RGB | NDArray[np.floating]]
 """A mask, and the colour that is laid over a picture where it is set: one for all, or one for each column."""
 
 
-def legend_of(surfaces: Sequence[Surface], pairs: Sequence[tuple[RGB, RGB]], size: tuple[int, int]) -> list[LegendPart]:
-    """What the legend says: of each surface its quantity, and a colour and a value for each sign that it has."""
+def legend_of(
+    surfaces: Sequence[Drawable], pairs: Sequence[tuple[RGB, RGB]], size: tuple[int, int]
+) -> list[LegendPart]:
+    """What the legend says: of each surface or volume its quantity, and a colour and a value for each of its signs."""
     parts: dict[tuple[object, ...], LegendPart] = {}
     for surface, colours in zip(surfaces, pairs, strict=True):
         colouring = surface.colouring
-        if colouring is not None:
+        if isinstance(surface, Surface) and colouring is not None:
             key = surface.quantity, surface.isovalue, colouring.quantity, colouring.low, colouring.high
             parts.setdefault(key, _colour_bar(surface, colouring, size))
             continue

@@ -23,6 +23,7 @@ from ..scenes.scene import (
     PALETTES,
     Colour,
     ColourPair,
+    Drawable,
     Mesh,
     Molecule,
     Scene,
@@ -92,7 +93,7 @@ MOST = 2**28
 
 
 def render(
-    surfaces: Surface | Sequence[Surface] = (),
+    surfaces: Drawable | Sequence[Drawable] = (),
     wavefunction: Wavefunction | Geometry | None = None,
     path: str | os.PathLike[str] | None = None,
     *,
@@ -106,12 +107,12 @@ def render(
     camera: Camera | None = None,
     drawings: Sequence[Mesh | Drawing] = (),
 ) -> NDArray[np.uint8]:
-    """Draw surfaces and the molecule, with light and correct transparency.
+    """Draw surfaces, volumes and the molecule, with light and correct transparency.
 
     Parameters
     ----------
-    surfaces : Surface, or sequence of Surface
-        What to draw; () for the bare molecule.
+    surfaces : Surface or VolumeDrawing, or sequence of them
+        What to draw; () for the bare molecule. A `VolumeDrawing` is a volume as fog, or a slice through it.
     wavefunction : Wavefunction or Geometry, optional
         Its atoms are drawn as balls and sticks.
     path : optional
@@ -175,14 +176,16 @@ def render(
     paper = paper_of(background)
     target = None if path is None else check_path(path)
 
-    def scene_with(surfaces: Sequence[Surface]) -> Scene:
+    def scene_with(surfaces: Sequence[Drawable]) -> Scene:
         return scene_of(surfaces, wavefunction, colours=colours, opacity=opacity, drawings=drawings)
 
     scene = scene_with(drawn)
     legend = legend or any(DAMAGED in surface.quantity for surface in drawn)  # a warning that stays
     parts = legend_of(drawn, pairs, (width, height)) if legend else []
     camera = place_camera(camera, scene, (width, height), parts, scale, orthographic)
-    rounded = [round_surface(surface, pixel_at(camera, surface.vertices, height)) for surface in drawn]
+    rounded = [
+        round_surface(one, pixel_at(camera, one.vertices, height)) if isinstance(one, Surface) else one for one in drawn
+    ]
     pixels = render_scene(scene_with(rounded), camera, (width, height), paper, parts, scale=scale)
     if target is not None:
         write_png(target, pixels)

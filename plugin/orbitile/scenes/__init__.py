@@ -17,6 +17,7 @@ from .scene import ColourPair as ColourPair
 from .scene import Mesh as Mesh
 from .scene import Molecule as Molecule
 from .scene import Scene as Scene
+from .scene import VolumeDrawing as VolumeDrawing
 from .scene import colours_of_fields as colours_of_fields
 from .scene import facts_of as facts_of
 from .scene import scene_of as scene_of

@@ -1,4 +1,4 @@
-"""What is drawn: balls, sticks and meshes. Nothing here knows of OpenGL.
+"""What is drawn: balls, sticks, meshes and volumes. Nothing here knows of OpenGL.
 
 Lengths in bohr. Colours are display (sRGB) values between 0 and 1, as they come out of a colour picker.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from ..model.cell import Cell, cell_of
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry, covalent_radius, find_bonds
 from ..model.report import Drawing
-from ..model.surface import Surface
+from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
+from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ..surfaces.colour_maps import PAIRS, RGB, colours_of
+from ..surfaces.colour_maps import NEGATIVE, PAIRS, POSITIVE, RGB, colours_of
 
 Colour = str | tuple[float, float, float]
 """A name or hexadecimal string that Pillow knows ("white", "#3d57fb"), or red, green and blue between 0 and 1."""
@@ -57,7 +59,9 @@ def parse_colour(colour: Colour, what: str = "colour") -> RGB:
     return red, green, blue
 
 
-def colours_of_fields(surfaces: Sequence[Surface], colours: ColourPair | Sequence[ColourPair]) -> list[tuple[RGB, RGB]]:
+def colours_of_fields(
+    surfaces: Sequence[Surface | VolumeDrawing], colours: ColourPair | Sequence[ColourPair]
+) -> list[tuple[RGB, RGB]]:
     """Two colours for each surface, for its positive and its negative part; surfaces of one quantity have the same.
 
     Raises
@@ -352,6 +356,128 @@ def facts_of(surface: Surface) -> dict[str, str | float]:
     return facts
 
 
+VOLUME_STYLES = ("fog", "slice")
+"""What a volume itself can be drawn as: all of it, or a plane across the line of sight."""
+
+_DENSE = 0.1
+"""Extinction of fog in 1/bohr where the magnitude is the isovalue, as in `web/scripts/fog.js`."""
+
+_DENSEST = 8.0
+"""Times that at most, so that cores do not hide what is around them, as there and in `shaders/volume_fragment.glsl`."""
+
+_FAINT = 0.5
+"""Isovalues from which on fog is to be in the picture; what is thinner may be cut off."""
+
+_ORBITAL = "bohr^-3/2"
+"""Unit of orbitals: their fog goes with the square, which is a density."""
+
+
+@dataclass(frozen=True, eq=False)
+class VolumeDrawing:
+    """A volume that is drawn itself, in place of an isosurface of it.
+
+    Attributes
+    ----------
+    volume : Volume
+    isovalue : float
+        Positive, in the unit of the volume. Fog has its usual density there; a slice has a line.
+    style : str
+        fog: all of the volume, the denser the larger its values are. slice: the plane across the line of sight through
+        the middle of the picture, of full colour from three isovalues on.
+    colours : pair of (red, green, blue)
+        Of positive and of negative values, from 0 to 1; `scene_of` gives those of the picture.
+    opacity : float
+        From 0 to 1. Fog has its usual density at 0.65.
+
+    Raises
+    ------
+    RenderError
+        When the isovalue is not positive, or there is no such style.
+    """
+
+    volume: Volume
+    isovalue: float
+    style: str = "fog"
+    colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
+    opacity: float = OPACITY
+
+    def __post_init__(self) -> None:
+        if self.style not in VOLUME_STYLES:
+            raise RenderError(f"style of a volume: expected {' or '.join(VOLUME_STYLES)}, got {self.style!r}")
+        if not 0 < self.isovalue < np.inf:
+            raise RenderError(f"isovalue of a volume that is drawn: expected a positive number, got {self.isovalue!r}")
+
+    @property
+    def quantity(self) -> str:
+        """Of the volume."""
+        return self.volume.quantity
+
+    @property
+    def unit(self) -> str:
+        """Of the volume."""
+        return self.volume.unit
+
+    @property
+    def colouring(self) -> Colouring | None:
+        """None: its colours stand for the sign."""
+        return None
+
+    @property
+    def is_plane(self) -> bool:
+        """Whether it is drawn as a slice."""
+        return self.style == "slice"
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether fog goes with the square of the values, as for orbitals, or with their magnitude."""
+        return self.volume.unit == _ORBITAL
+
+    @property
+    def density(self) -> float:
+        """Extinction at the isovalue, in 1/bohr."""
+        return _DENSE * self.opacity / OPACITY
+
+    @cached_property
+    def closed(self) -> Volume:
+        """The volume, with the points behind the last ones where it is periodic."""
+        return self.volume.closed
+
+    @cached_property
+    def phases(self) -> NDArray[np.int8]:
+        """The signs of the values that reach the isovalue: 1, -1 or both."""
+        values = self.volume.values
+        reached = values.max() >= self.isovalue, values.min() <= -self.isovalue
+        return np.array([sign for sign, there in zip((1, -1), reached, strict=True) if there], np.int8)
+
+    def extinction(self, values: NDArray[np.floating]) -> Reals:
+        r"""Extinction of fog in 1/bohr where the field has some values, shape as theirs.
+
+        .. math::  \tau = 0.1 \min(|v|^p, 8)
+
+        where :math:`v` is the value in isovalues and :math:`p` is 2 for orbitals, else 1: fog is proportional to a
+        density.
+        """
+        magnitude = np.abs(values / self.isovalue)
+        return np.asarray(self.density * np.minimum(magnitude**2 if self.is_squared else magnitude, _DENSEST))
+
+    def dense_points(self, most: int = 20_000) -> Reals:
+        """Points of the lattice where it can be seen, shape (n, 3), in bohr: all, or every so many of them."""
+        volume = self.closed
+        index = np.argwhere(np.abs(volume.values) >= _FAINT * self.isovalue)
+        points: Reals = volume.lattice.origin + index[:: len(index) // most + 1] @ volume.lattice.axes
+        return points
+
+    def corners(self) -> Reals:
+        """Corners of its box, shape (8, 3), in bohr."""
+        lattice = self.closed.lattice
+        ends = (np.indices((2, 2, 2)).reshape(3, 8).T * (np.array(lattice.shape) - 1)) @ lattice.axes
+        return np.asarray(lattice.origin + ends)
+
+
+Drawable = Surface | VolumeDrawing
+"""What a scene is made from beside its molecule."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """All that is drawn.
@@ -364,22 +490,35 @@ class Scene:
         False for flat colours without light and shade, and opacity that does not grow towards the rim.
     labels : tuple of (position, text)
         Written beside positions in bohr, shape (3,).
+    volumes : tuple of VolumeDrawing
+        Only pictures of our own renderer show them.
     """
 
     molecule: Molecule = field(default_factory=Molecule)
     meshes: tuple[Mesh, ...] = ()
     lit: bool = True
     labels: tuple[tuple[Reals, str], ...] = ()
+    volumes: tuple[VolumeDrawing, ...] = ()
 
     def extent(self) -> tuple[Reals, Reals]:
-        """Spheres that together hold all that is drawn: centres, shape (n, 3), and radii, shape (n,), in bohr."""
-        centres = [self.molecule.centres, *(mesh.vertices for mesh in self.meshes)]
-        radii = [self.molecule.radii, *(np.zeros(len(mesh.vertices)) for mesh in self.meshes)]
-        return np.concatenate(centres).astype(np.float64), np.concatenate(radii).astype(np.float64)
+        """Spheres that together hold all that is to be seen: centres, shape (n, 3), and radii, shape (n,), in bohr."""
+        points = [*(mesh.vertices for mesh in self.meshes), *(volume.dense_points() for volume in self.volumes)]
+        return self._spheres(points)
+
+    def bounds(self) -> tuple[Reals, Reals]:
+        """Spheres beyond which nothing is drawn, as of `extent`: thin fog at the edges of a volume is within, too."""
+        points = [*(mesh.vertices for mesh in self.meshes), *(volume.corners() for volume in self.volumes)]
+        return self._spheres(points)
+
+    def _spheres(self, points: Sequence[NDArray[np.floating]]) -> tuple[Reals, Reals]:
+        centres = np.concatenate([self.molecule.centres, *points]).astype(np.float64)
+        radii = np.zeros(len(centres))
+        radii[: len(self.molecule.radii)] = self.molecule.radii
+        return centres, radii
 
 
 def make_scene(
-    surfaces: Sequence[Surface],
+    surfaces: Sequence[Surface | VolumeDrawing],
     wavefunction: Wavefunction | Geometry | None,
     colours: Sequence[tuple[RGB, RGB]],
     opacities: Sequence[float],
@@ -389,17 +528,24 @@ def make_scene(
     Each surface has a colour for its positive and its negative part, and an opacity. The latter is that of a lobe,
     whose front and back are two walls: two layers of opacity w let through (1 - w)^2.
     """
+    seen = [drawn for drawn in zip(surfaces, colours, opacities, strict=True) if drawn[2] > 0]
     meshes = tuple(
         Mesh.of(surface, *pair, 1 - np.sqrt(1 - opacity))
-        for surface, pair, opacity in zip(surfaces, colours, opacities, strict=True)
-        if len(surface.faces) and opacity > 0
+        for surface, pair, opacity in seen
+        if isinstance(surface, Surface) and len(surface.faces)
+    )
+    volumes = tuple(
+        replace(drawing, colours=pair, opacity=opacity)
+        for drawing, pair, opacity in seen
+        if isinstance(drawing, VolumeDrawing)
     )
     molecule = Molecule() if wavefunction is None else Molecule.of(wavefunction)
-    return Scene(molecule.showing([mesh.vertices for mesh in meshes]), meshes)
+    shown = [*(mesh.vertices for mesh in meshes), *(drawing.dense_points() for drawing in volumes)]
+    return Scene(molecule.showing([points for points in shown if len(points)]), meshes, volumes=volumes)
 
 
 def scene_of(
-    surfaces: Surface | Sequence[Surface] = (),
+    surfaces: Drawable | Sequence[Drawable] = (),
     wavefunction: Wavefunction | Geometry | None = None,
     *,
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
@@ -410,7 +556,7 @@ def scene_of(
 
     Parameters
     ----------
-    surfaces : Surface, or sequence of Surface
+    surfaces : Surface or VolumeDrawing, or sequence of them
         What is to be seen; () for the bare molecule.
     wavefunction : Wavefunction or Geometry, optional
         Its atoms are balls and sticks.
@@ -440,8 +586,7 @@ def scene_of(
         isinstance(opacity, bool) or not isinstance(opacity, (int, float, np.number)) or not 0 <= opacity <= 1
     ):
         raise RenderError(f"opacity: expected a number from 0 to 1, got {opacity!r}")
-    by_value = [VALUE_OPACITY if surface.isovalue else 1.0 for surface in drawn]  # a plane hides nothing
-    usual = [OPACITY if surface.colouring is None else other for surface, other in zip(drawn, by_value, strict=True)]
+    usual = [_usual_opacity(surface) for surface in drawn]
     scene = make_scene(drawn, wavefunction, pairs, usual if opacity is None else [float(opacity)] * len(drawn))
     scene = with_drawings(scene, drawings)
     if not len(scene.extent()[0]):
@@ -449,20 +594,29 @@ def scene_of(
     return scene
 
 
-def checked_surfaces(surfaces: Surface | Sequence[Surface]) -> tuple[Surface, ...]:
-    """The surfaces of a scene, of which there may be a single one.
+def _usual_opacity(drawn: Drawable) -> float:
+    if isinstance(drawn, VolumeDrawing):
+        return 1.0 if drawn.is_plane else OPACITY
+    if drawn.colouring is None:
+        return OPACITY
+    return VALUE_OPACITY if drawn.isovalue else 1.0  # a plane hides nothing
+
+
+def checked_surfaces(surfaces: Drawable | Sequence[Drawable]) -> tuple[Drawable, ...]:
+    """The surfaces and volumes of a scene, of which there may be a single one.
 
     Raises
     ------
     RenderError
         When they are something else.
     """
-    if isinstance(surfaces, Surface):
+    if isinstance(surfaces, Drawable):
         return (surfaces,)
     drawn = tuple(surfaces) if isinstance(surfaces, Iterable) else (surfaces,)
     for surface in drawn:
-        if not isinstance(surface, Surface):
+        if not isinstance(surface, Drawable):
             raise RenderError(
-                f"surfaces of a scene: expected Surface objects (`isosurface`), got {type(surface).__name__}"
+                "surfaces of a scene: expected Surface objects (`isosurface`) or VolumeDrawing objects, got "
+                f"{type(surface).__name__}"
             )
     return drawn

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from ..base.errors import Cancelled, OrbitileError
 from ..base.watch import checkpoint, stage, tell
 from ..model.surface import Surface
+from ..model.volume import Volume
 from ..model.wavefunction import DAMAGED
 from ..pictures.look import Look
-from ..pictures.surface import sampling
+from ..pictures.surface import sampling, volume_drawing_of
 from ..pictures.writing import Pixels, write_pictures
 from ..renderer import (
     Camera,
@@ -32,7 +33,7 @@ from ..renderer import (
     round_surface,
     write_png,
 )
-from ..scenes import Mesh, Molecule, Scene, dots, wires
+from ..scenes import Mesh, Molecule, Scene, VolumeDrawing, dots, wires
 from ..surfaces.colour_maps import RGB
 from .sampling import WavefunctionCache, sample
 from .shown import Shown, surface_of
@@ -58,11 +59,14 @@ class DrawnSurface:
         How it looks, and what to ask for to have it at another frame.
     surface : Surface
         As it is shown now.
+    volume : Volume or None
+        What is drawn in place of the surface, as fog or a slice.
     """
 
     name: str
     shown: Shown
     surface: Surface
+    volume: Volume | None = None
 
 
 Pane = tuple[DrawnSurface, ...]
@@ -200,14 +204,23 @@ def grid_of(n_panes: int, size: tuple[int, int]) -> tuple[int, int]:
 def _drawn(picture: Picture, pane: Pane, size: tuple[int, int]) -> Pixels:
     """The surfaces that are in one another, with the molecule, by our renderer."""
     seen = [drawn for drawn in pane if len(drawn.surface.faces) and drawn.shown.look.transparency < 1]
-    meshes = tuple(map(mesh_of, seen))
-    scene = Scene(picture.molecule, meshes)
+    surfaces = [drawn for drawn in seen if drawn.volume is None]
+    meshes = tuple(map(mesh_of, surfaces))
+    volumes = tuple(_volume_drawing(drawn, drawn.volume) for drawn in seen if drawn.volume is not None)
+    scene = Scene(picture.molecule, meshes, volumes=volumes)
     line = _LINE * size[1] * pixel_at(picture.camera, scene.extent()[0], size[1]) / 2
     styled = tuple(
         wires(mesh, line) if style == "mesh" else dots(mesh, 3 * line) if style == "dots" else mesh
-        for mesh, style in zip(meshes, (drawn.shown.look.style for drawn in seen), strict=True)
+        for mesh, style in zip(meshes, (drawn.shown.look.style for drawn in surfaces), strict=True)
     )
     return render_scene(replace(scene, meshes=styled), picture.camera, size, picture.paper)
+
+
+def _volume_drawing(drawn: DrawnSurface, volume: Volume) -> VolumeDrawing:
+    """A volume in the colours of its surface; a slice hides what is behind it, as in viewers."""
+    look = drawn.shown.look
+    opacity = 1.0 if look.style == "slice" else 1 - look.transparency
+    return VolumeDrawing(volume, drawn.surface.isovalue, look.style, look.colours, opacity)
 
 
 def mesh_of(drawn: DrawnSurface) -> Mesh:
@@ -244,6 +257,8 @@ def refined(picture: Picture, above: int, cache: WavefunctionCache) -> Picture:
     def finer(drawn: DrawnSurface) -> DrawnSurface:
         vertices = drawn.surface.vertices
         try:
+            if drawn.volume is not None:
+                return replace(drawn, volume=_larger_volume(drawn, drawn.volume, cache))
             found = finer_surface(drawn, cell_spacing(pixel_at(picture.camera, vertices, above)), cache)
         except Cancelled:
             raise
@@ -277,6 +292,15 @@ def finer_surface(drawn: DrawnSurface, spacing: float, cache: WavefunctionCache)
     anew = found.coloured(found.surface())
     assert anew.colouring is not None  # it was just coloured
     return replace(anew, colouring=replace(scale, values=anew.colouring.values))
+
+
+def _larger_volume(drawn: DrawnSurface, volume: Volume, cache: WavefunctionCache) -> Volume:
+    """A volume in a box that reaches to where nothing of it is seen; the same where its file has no orbitals."""
+    if is_volume_file(drawn.shown.request.path):
+        return volume
+    request = replace(drawn.shown.request, isovalue=drawn.surface.isovalue, box=None)
+    wavefunction, asked = cache.resolved(request)
+    return volume_drawing_of(asked, wavefunction, cache.references, drawn.shown.look.style).volume
 
 
 def save_picture(picture: Picture, target: Path, draw: DrawPane | None = None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..base.errors import OrbitileError
-from ..pictures.look import Look
+from ..pictures.look import VOLUME_STYLES, Look
 from ..pictures.request import IN_CONSOLES, ISOVALUE, QUALITY, Request
 from ..renderer import Camera
 from ..surfaces.colour_maps import RGB
@@ -107,8 +107,13 @@ def render_line(session: Session, names: Sequence[str]) -> str:
             words += [f"--{name.replace('_', '-')}", value]
     else:
         words += ["--colors", ",".join(f"#{_hexadecimal(colour)}" for each in shown for colour in each.look.colours)]
-    through = wall_transparency(first.look, is_coloured=coloured)
-    words += ["--opacity", f"{1 - through**2:.4g}"]  # of a lobe: its front and its back
+    style = first.look.style
+    if style in VOLUME_STYLES and all(each.look.style == style for each in shown):
+        words += ["--style", style]
+        words += ["--opacity", f"{1 - first.look.transparency:.4g}"] if style == "fog" else []
+    else:
+        through = wall_transparency(first.look, is_coloured=coloured)
+        words += ["--opacity", f"{1 - through**2:.4g}"]  # of a lobe: its front and its back
     seen = session.host.viewpoint()
     if seen is not None:
         positions = session.computing.wavefunctions.get(first.request.path, first.request.frame).positions

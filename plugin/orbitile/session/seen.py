@@ -9,7 +9,7 @@ from functools import partial
 from ..base.errors import OrbitileError
 from ..model.geometry import Geometry
 from ..model.wavefunction import Wavefunction
-from ..pictures.look import Look, Scale
+from ..pictures.look import VOLUME_STYLES, Look, Scale
 from ..pictures.orbitals import Level
 from ..readers import load_atoms
 from ..renderer import checked_size, margins, paper_of
@@ -106,7 +106,8 @@ def shown_surfaces(session: Session) -> tuple[tuple[DrawnSurface, ...], ...]:
         shown = session.now(name)
         found = session.computing.sampled(shown.request)
         surface = session.computing.aside(partial(surface_of, shown, found))
-        drawn[name] = DrawnSurface(name, shown, surface)
+        volume = found.volume if shown.look.style in VOLUME_STYLES else None
+        drawn[name] = DrawnSurface(name, shown, surface, volume)
     everywhere = tuple(surface for name, surface in drawn.items() if name not in shelf.grid)
     places = [(*everywhere, drawn[name]) for name in shelf.grid if name in drawn]
     return tuple(places) or (everywhere,)

@@ -11,7 +11,7 @@ from ..base.errors import OrbitileError
 from ..fields import files_in, with_absolute_files
 from ..model.report import Drawing
 from ..model.wavefunction import Wavefunction
-from ..pictures.look import Look
+from ..pictures.look import STYLES, VOLUME_STYLES, Look
 from ..pictures.request import Corners, Request, Sample
 from ..pictures.words import plain_fields
 from ..scf.region import lennard_jones_of
@@ -351,6 +351,25 @@ class Session:
             **more,
         )
 
+    def why_not_drawn(self, style: str, request: Request) -> str:
+        """Why a surface cannot be drawn in a style here, as a sentence; "" where it can."""
+        if style not in VOLUME_STYLES:
+            return ""
+        others = f"style: expected {', '.join(STYLES)}"
+        if style not in self.host.volume_styles:
+            return f"{others} in this viewer, got {style}; PyMOL draws {style}, and so do pages"
+        if request.frame is not None:
+            return f"{others} for a surface of a trajectory, got {style}; load one frame of it"
+        if request.color_by:
+            return f"{others} for a surface that a second field colours, got {style}; leave the second field out"
+        return ""
+
+    def drawable(self, shown: Shown) -> Shown:
+        """The same as a surface where it cannot be drawn as its look says: a style may be left over from another."""
+        if not self.why_not_drawn(shown.look.style, shown.request):
+            return shown
+        return replace(shown, look=replace(shown.look, style=Look().style))
+
     def show(self, shown: Shown, found: Sample, base: str = "", drawing: Any = None, with_volume: bool = True) -> str:
         """Have the host show a surface and its volume.
 
@@ -377,7 +396,8 @@ class Session:
         OrbitileError
             When the molecule is gone, or is another one by now.
         """
-        if drawing is None:
+        look, shown = shown.look, self.drawable(shown)
+        if drawing is None or shown.look != look:
             drawing = self.computing.aside(lambda: self.host.drawing(surface_of(shown, found), shown.look))
         molecule = self.shelf.molecule_now(shown.molecule)  # a window takes commands meanwhile
         if not self.is_of(molecule, shown.request.path):

@@ -50,3 +50,49 @@ def test_fog_and_slices_are_seen(tmp_path):
             assert blue > 5000
             assert red < 100
             assert trouble_in(window.log()) == []
+
+
+@pytest.mark.slow
+def test_the_window_offers_fog_and_a_style_is_never_left_over(tmp_path):
+    """By the mouse: chosen in the box, slid, walked to the next orbital, to a second field, to a trajectory."""
+    with Screen() as screen:
+        window = Window(screen, tmp_path, Path(os.environ["XDG_CACHE_HOME"]))
+        window.install("--no-kernels")
+        with window:
+
+            def choose(*keys: str) -> None:
+                screen.click(window.at("box(panel().style_box)"))
+                screen.key("Home", *keys, "Return")
+
+            def there(*names: str) -> None:
+                window.wait(f"set({names!r}) <= set(objects()) and at_rest()", 60)
+
+            folder = "__import__('orbitile').__path__[0] + '/data/"
+            window.open_panel()
+            window.ask(f"panel().open({folder}benzene.molden')")
+            there("benzene")
+            window.wait("panel().showing.current() != '' and at_rest()", 60)
+            first = window.ask("panel().showing.current()")
+            choose(*["Down"] * 4)
+            there(f"{first}_fog")
+            assert window.ask("panel().style_box.currentText()") == "fog"
+            screen.click(window.at("box(panel().iso_slider)", (0.3, 0.5)))
+            window.wait("at_rest()", 30)
+            there(f"{first}_fog")  # it is drawn again at the isovalue that was slid to
+            screen.click(window.at("box(panel().table)"))
+            screen.key("Up")
+            window.wait(f"panel().showing.current() not in ('', {first!r}) and at_rest()", 60)
+            second = window.ask("panel().showing.current()")
+            there(f"{second}_fog")
+            assert f"{first}_fog" not in window.ask("objects()")
+            window.ask("panel().showing.ask_for_named('density')")
+            window.wait("panel().showing.current() == 'benzene_density' and at_rest()", 60)
+            there("benzene_density_fog")
+            window.prompt("orb_field benzene, density, color_by=esp")
+            window.wait("'benzene_density_scale' in objects() and at_rest()", 120)
+            assert "benzene_density_fog" not in window.ask("objects()")
+            assert window.ask("panel().style_box.currentText()") == "surface"
+            choose(*["Down"] * 5)
+            window.wait("'a second field colours' in panel().status.text()", 30)
+            assert window.ask("panel().style_box.currentText()") == "surface"
+            assert trouble_in(window.log()) == []

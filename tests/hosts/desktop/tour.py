@@ -205,7 +205,9 @@ def showing(tour: Tour) -> None:
     screen.key("Escape")
     tour.step("19-localisation", lambda: tour.field("Electron loc"))
     tour.step("20-weak", lambda: (tour.open("dimer.molden"), time.sleep(1), tour.field("Weak inter")))
-    tour.step("21-dots", lambda: (screen.click(window.at("box(panel().style_box)")), screen.key("End", "Return")))
+    tour.step(
+        "21-dots", lambda: (screen.click(window.at("box(panel().style_box)")), screen.key("End", "Up", "Up", "Return"))
+    )
     screen.click(window.at("box(panel().style_box)"))
     screen.key("Home", "Return")
     window.prompt("bg_color black")

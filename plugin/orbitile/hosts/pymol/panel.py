@@ -15,7 +15,7 @@ from ...evaluation.devices import device_names
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
-from ...pictures.look import STYLES
+from ...pictures.look import STYLES, VOLUME_STYLES
 from ...pictures.orbitals import EXPLANATION, Level, summary
 from ...pictures.words import of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
 from ...session import commands
@@ -253,9 +253,10 @@ class Panel(ToolWindow):
         form.addLayout(row(self.pair_button, QtWidgets.QLabel("or by"), self.second_box, None), 1, 1)
         form.addWidget(self.colour_scale, 2, 1)
         self.style_box = QtWidgets.QComboBox(
-            toolTip="Triangles lit from outside or from both sides; their edges; their corners"
+            toolTip="Triangles lit from outside or from both sides; their edges; their corners; the volume as fog, or "
+            "a slice through it"
         )
-        self.style_box.addItems(STYLES)
+        self.style_box.addItems((*STYLES, *VOLUME_STYLES))
         self.style_box.setCurrentText(choices.look.style)
         self.transparency_slider = QtWidgets.QSlider(
             Qt.Horizontal,
@@ -652,7 +653,7 @@ class Panel(ToolWindow):
         kept.setCheckable(True)
         kept.setChecked(shown.kept)
         styles = menu.addMenu("Style")
-        for style in STYLES:
+        for style in (*STYLES, *VOLUME_STYLES):
             action = styles.addAction(style.capitalize(), partial(self._restyle, name, style))
             action.setCheckable(True)
             action.setChecked(style == shown.look.style)

@@ -71,14 +71,8 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
 )
 def orb_style(session: Session, style: str, name: str) -> Answer:
     base = session.surface(name)
-    if style in VOLUME_STYLES and style not in session.host.volume_styles:
-        raise OrbitileError(
-            f"style: expected {', '.join(STYLES)} in this viewer, got {style}; PyMOL draws {style}, and so do pages"
-        )
-    if style in VOLUME_STYLES and session.shelf[base].request.frame is not None:
-        raise OrbitileError(
-            f"style: expected {', '.join(STYLES)} for a surface of a trajectory, got {style}; load one frame of it"
-        )
+    if reason := session.why_not_drawn(style, session.shelf[base].request):
+        raise OrbitileError(reason)
     session.redraw(base, replace(session.shelf[base].look, style=style))
     return Answer(base, f'"{base}", {style}')
 

@@ -22,7 +22,7 @@ from ...fields import as_drawn
 from ...fields.orbital import names_orbital, orbital_name
 from ...model.surface import Colouring, Surface
 from ...model.wavefunction import Wavefunction
-from ...pictures.look import Look, apart_from
+from ...pictures.look import VOLUME_STYLES, Look, apart_from
 from ...pictures.orbitals import Level, Levels, field_of, level_of
 from ...pictures.request import MOST_FACES, Request, Sample
 from ...pictures.surface import range_about
@@ -130,7 +130,7 @@ class Painter:
             raise OrbitileError(f"{shown.molecule} was deleted meanwhile")
         drawing = painting.drawing.result()
         if painting.redraws:  # a film is begun anew, with its volumes
-            with_volume = shown.request.frame is not None or session.host.draws_volumes
+            with_volume = shown.request.frame is not None or session.host.draws_volumes or _is_volume(shown)
             return session.show(shown, found, painting.redraws, drawing, with_volume=with_volume)
         later = found.volume.values.size > _VOLUME_AT_ONCE and not session.host.draws_volumes
         base = session.show_instead(painting.replaces, shown, found, drawing=drawing, with_volume=not later)
@@ -159,10 +159,17 @@ class Painter:
             surface = replace(surface, colouring=self._colours.at(found.surface, surface.vertices))
         drawing = self._session.host.drawing(surface, shown.look)
         self._session.shelf.put(base, shown, drawing, surface.colouring)
+        if _is_volume(shown):
+            self._session.shelf.put_volume(base, shown, found.volume)
 
     def close(self) -> None:
         """End the thread."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _is_volume(shown: Shown) -> bool:
+    """Whether its volume is drawn, and so has to be put where its isovalue or its look changes."""
+    return shown.look.style in VOLUME_STYLES
 
 
 class _NearColours:
@@ -544,7 +551,7 @@ class Showing(Activity):
                 look, [one.look for one in there if one.molecule == wanted.molecule and one.scale is None]
             )
         kept = wanted.base in shelf and shelf[wanted.base].kept
-        shown = Shown(wanted.molecule, wanted.request, found.isovalue, look, kept)
+        shown = self.session.drawable(Shown(wanted.molecule, wanted.request, found.isovalue, look, kept))
         self._draw(shown, found, replaces=wanted.base)
 
     def _draw(self, shown: Shown, found: Sample, *, replaces: str = "", redraws: str = "") -> None:
@@ -702,6 +709,11 @@ class Showing(Activity):
     def change_look(self, **changes: Any) -> None:
         """Draw the surface, and those to come, in another way; changes are parts of a `Look`."""
         shown = self.shown()
+        reason = "" if shown is None else self.session.why_not_drawn(changes.get("style", ""), shown.request)
+        if reason:
+            self.view.say(reason, error=True)
+            self.view.show_choices()
+            return
         self.choices = replace(self.choices, look=replace(self.choices.look, **changes))
         self.remember()
         if shown is None:

@@ -68,7 +68,7 @@ def choices_of(settings: dict[str, Any]) -> Choices:
 
 
 def settings_of(choices: Choices) -> dict[str, Any]:
-    """Those of the choices that are kept, in plain types."""
+    """Those of the choices that are kept, in plain types; `choices_of` takes no style that few viewers have."""
     return {
         "quality": choices.quality,
         "positive": list(choices.look.colours[0]),
