@@ -33,7 +33,7 @@ from orbitile_benchmarks.limit_rows import Kind, kinds
 from orbitile_benchmarks.measurement import Row
 from orbitile_benchmarks.report import line_of, milliseconds
 from orbitile_benchmarks.starts import OWN, environment_of, in_new_process
-from orbitile_benchmarks.systems import SYSTEMS, path_of
+from orbitile_benchmarks.systems import NAMED, SHIPPED, path_of
 
 TURN = 0.4
 """Seconds that a turn takes at most, unless one call takes longer."""
@@ -204,7 +204,7 @@ def main() -> None:
 
     checkouts = {"before": options.before.resolve(), "now": OWN} if options.before else {"now": OWN}
     devices = [device for device in options.device.split(",") if device]
-    molecules = {name: path_of(SYSTEMS[name], options.data).resolve() for name in ("C60-b", "Thr-b")}
+    molecules = {name: path_of(NAMED[name], options.data).resolve() for name in ("C60-b", "Thr-b", SHIPPED.name)}
     document: list[dict[str, Any]] = []
 
     def told(name: str, found: dict[str, Found]) -> None:

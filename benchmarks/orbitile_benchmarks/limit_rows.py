@@ -24,7 +24,7 @@ import orbitile as ob
 
 from .measurement import Array, Case
 from .orbitile_rows import surface_vertices
-from .systems import SYSTEMS
+from .systems import NAMED, SHIPPED
 
 POINTS = 2000
 """Points at which errors are taken."""
@@ -73,7 +73,7 @@ def kinds(device: str) -> list[Kind]:
     ]
     rows = [
         *([Kind("C60-b", "homo", "device"), Kind("C60-b", "density", "device")] if gpu else []),
-        Kind("C60-b", "homo", home), Kind("C60-b", "density", home),
+        Kind("C60-b", "homo", home), Kind("C60-b", "density", home), Kind(SHIPPED.name, "homo", left),
         *([] if gpu else [Kind("Thr-b", "density", home)]), *derived,
         Kind("C60-b", "isosurface"), Kind("C60-b", "esp", "vertices"),
     ]  # fmt: skip
@@ -145,7 +145,7 @@ class Answers:
         self.of = cache(self._of)
 
     def _of(self, system: str) -> Measured:
-        one, path = SYSTEMS[system], Path(self.files[system])
+        one, path = NAMED[system], Path(self.files[system])
         wavefunction = ob.load(path)
         return Measured(Case(one, path, wavefunction, one.lattice(wavefunction)), self.folder)
 

@@ -290,6 +290,9 @@ CLUSTERS = {
 SHIPPED = System("benzene", "benzene, 6-31G*", HARTREE_FOCK, hartree_fock(benzene, "6-31g*", cartesian=False))
 """The molecule that comes with Orbitile."""
 
+NAMED = {**SYSTEMS, SHIPPED.name: SHIPPED}
+"""All that have a row somewhere, by name."""
+
 
 def chosen_systems(names: str | None) -> tuple[System, ...]:
     """Systems by their names with commas between; all without any.
@@ -338,10 +341,9 @@ def path_of(system: System, data: Path | None = None) -> Path:
 
 def main() -> None:
     """Write one molecule to a Molden file."""
-    everything = {**SYSTEMS, SHIPPED.name: SHIPPED}
-    if len(sys.argv) != 3 or sys.argv[1] not in everything:
-        sys.exit(f"usage: python -m orbitile_benchmarks.systems {{{','.join(everything)}}} FILE.molden")
-    everything[sys.argv[1]].write(Path(sys.argv[2]))
+    if len(sys.argv) != 3 or sys.argv[1] not in NAMED:
+        sys.exit(f"usage: python -m orbitile_benchmarks.systems {{{','.join(NAMED)}}} FILE.molden")
+    NAMED[sys.argv[1]].write(Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

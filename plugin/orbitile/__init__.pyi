@@ -311,6 +311,8 @@ def vectors(
     atoms: str | Sequence[int] = ...,
     height: float = ...,
     spacing: float = ...,
+    surface: str = ...,
+    isovalue: float | None = ...,
     device: str | None = ...,
     progress: Progress | None = ...,
     cancelled: Cancel | None = ...,

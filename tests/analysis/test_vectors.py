@@ -5,7 +5,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.analysis.profiles import extrema, profile
-from orbitile.analysis.vectors import VOLT_PER_ANGSTROM, gradient_at, plane_arrows, vectors_at
+from orbitile.analysis.vectors import VOLT_PER_ANGSTROM, gradient_at, plane_arrows, surface_arrows, vectors_at
 from orbitile.base.errors import OrbitileError
 from orbitile.model.units import angstrom
 from orbitile.scf.engines.pyscf import wavefunction_of
@@ -63,6 +63,23 @@ def test_arrows_stand_in_the_plane_and_not_at_nuclei(pair):
     np.testing.assert_allclose(lengths, lengths[0])
     with pytest.raises(OrbitileError, match="three atoms or more"):
         plane_arrows(wavefunction, "density", (0, 1), 0.0, 0.8)
+
+
+def test_arrows_stand_evenly_on_an_isosurface(pair):
+    wavefunction, _ = pair
+    arrows, _, _ = surface_arrows(wavefunction, "density", "density", 0.002, 1.0)
+    values = ob.evaluate(wavefunction, "density", arrows.places, precision="double")
+    np.testing.assert_allclose(values, 0.002, rtol=0.1)  # corners of triangles, by linear interpolation
+    apart = np.linalg.norm(arrows.places[:, None] - arrows.places, axis=2) + 9.0 * np.eye(len(arrows.places))
+    assert apart.min() > 1.0
+    assert apart.min(axis=1).max() < 2.0  # and there are no holes
+    inward = -(arrows.places - wavefunction.positions.mean(axis=0))
+    assert np.all(np.einsum("ni,ni->n", arrows.vectors, inward) > 0)
+    report = ob.vectors(wavefunction, field="esp", surface="density", spacing=0.8)
+    assert report.title == "Electric field on an isosurface of density"
+    for parameters in ({"surface": "density", "height": 1.0}, {"isovalue": 0.01}):
+        with pytest.raises(OrbitileError, match=next(iter(parameters))):
+            ob.vectors(wavefunction, **parameters)
 
 
 def test_a_profile_has_the_values_of_the_field_along_its_line(pair):

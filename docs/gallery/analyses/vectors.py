@@ -1,6 +1,6 @@
 """
-Vectors in a plane
-==================
+Vectors in a plane or on a surface
+==================================
 
 The electric field of water as arrows in the plane of the molecule: away from the hydrogens, towards the lone pairs of
 the oxygen. Arrows have one length, and their colours tell how strong the field is.
@@ -30,3 +30,10 @@ ob.render((), water, "electric-field.png", drawings=report.drawings, size=(1000,
 
 report = ob.vectors(water, field="density", height=0.5)
 print(report.title)
+
+# %%
+# And the electric field on the surface of the molecule:
+
+report = ob.vectors(water, field="esp", surface="density", spacing=0.6)
+density = ob.compute_surface(water, "density", 0.001)
+ob.render(density, water, "electric-field-on-surface.png", drawings=report.drawings, size=(1000, 800))

@@ -1,4 +1,4 @@
-r"""Vectors in a plane: the electric field, the gradient of any field, or an induced current.
+r"""Vectors in a plane or on an isosurface: the electric field, the gradient of any field, or an induced current.
 
 The electric field is :math:`-\nabla V` of the electrostatic potential; gradients are central differences.
 """
@@ -8,12 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..base.errors import OrbitileError
+from ..base.watch import checkpoint
+from ..evaluation.default_isovalue import default_isovalue
 from ..evaluation.devices import exact_precision
 from ..evaluation.points import evaluate
 from ..evaluation.requests import field_of
+from ..evaluation.surfaces import compute_surface
 from ..fields import Field
 from ..fields.currents import AMPERE, axis_of
 from ..fields.electrostatic_potential import ElectrostaticPotential
@@ -136,5 +140,66 @@ def plane_arrows(
     places = plane.points[is_near & is_free]
     if not len(places):
         raise OrbitileError(f"spacing of arrows: expected less than the molecule is wide, got {spacing / angstrom:g}")
+    return _arrows(wavefunction, name, places, spacing, device)
+
+
+def surface_arrows(
+    wavefunction: Wavefunction,
+    name: str,
+    on: str,
+    isovalue: float | None,
+    spacing: float,
+    device: str | None = None,
+) -> tuple[Arrows, str, str]:
+    """Vectors of a field on an isosurface.
+
+    Parameters
+    ----------
+    wavefunction, name, device
+        As for `vectors_at`.
+    on
+        Name of the field that the isosurface is of.
+    isovalue
+        In its unit; None for the one that shows a coloured surface of it well, 0.001 for the density.
+    spacing
+        Distance of neighbouring arrows in bohr, at least.
+
+    Returns
+    -------
+    arrows : Arrows
+        On vertices of the isosurface, evenly spread.
+    quantity, unit : str
+        For people.
+
+    Raises
+    ------
+    IsovalueError
+        When the field reaches the isovalue nowhere.
+    FieldError
+        When there is no such field.
+    """
+    surface_of = field_of(wavefunction, on)
+    if isovalue is None:
+        isovalue = default_isovalue(wavefunction, surface_of, coloured=True, device=device)
+    vertices = compute_surface(wavefunction, surface_of, isovalue, device=device).vertices.astype(np.float64)
+    return _arrows(wavefunction, name, vertices[_apart(vertices, spacing)], spacing, device)
+
+
+def _apart(points: Reals, distance: float) -> NDArray[np.intp]:
+    """Some of the points, of which no two are closer than a distance, and all others are near one of them."""
+    from scipy.spatial import cKDTree
+
+    tree, free, chosen = cKDTree(points), np.ones(len(points), bool), []
+    for n in range(len(points)):  # neighbours of a chosen one follow it in the order of a mesh: rows grow side by side
+        if free[n]:
+            checkpoint()
+            chosen.append(n)
+            free[tree.query_ball_point(points[n], distance)] = False
+    return np.array(chosen, np.intp)
+
+
+def _arrows(
+    wavefunction: Wavefunction, name: str, places: Reals, spacing: float, device: str | None
+) -> tuple[Arrows, str, str]:
     vectors, quantity, unit = vectors_at(wavefunction, name, places, device)
     return Arrows(name.split(":")[0], places, vectors, 0.95 * spacing), quantity, unit

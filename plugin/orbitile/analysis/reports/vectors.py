@@ -1,4 +1,4 @@
-"""Arrows of a field in a plane, coloured by their magnitude."""
+"""Arrows of a field in a plane or on an isosurface, coloured by their magnitude."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base.arguments import ATOMS, NUMBER, POSITIVE_NUMBER, TEXT, Argument
+from ...base.errors import OrbitileError
 from ...model.report import Paths, Report, Table, column
 from ...model.units import angstrom
 from ...model.wavefunction import Wavefunction
@@ -16,8 +17,8 @@ from .charges import unavailable
 
 __all__ = ["unavailable"]
 
-TITLE = "Vectors in a plane"
-HELP = "arrows of the electric field, of a current or of the gradient of any field in a plane, by magnitude"
+TITLE = "Vectors in a plane or on a surface"
+HELP = "arrows of the electric field, of a current or of the gradient of any field in a plane or on a surface"
 GROUP = "Density"
 PRIORITY = 70
 PARAMETERS = (
@@ -28,25 +29,40 @@ PARAMETERS = (
     Argument("atoms", ATOMS, "three atoms or more that the plane goes through", (), "all atoms"),
     Argument("height", NUMBER, "height in Angstrom of the plane above them", 0.0, "0"),
     Argument("spacing", POSITIVE_NUMBER, "distance in Angstrom between arrows", 0.4, "0.4"),
+    Argument(
+        "surface", TEXT, "field whose isosurface has the arrows, in place of a plane", "", "a plane", completes="fields"
+    ),
+    Argument("isovalue", POSITIVE_NUMBER, "isovalue of that surface in atomic units", None, "0.001 for the density"),
 )  # fmt: skip
-EXAMPLES = ("orb_vectors", "orb_vectors field=density, height=1", "orb_vectors field=current, atoms=1-3")
+EXAMPLES = (
+    "orb_vectors",
+    "orb_vectors field=density, height=1",
+    "orb_vectors field=current, atoms=1-3",
+    "orb_vectors surface=density, spacing=0.8",
+)
 
 _CLASSES = 6
 """Colours of arrows; a remark says so."""
 
 
 def report(wavefunction: Wavefunction, *, device: str | None = None, **parameters: Any) -> Report:
-    """Vectors in a plane; parameters as stated, see `orbitile.analysis.vectors`."""
-    from ..vectors import plane_arrows
+    """Vectors in a plane or on a surface; parameters as stated, see `orbitile.analysis.vectors`."""
+    from ..vectors import plane_arrows, surface_arrows
 
-    arrows, quantity, unit = plane_arrows(
-        wavefunction,
-        parameters["field"],
-        parameters["atoms"],
-        parameters["height"] * angstrom,
-        parameters["spacing"] * angstrom,
-        device,
-    )
+    name, atoms, height = parameters["field"], parameters["atoms"], parameters["height"]
+    on, isovalue, spacing = parameters["surface"], parameters["isovalue"], parameters["spacing"] * angstrom
+    if on and (atoms or height):
+        raise OrbitileError(
+            "surface: expected no atoms and no height beside a surface, got both; leave out one of them"
+        )
+    if isovalue is not None and not on:
+        raise OrbitileError(
+            "isovalue: expected surface, the field whose isosurface has the arrows, got none; try density"
+        )
+    if on:
+        arrows, quantity, unit = surface_arrows(wavefunction, name, on, isovalue, spacing, device)
+    else:
+        arrows, quantity, unit = plane_arrows(wavefunction, name, atoms, height * angstrom, spacing, device)
     magnitudes = np.linalg.norm(arrows.vectors, axis=1)
     edges = np.quantile(magnitudes, np.linspace(0.0, 1.0, _CLASSES + 1))  # as many arrows of each colour
     number = np.clip(np.searchsorted(edges, magnitudes, side="right") - 1, 0, _CLASSES - 1)
@@ -66,5 +82,5 @@ def report(wavefunction: Wavefunction, *, device: str | None = None, **parameter
         column("arrows", np.bincount(number, minlength=_CLASSES)),
     )
     remarks = ("all arrows have one length; their colours tell the magnitude, each that of a sixth of them",)
-    title = f"{quantity[:1].upper()}{quantity[1:]} in a plane"
+    title = f"{quantity[:1].upper()}{quantity[1:]} {f'on an isosurface of {on}' if on else 'in a plane'}"
     return Report("vectors", title, (Table("vectors", title, columns),), drawings=tuple(drawn), remarks=remarks)
