@@ -190,7 +190,7 @@ def _apart(points: Reals, distance: float) -> NDArray[np.intp]:
     from scipy.spatial import cKDTree
 
     tree, free, chosen = cKDTree(points), np.ones(len(points), bool), []
-    for n in range(len(points)):  # neighbours of a chosen one follow it in the order of a mesh: rows grow side by side
+    for n in range(len(points)):
         if free[n]:
             checkpoint()
             chosen.append(n)
