@@ -29,6 +29,7 @@ from orbitile.session.seen import picture_of
 from orbitile.session.session import Session
 from tests.conftest import SAMPLES
 from tests.hosts.conftest import N
+from tests.soak.measuring import descendants, prefixes_of
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
@@ -502,10 +503,8 @@ def test_the_worker_of_a_film_goes_with_it(series):
     server, _ = film(series)
     try:
         read_until(server, "volume")
-        tasks = Path(f"/proc/{server.process.pid}/task").iterdir()
-        others = [Path("/proc", number) for task in tasks for number in (task / "children").read_text().split()]
-        words = [word for other in others for word in (other / "cmdline").read_text().split("\0")]
-        prefixes = tuple(word for word in words if word.startswith("orbitile-"))
+        others = [Path("/proc", str(process)) for process in descendants(server.process.pid)]
+        prefixes = tuple(prefixes_of(server.process.pid))
         assert prefixes  # of what the processes keep in shared memory
 
         def left() -> bool:

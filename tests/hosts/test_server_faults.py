@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.hosts.test_server import Server
+from tests.soak.measuring import command_line, descendants
 
 pytestmark = [pytest.mark.linux, pytest.mark.slow]
 
@@ -155,7 +156,4 @@ def test_the_process_that_draws_is_killed(server, volume, tmp_path):
 
 def children(process: int) -> list[int]:
     """Workers of a process."""
-    found = []
-    for task in os.listdir(f"/proc/{process}/task"):
-        found += map(int, Path(f"/proc/{process}/task/{task}/children").read_text().split())
-    return [child for child in found if b"orbitile.workers" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    return [found for found in descendants(process) if "orbitile.workers" in command_line(found)]

@@ -10,7 +10,6 @@ import sys
 import time
 from concurrent.futures import Executor, Future
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +24,7 @@ from orbitile.scf.engines import pyscf as engine
 from orbitile.scf.series import compute_series, folder_of_parts
 from orbitile.workers import WorkerEnded, local_workers
 from tests.scf.test_scf import STO, write_water, written
+from tests.soak.measuring import descendants
 from tests.trajectories.test_series import assert_same
 
 pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
@@ -241,12 +241,6 @@ WORK = (
 )
 
 
-def workers_of(process):
-    """Numbers of the processes that work for a process."""
-    children = Path(f"/proc/{process}/task").glob("*/children")
-    return [int(number) for found in children for number in found.read_text().split()]
-
-
 @pytest.mark.linux
 @pytest.mark.slow
 def test_kills_at_any_moment_change_nothing(tmp_path):
@@ -270,7 +264,7 @@ def test_kills_at_any_moment_change_nothing(tmp_path):
             if time.monotonic() - begin > patience:
                 process.kill()
                 kills += 1
-            elif chance.random() < 0.3 and (workers := workers_of(process.pid)):
+            elif chance.random() < 0.3 and (workers := descendants(process.pid)):
                 os.kill(chance.choice(workers), signal.SIGKILL)
                 kills += 1
         shares = [float(line) for line in process.communicate()[0].split()]

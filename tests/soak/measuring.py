@@ -90,10 +90,15 @@ def prefixes_of(process: int) -> set[str]:
     """What names in shared memory begin with, of a process that has workers and of these: their command lines say."""
     found: set[str] = set()
     for other in descendants(process):
-        with suppress(OSError):
-            words = Path(f"/proc/{other}/cmdline").read_text().split("\0")
-            found.update(word for word in words if word.startswith("orbitile-"))
+        found.update(word for word in command_line(other).split("\0") if word.startswith("orbitile-"))
     return found
+
+
+def command_line(process: int) -> str:
+    """Words of a process's command line, each ended by a null character; none once it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text()
+    return ""
 
 
 def _memory(process: int) -> float:
