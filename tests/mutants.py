@@ -18,7 +18,9 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parent.parent
 _PAIRS = (
@@ -87,40 +89,71 @@ def main() -> int:
     parser.add_argument("room", help="readers, fields, ..., or taichi_kernels")
     parser.add_argument("tests", nargs="+", help="files and folders of tests, and options of pytest")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="side by side")
+    parser.add_argument("--seconds", type=float, default=1200, metavar="S", help="of all tests of one defect, at most")
     options, more = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(prefix="orbitile-mutants-") as place:
-        folder = Path(place) / "orbitile"
-        shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", "_build"))
-        room = folder / options.room if options.room == "taichi_kernels" else folder / "plugin/orbitile" / options.room
-        found = [
-            (path, node, text)
-            for path in sorted(room.glob("*.py"))
-            for node, text in sites(ast.parse(path.read_text(encoding="utf-8")))
-        ]
-        _say(f"{len(found)} places for a defect in {options.room}")
-        counts = Counter[str]()
-        for path, node, text in random.Random(options.seed).sample(found, options.number):
-            counts[tried(folder, path, node, text, [*options.tests, *more])] += 1
-        _say(", ".join(f"{number} {kind}" for kind, number in counts.items()))
+    room = Path(options.room) if options.room == "taichi_kernels" else Path("plugin/orbitile", options.room)
+    found = [
+        (path.relative_to(ROOT), node, text)
+        for path in sorted((ROOT / room).glob("*.py"))
+        for node, text in sites(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    _say(f"{len(found)} places for a defect in {options.room}")
+    chosen = random.Random(options.seed).sample(found, options.number)
+    with (
+        tempfile.TemporaryDirectory(prefix="orbitile-mutants-") as place,
+        ThreadPoolExecutor(options.processes) as pool,
+    ):
+        free = SimpleQueue[Path]()
+        for number in range(options.processes):
+            free.put(Path(place) / str(number) / "orbitile")
+            ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", "_build")
+            shutil.copytree(ROOT, Path(place) / str(number) / "orbitile", ignore=ignored)
+
+        def judged(defect: tuple[Path, ast.AST, str]) -> str:
+            folder = free.get()
+            try:
+                return tried(folder, *defect, [*_nearest_first(defect[0].stem, options.tests), *more], options.seconds)
+            finally:
+                free.put(folder)
+
+        counts = Counter(pool.map(judged, chosen))
+    _say(", ".join(f"{number} {kind}" for kind, number in counts.items()))
     return 0
 
 
-def tried(folder: Path, path: Path, node: ast.AST, text: str, tests: list[str]) -> str:
+def _nearest_first(module: str, tests: list[str]) -> list[str]:
+    """Files of tests, those before the others that speak of a module."""
+    paths = [path for test in tests for path in (sorted((ROOT / test).rglob("test_*.py")) or [ROOT / test])]
+    paths.sort(key=lambda path: module not in path.read_text(encoding="utf-8"))
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+def tried(folder: Path, name: Path, node: ast.AST, text: str, tests: list[str], seconds: float) -> str:
     """Run tests with a defect: whether they see it."""
+    path = folder / name
     sound = path.read_text(encoding="utf-8")
     path.write_text(with_change(sound, node, text), encoding="utf-8")
-    paths = os.pathsep.join((str(folder / "plugin"), str(folder)))
+    paths = os.pathsep.join((str(folder / "plugin"), str(folder), os.environ.get("PYTHONPATH", "")))
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     try:
-        ended = subprocess.run(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, timeout=1200
-        ).returncode
+        printed, _ = process.communicate(timeout=seconds)
+        told = "not seen" if process.returncode == 0 else "seen"
     except subprocess.TimeoutExpired:
-        ended = 1
+        process.kill()
+        printed, _ = process.communicate()
+        told = "not ended"
     path.write_text(sound, encoding="utf-8")
-    told = "not seen" if ended == 0 else "seen"
-    place = f"{path.relative_to(folder)}:{node.lineno}"
-    _say(f"{told}: {place}: {ast.get_source_segment(sound, node)} -> {text}")
+    by = [line for line in printed.splitlines() if line.startswith(("FAILED", "ERROR"))][:1]
+    _say(f"{told}: {name}:{node.lineno}: {ast.get_source_segment(sound, node)} -> {text} {' '.join(by)[:150]}")
     return told
 
 

@@ -1,6 +1,7 @@
 """Defects by chance are made where something is computed, and are seen by a test of it."""
 
 import ast
+from pathlib import Path
 
 from tests.mutants import sites, tried, with_change
 
@@ -38,8 +39,7 @@ def test_a_test_sees_it_or_not(tmp_path, capsys):
     changes = {text: node for node, text in sites(ast.parse(SOURCE))}
     for check, told in (("f(1) == 4", "not seen"), ("f(0) == 0", "seen")):
         checks.write_text(f"from module import f\n\n\ndef test_f():\n    assert {check}\n")
-        assert (
-            tried(tmp_path, module, changes["(4 / a)"], "(4 / a)" if told == "not seen" else "(4 + a)", ["-q"]) == told
-        )
+        text = "(4 / a)" if told == "not seen" else "(4 + a)"
+        assert tried(tmp_path, Path(module.name), changes["(4 / a)"], text, ["-q"], 60) == told
         assert module.read_text(encoding="utf-8") == SOURCE
     assert "module.py:9: 4 * a -> (4 / a)" in capsys.readouterr().out

@@ -45,6 +45,17 @@ def test_orbitals_of_very_many_digits(name):
         field_of(ob.load(SAMPLES / "h2o.molden.input"), name)
 
 
+@pytest.mark.parametrize("atom", [0, 4, 10**9])
+def test_shells_of_atoms_that_are_not_there(atom, tmp_path):
+    path = tmp_path / "water.fchk"
+    before, name, after = (SAMPLES / "h2o_sto3g.fchk").read_text(encoding="utf-8").partition("Shell to atom map")
+    head, first, rest = after.partition("\n           1")
+    assert first
+    path.write_text(f"{before}{name}{head}\n{atom:12}{rest}", encoding="utf-8")
+    with pytest.raises(ob.OrbitileError, match=f"shell on atom {atom}: expected an atom from 1 to 3"):
+        ob.load(path)
+
+
 @pytest.mark.parametrize("kind", [ATOMS, FRAGMENTS])
 def test_atoms_of_very_many_digits(kind):
     with pytest.raises(ob.OrbitileError, match="expected numbers of atoms"):

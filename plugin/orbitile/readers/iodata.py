@@ -184,6 +184,9 @@ def _wavefunction(
     if mo.coeffs is None or mo.coeffs.shape[1] == 0:
         raise FileError(f"{path.name}: this {format_name} file holds no orbital coefficients")
     shells, order, signs = shells_and_order(data.obasis)
+    n_atoms = len(data.atcoords)
+    if strange := [shell.atom for shell in shells if not 0 <= shell.atom < n_atoms]:
+        raise FileError(f"{path.name}: shell on atom {strange[0] + 1}: expected an atom from 1 to {n_atoms}")
     coefficients = mo.coeffs[order] * signs[:, None]
     occupations = np.zeros(coefficients.shape[1]) if mo.occs is None else mo.occs
     energies = np.empty(0) if mo.energies is None else mo.energies
