@@ -5,6 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
+from iodata.formats import molden
+from iodata.utils import LineIterator
 
 import orbitile as ob
 from orbitile.analysis.information import as_text, notes
@@ -15,6 +17,7 @@ from orbitile.fields.orbital import orbital_range
 from orbitile.model.wavefunction import DAMAGED
 from orbitile.pictures.orbitals import levels_of
 from orbitile.readers import load_trajectory
+from orbitile.readers.iodata import _orbitals_at_once
 from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
 
@@ -164,6 +167,22 @@ def assert_same_orbitals(path, sample, orbitals=("mo:1", "mo:4", "mo:9")):
         values, expected = (ob.evaluate(one, name, POINTS, precision="double") for one in (found, known))
         assert np.abs(np.abs(values) - np.abs(expected)).max() < 1e-6
     return found
+
+
+@pytest.mark.parametrize("name", ["li2.molden.input", "nh3_psi4.molden", "F.molden", "h2o.molden.input"])
+@pytest.mark.parametrize("end", ["", "\n\n[FREQ]\n 1.0\n"])
+def test_orbitals_read_at_once_are_those_read_line_by_line(tmp_path, name, end):
+    path = tmp_path / name
+    path.write_text((SAMPLES / name).read_text(encoding="utf-8").rstrip() + end, encoding="utf-8")
+    results = []
+    for reader in (_orbitals_at_once, molden._load_helper_coeffs):
+        with LineIterator(str(path)) as lines:
+            next(line for line in lines if line.strip().lower() == "[mo]")
+            spins = reader(lines)
+            results.append([np.asarray(part) for spin in spins for part in spin if part is not None])
+            results[-1].append([line for line in lines if line.strip()])
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(

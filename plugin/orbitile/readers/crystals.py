@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from ..base.arrays import Reals
 from ..base.errors import FileError, OrbitileError
@@ -139,6 +138,8 @@ def _cluster(
             f"{name}: expected a crystal of molecules, got bonds that go on through it; cut a cluster out of it in the "
             "viewer"
         )
+    from scipy.spatial import cKDTree  # here, as it takes longer than most files
+
     distances = cKDTree(positions[molecule]).query(positions, distance_upper_bound=AROUND)[0]
     around = np.flatnonzero(np.isfinite(distances) & (part != part[0]))
     order = np.concatenate([molecule, around])
@@ -173,6 +174,8 @@ def _images(
     everywhere = (positions + (shifts @ vectors)[:, None]).reshape(-1, 3)
     near = np.linalg.norm(everywhere - middle, axis=1) < radius
     everywhere, kinds = everywhere[near], np.tile(numbers, len(shifts))[near]
+    from scipy.spatial import cKDTree
+
     later = cKDTree(everywhere).query_pairs(_SAME, output_type="ndarray").reshape(-1, 2).max(axis=1)
     kept = np.setdiff1d(np.arange(len(kinds)), later)
     return kinds[kept], everywhere[kept], int((kept < near[: len(numbers)].sum()).sum())
