@@ -180,19 +180,33 @@ def slides_of(
     return slides, surfaces
 
 
-def slides_of_shots(shots: Sequence[Shot], request: Request) -> list[Slide]:
-    """A slide of each shot of a film, on lattices as a request says; one without a surface has the molecule alone."""
+def document_of_shots(shots: Sequence[Shot], request: Request, field: str = "") -> Document:
+    """A document of the shots of a film: a frame of each, on lattices as a request says.
+
+    Parameters
+    ----------
+    shots
+    request
+    field
+        As `films.Shots.field`: where it is there, the page computes other orbitals of the frames too.
+    """
+    first = shots[0].wavefunction
     slides: list[Slide] = []
     for frame, shot in enumerate(shots):
-        field = field_of(shot.wavefunction, shot.field)
-        lattice = lattice_for(request, shot.wavefunction, field, shot.isovalue)
+        shown = field_of(shot.wavefunction, shot.field)
+        lattice = lattice_for(request, shot.wavefunction, shown, shot.isovalue)
+        title = shown.quantity
         try:
-            surface = Sampling(request, shot.wavefunction, field, shot.isovalue, lattice).surface()
+            surface = Sampling(request, shot.wavefunction, shown, shot.isovalue, lattice).surface()
             slide = slide_of(surface, shot.wavefunction)
+            title = title_of(first, surface, field) if field else title
         except NoSurface as error:
             slide = bare_slide(shot.wavefunction, remark=str(error))
-        slides.append(replace(slide, field="shown", title=field.quantity, frame=frame))
-    return slides
+        slides.append(replace(slide, field=named_as_listed(first, field) or "shown", title=title, frame=frame))
+    document = document_of(slides, first, len(slides))
+    if not field:
+        return replace(document, choices=())
+    return with_computing(document, [shot.wavefunction for shot in shots])
 
 
 def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_frames: int = 1) -> Document:
@@ -220,21 +234,22 @@ def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_fr
 
 def with_computing(
     document: Document,
-    wavefunction: Wavefunction,
+    wavefunctions: Sequence[Wavefunction],
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
 ) -> Document:
-    """A document whose page computes orbitals and densities itself, or says why it does not.
+    """A document whose page computes orbitals and densities of its frames itself, or says why it does not.
 
-    Of what is computed one slide is kept, for browsers that cannot compute. Densities come to the choices; see
+    Of what is computed one slide a frame is kept, for browsers that cannot compute. Densities come to the choices; see
     `pictures.computing` for the rule of what a page computes.
     """
-    computing = computing_of(wavefunction, document.middle, colours, opacity)
-    if computing is None:
-        return replace(document, note=why_not_computed(wavefunction))
+    computing = computing_of(wavefunctions, document.middle, colours, opacity)
+    if not computing:
+        return replace(document, note=why_not_computed(wavefunctions))
     listed = {(choice.field, choice.color_by) for choice in document.choices}
-    new = [Choice(one.field, title=one.title) for one in computing.sums if (one.field, "") not in listed]
-    computed = {*computing.orbitals, *(one.field for one in computing.sums)}
+    first = computing[0]
+    new = [Choice(one.field, title=one.title) for one in first.sums if (one.field, "") not in listed]
+    computed = {*first.orbitals, *(one.field for one in first.sums)}
     slides: dict[object, Slide] = {}
     for slide in document.slides:
         in_page = slide.field in computed and not slide.color_by

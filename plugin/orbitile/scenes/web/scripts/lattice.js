@@ -71,16 +71,15 @@ export function radiiOf({ exponent, degree, first }, terms, cut) {
 }
 
 export class Lattice {
-  /** Throws an Error in words where the browser cannot sum. */
-  constructor(functions) {
-    this.functions = functions;
+  /** Throws an Error in words where the browser cannot sum functions with so many rows of tables along z. */
+  constructor(rowsOfZ) {
     this.canvas = document.createElement("canvas");
     const gl = (this.gl = this.canvas.getContext("webgl2"));
     if (!gl) throw new Error("This browser has no WebGL 2, so that it shows what was computed beforehand.");
     if (!gl.getExtension("EXT_color_buffer_float")) {
       throw new Error("This browser cannot compute orbitals (EXT_color_buffer_float is missing): it shows what was computed beforehand.");
     }
-    if (functions.rowsOfZ > gl.getParameter(gl.MAX_TEXTURE_SIZE)) {
+    if (rowsOfZ > gl.getParameter(gl.MAX_TEXTURE_SIZE)) {
       throw new Error("The textures of this browser are too small for this basis set: it shows what was computed beforehand.");
     }
     const program = (this.program = gl.createProgram());
@@ -120,12 +119,12 @@ export class Lattice {
     for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
   }
 
-  /** Tabulate the Gaussians along the lines of a grid {low, spacing, shape}; the last of shape a multiple of 16. */
-  tabulate(grid) {
-    const { gl, functions } = this;
+  /** Tabulate Gaussians along the lines of a grid {low, spacing, shape}; the last of shape a multiple of 16. */
+  tabulate(functions, grid) {
+    const { gl } = this;
     const { centre, exponent, degree, rowOfZ, rowsOfZ } = functions;
     const count = exponent.length;
-    this.grid = grid;
+    Object.assign(this, { functions, grid });
     for (const axis of [0, 1]) {
       const table = new Float32Array(4 * count * grid.shape[axis]);
       for (let p = 0, n = 0; p < count; p++) {

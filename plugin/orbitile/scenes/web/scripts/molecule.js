@@ -17,7 +17,7 @@ import { viewer } from "./viewer.js";
 export function molecule(element, contents, { name = "", wheel } = {}) {
   let computing = null;
   try {
-    if (contents.computing) computing = new Computing(contents);
+    if (contents.computing.length) computing = new Computing(contents);
   } catch (error) {
     contents.note = error.message;
   }
@@ -43,7 +43,12 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
     }
   }
 
-  const ask = (asked) => (isComputed(asked) ? compute(asked) : (computing?.leave(), showNearest(asked)));
+  /** What was computed beforehand as it is asked for; volumes are not. */
+  const isThere = (asked) =>
+    view.drawnAs() === "surface" &&
+    slidesOf(asked).some(({ frame, isovalue }) => frame === asked.frame && isovalue > 0 && (!asked.isovalue || Math.abs(Math.log(isovalue / asked.isovalue)) < 1e-3));
+
+  const ask = (asked) => (isComputed(asked) && !isThere(asked) ? compute(asked) : (computing?.leave(), showNearest(asked)));
 
   async function link() {
     const { field, color_by, isovalue, frame } = view.slide();

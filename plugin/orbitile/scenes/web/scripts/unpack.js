@@ -32,10 +32,10 @@ export function unpack(bytes) {
       faces: corners(array(mesh.faces)),
     }));
   }
-  const { computing } = contents;
-  if (computing) {
-    for (const name of ["centre", "exponent", "degree", "matrix", "columns", "counts", "unit"]) computing[name] = array(computing[name]);
-    computing.planes = computing.planes.map(array);
+  const [known, once] = [new Map(), (number) => known.get(number) ?? known.set(number, array(number)).get(number)];
+  for (const frame of contents.computing) { // of which frames share what does not change
+    for (const name of ["centre", "exponent", "degree", "matrix", "columns", "counts", "unit"]) frame[name] = once(frame[name]);
+    frame.planes = frame.planes.map(once);
   }
   return contents;
 }
