@@ -11,7 +11,15 @@ export function isosurface(values, { low, spacing, shape }, isovalue, sign) {
   const steps = [1, nx, nx * ny];
   const offsets = Array.from({ length: 8 }, (_, n) => (n & 1) + (n & 2 ? nx : 0) + (n & 4 ? nx * ny : 0));
   const isInside = new Uint8Array(values.length); // plain loops here and below: an iterator takes ten times as long
-  for (let n = 0; n < values.length; n++) isInside[n] = sign * values[n] >= isovalue ? 1 : 0;
+  const [firsts, lasts] = [new Int32Array(ny * nz).fill(nx), new Int32Array(ny * nz).fill(-1)]; // points inside, by rows
+  for (let row = 0, n = 0; row < ny * nz; row++) {
+    for (let x = 0; x < nx; x++, n++) {
+      if (!(sign * values[n] >= isovalue)) continue;
+      isInside[n] = 1;
+      if (firsts[row] === nx) firsts[row] = x;
+      lasts[row] = x;
+    }
+  }
   const vertexOf = new Int32Array(values.length).fill(-1); // of the cell whose least corner a point is
   const [vertices, normals, faces] = [[], [], []];
   const corner = new Float64Array(8);
@@ -19,7 +27,10 @@ export function isosurface(values, { low, spacing, shape }, isovalue, sign) {
   let open = false;
   for (let z = 0; z < nz - 1; z++) {
     for (let y = 0; y < ny - 1; y++) {
-      for (let x = 0; x < nx - 1; x++) {
+      const [a, b, c, d] = [y + ny * z, y + ny * z + 1, y + ny * (z + 1), y + ny * (z + 1) + 1]; // rows of the cells
+      const from = Math.max(0, Math.min(firsts[a], firsts[b], firsts[c], firsts[d]) - 1);
+      const to = Math.min(nx - 2, Math.max(lasts[a], lasts[b], lasts[c], lasts[d]));
+      for (let x = from; x <= to; x++) {
         const cell = x + nx * (y + ny * z);
         let inside = 0;
         for (let n = 0; n < 8; n++) inside |= isInside[cell + offsets[n]] << n;

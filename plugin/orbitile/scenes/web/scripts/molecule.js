@@ -30,17 +30,21 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
     const ofFrame = mine.filter((slide) => slide.frame === frame);
     const those = ofFrame.length ? ofFrame : mine;
     const away = (slide) => (isovalue ? Math.abs(Math.log(slide.isovalue / isovalue)) : 0);
+    view.compute(false);
     view.show(those.reduce((best, slide) => (away(slide) < away(best) ? slide : best)));
   }
 
   async function compute(asked) {
     view.tell("Computing …");
+    view.compute(true);
     try {
       const slide = await computing.slide({ ...asked }, view.tell);
-      if (slide) view.show(slide);
+      if (!slide) return; // something else was asked for
+      view.show(slide);
     } catch (error) {
       view.tell(error.message, true);
     }
+    view.compute(false);
   }
 
   /** What was computed beforehand as it is asked for; volumes are not. */

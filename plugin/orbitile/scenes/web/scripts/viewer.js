@@ -31,6 +31,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   let labelled = false;
   let [waiting, still] = [0, 0];
   let look = "surface";
+  let busy = false; // something is computed: finer pictures wait, since the graphics may be the same processor
 
   const canvas = made("canvas", { tabindex: "0", role: "img", title: HELP });
   const labels = made("div", { class: "orbitile-labels", "aria-hidden": "true" });
@@ -92,7 +93,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   function draw() {
     if (!waiting) waiting = requestAnimationFrame(() => drawNow(1));
     clearTimeout(still);
-    still = setTimeout(() => drawNow(2), STILL);
+    if (!busy) still = setTimeout(() => drawNow(2), STILL);
   }
 
   function drawNow(fineness, background = paper()) {
@@ -192,6 +193,12 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     show,
     tell,
     redraw: draw,
+    /** Something is computed from now on, or no more. */
+    compute(on) {
+      busy = on;
+      if (busy) clearTimeout(still);
+      else draw();
+    },
     slide: () => slide,
     /** How volumes are drawn: surface, fog or slice. */
     drawnAs: () => look,
