@@ -20,7 +20,7 @@ from ..model.wavefunction import Wavefunction
 from ..scenes.scene import GLASS, OPACITY, ColourPair, pairs_of
 from ..scenes.web.computing import Computing, SumOfSquares, packed_basis, packed_coefficients
 from ..surfaces.colour_maps import RGB
-from .orbitals import Level, field_of, levels_of
+from .orbitals import Level, field_of, own_levels_of
 
 MOST_COEFFICIENTS = 500_000
 """Of all orbitals of a page in all its frames together: some 1.2 MB of it."""
@@ -74,7 +74,7 @@ def computing_of(
     if why_not_computed(wavefunctions):
         return ()
     first = wavefunctions[0]
-    listed = sorted((level for those in levels_of(first) for level in those), key=_away_from_gap)
+    listed = sorted((level for those in own_levels_of(first) for level in those), key=_away_from_gap)
     most = MOST_COEFFICIENTS // sum(wavefunction.n_basis for wavefunction in wavefunctions)
     names = [field_of(first, level) for level in listed[:most]]
     pair = pairs_of(colours)[0]
@@ -91,7 +91,7 @@ def _of_frame(wavefunction: Wavefunction, names: Sequence[str], middle: Reals, l
     """What a page needs of one frame: those of the orbitals that it has."""
     checkpoint()
     basis: dict[str, Any] = packed_basis(wavefunction, middle)
-    there = {field_of(wavefunction, level): level for those in levels_of(wavefunction) for level in those}
+    there = {field_of(wavefunction, level): level for those in own_levels_of(wavefunction) for level in those}
     chosen = {name: there[name] for name in names if name in there}
     coefficients = [_coefficients(wavefunction, level) for level in chosen.values()]
     return Computing(

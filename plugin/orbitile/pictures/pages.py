@@ -22,7 +22,7 @@ from ..scenes.scene import ColourPair, colours_of_fields
 from ..scenes.web import Choice, Document, Slide, legend_of
 from .computing import computing_of, why_not_computed
 from .films import Shot
-from .orbitals import Level, level_of, levels_of
+from .orbitals import Level, level_of, own_levels_of
 from .orbitals import field_of as name_of
 from .request import MOST_FACES, Request
 from .surface import FoundSurface, Listener, Sampling, is_free, lattice_for, sampling
@@ -43,7 +43,7 @@ def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
     if wavefunction.promolecule:
         return ()
     found: list[Choice] = []
-    levels = levels_of(wavefunction)
+    levels = own_levels_of(wavefunction)
     for those in levels:
         labels = _labels(those)
         about_frontier = sorted(those, key=lambda level: level.place, reverse=True)
@@ -51,12 +51,12 @@ def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
         found += [
             Choice(
                 name_of(wavefunction, level),
-                title=level.frontier_name,
+                title=level.symmetry if level.scheme else level.frontier_name,
                 number=level.index + 1,
                 spin=level.spin if len(levels) > 1 else "",
                 energy=level.energy,
                 occupation=level.occupation,
-                label=labels[level.index],
+                label="" if level.scheme else labels[level.index],
             )
             for level in about_frontier
             if lowest <= level.place < lowest + MOST_LISTED
@@ -86,7 +86,7 @@ def title_of(wavefunction: Wavefunction, surface: Surface, field: str) -> str:
 
 
 def _level(wavefunction: Wavefunction, field: str) -> Level | None:
-    return None if wavefunction.promolecule else level_of(wavefunction, levels_of(wavefunction), field)
+    return None if wavefunction.promolecule else level_of(wavefunction, own_levels_of(wavefunction), field)
 
 
 def slide_of(
