@@ -38,6 +38,9 @@ MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
 
 
+_OF_FIRST_FRAME = "Energies and occupations in the list are those of the first frame."
+
+
 def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
     """The orbitals of a wavefunction, from high to low; none of free atoms."""
     if wavefunction.promolecule:
@@ -254,8 +257,8 @@ def with_computing(
     for slide in document.slides:
         in_page = slide.field in computed and not slide.color_by
         slides.setdefault((slide.field, slide.frame) if in_page else len(slides), slide)
-    choices = (*new, *document.choices)
-    return replace(document, computing=computing, choices=choices, slides=tuple(slides.values()))
+    choices, note = (*new, *document.choices), _OF_FIRST_FRAME if len(computing) > 1 else ""
+    return replace(document, computing=computing, choices=choices, slides=tuple(slides.values()), note=note)
 
 
 def with_others(choices: tuple[Choice, ...], slides: Sequence[Slide]) -> tuple[Choice, ...]:

@@ -4,8 +4,8 @@ import { keyOf } from "./controls.js";
 import { isosurface } from "./isosurface.js";
 import { Lattice, radiiOf } from "./lattice.js";
 
-const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many points
-const MOST_POINTS = 1.5e6;
+const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many or few points
+const [LEAST_POINTS, MOST_POINTS] = [2e5, 1.5e6]; // few would show as corners of a surface that fills the window
 const MARGIN = 10; // bohr beyond the atoms that a lattice reaches at most
 const SHARE = 0.9; // of the probability of an orbital that its usual surface encloses
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
@@ -68,7 +68,8 @@ export class Computing {
       high[axis] = Math.min(Math.max(high[axis], least[axis]), most[axis] + MARGIN) + SPACING;
     }
     const size = low.map((value, axis) => high[axis] - value);
-    const spacing = Math.max(SPACING, Math.cbrt((size[0] * size[1] * size[2]) / MOST_POINTS));
+    const spacingFor = (points) => Math.cbrt((size[0] * size[1] * size[2]) / points);
+    const spacing = Math.max(Math.min(SPACING, spacingFor(LEAST_POINTS)), spacingFor(MOST_POINTS));
     const shape = size.map((length) => Math.ceil(length / spacing) + 1);
     shape[2] = 16 * Math.ceil(shape[2] / 16);
     low[2] -= (spacing * (shape[2] - 1) - size[2]) / 2;

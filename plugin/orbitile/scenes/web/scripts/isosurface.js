@@ -1,6 +1,7 @@
 // Isosurfaces by surface nets (S. F. F. Gibson, MICCAI 1998, LNCS 1496, 888): a vertex for each cell of the lattice that
 // the surface crosses, a quadrilateral for each crossed edge. The vertex is the mean of the crossings of the edges of
-// its cell, moved onto the surface along the gradient of the trilinear interpolation.
+// its cell, moved onto the surface along the gradient of the trilinear interpolation. Normals are central differences,
+// interpolated: the gradient of the trilinear interpolation jumps from cell to cell, and so would the light.
 
 const BEGINS = [0, 2, 4, 6, 0, 1, 4, 5, 0, 1, 2, 3]; // corners where the edges of a cell begin, and where they end
 const ENDS = [1, 3, 5, 7, 2, 3, 6, 7, 4, 5, 6, 7];
@@ -39,6 +40,7 @@ export function isosurface(values, { low, spacing, shape }, isovalue, sign) {
         open ||= !x || !y || !z || x === nx - 2 || y === ny - 2 || z === nz - 2;
         vertexOf[cell] = vertices.length / 3;
         findPlace(corner, place, gradient);
+        if (x && y && z && x < nx - 2 && y < ny - 2 && z < nz - 2) differences(values, cell, offsets, steps, sign, place, gradient);
         const length = Math.hypot(gradient[0], gradient[1], gradient[2]) || 1;
         vertices.push(low[0] + spacing * (x + place[0]), low[1] + spacing * (y + place[1]), low[2] + spacing * (z + place[2]));
         for (let axis = 0; axis < 3; axis++) normals.push(Math.round((-127 * gradient[axis]) / length));
@@ -74,6 +76,16 @@ function findPlace(corner, place, gradient) {
   if (!square) return;
   for (let axis = 0; axis < 3; axis++) place[axis] = Math.min(1, Math.max(0, place[axis] - (value * gradient[axis]) / square));
   interpolated(corner, place, gradient);
+}
+
+/** Put the gradient of sign * values at a place in a cell into `gradient`, in differences over two steps. */
+function differences(values, cell, offsets, steps, sign, place, gradient) {
+  gradient.fill(0);
+  for (let n = 0; n < 8; n++) {
+    const weight = (n & 1 ? place[0] : 1 - place[0]) * (n & 2 ? place[1] : 1 - place[1]) * (n & 4 ? place[2] : 1 - place[2]);
+    const at = cell + offsets[n];
+    for (let axis = 0; axis < 3; axis++) gradient[axis] += sign * weight * (values[at + steps[axis]] - values[at - steps[axis]]);
+  }
 }
 
 /** What has these values at the corners of a cell, at a place in it; its gradient is put into `gradient`. */

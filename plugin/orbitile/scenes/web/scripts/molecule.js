@@ -6,6 +6,8 @@ import { made } from "./elements.js";
 import { copied, fragmentOf } from "./links.js";
 import { viewer } from "./viewer.js";
 
+const LONG = 300; // milliseconds after which it is said that something is computed
+
 /**
  * Show a document in an element, at first its first slide.
  *
@@ -35,7 +37,7 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
   }
 
   async function compute(asked) {
-    view.tell("Computing …");
+    const late = setTimeout(() => view.tell("Computing …"), LONG);
     view.compute(true);
     try {
       const slide = await computing.slide({ ...asked }, view.tell);
@@ -43,6 +45,8 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
       view.show(slide);
     } catch (error) {
       view.tell(error.message, true);
+    } finally {
+      clearTimeout(late);
     }
     view.compute(false);
   }
