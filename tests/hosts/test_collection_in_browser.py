@@ -50,7 +50,7 @@ def entry(benzene):
     """Benzene, with its HOMO computed beforehand and all orbitals in the page."""
     surface = ob.compute_surface(benzene, "homo", 0.04, device="cpu")
     document = document_of([slide_of(surface, benzene, "homo"), bare_slide(benzene)], benzene)
-    return Entry("benzene", with_computing(document, benzene), (("charge", "0"),), "1\n\nH 0 0 0\n")
+    return Entry("benzene", with_computing(document, [benzene]), (("charge", "0"),), "1\n\nH 0 0 0\n")
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ def fields(tmp_path_factory):
     """A page that does not compute."""
     path = tmp_path_factory.mktemp("pages") / "fields.html"
     with pytest.MonkeyPatch.context() as changes:
-        changes.setattr("orbitile.pictures.pages.computing_of", lambda *_: None)
+        changes.setattr("orbitile.pictures.pages.computing_of", lambda *_: ())
         main(["render", BENZENE, "homo", "lumo", "-o", str(path), "--device", "cpu"])
     return path
 
@@ -60,7 +60,7 @@ def fields(tmp_path_factory):
 def computed(tmp_path_factory, benzene):
     """A page that computes all but its first slide, the molecule alone."""
     path = tmp_path_factory.mktemp("pages") / "computed.html"
-    document = with_computing(document_of([bare_slide(benzene)], benzene), benzene)
+    document = with_computing(document_of([bare_slide(benzene)], benzene), [benzene])
     path.write_text(page_of(document), encoding="utf-8")
     return path
 
@@ -132,7 +132,7 @@ def test_isovalues_are_those_that_were_computed(opened, fields):
 
 
 VALUES = """async (field) => {
-  const { values, grid } = await computing.volume(field, { told() {}, stopped: () => false });
+  const { values, grid } = await computing.volume(field, 0, { told() {}, stopped: () => false });
   return [Array.from(values), grid];
 }"""
 
@@ -150,6 +150,49 @@ def test_values_in_the_page_are_those_of_the_library(opened, computed, benzene, 
     found = np.array(values).reshape(grid["shape"][::-1]).transpose(2, 1, 0)
     assert np.abs(expected).max() > 0.1
     assert np.abs(found - expected).max() < 1e-4
+
+
+@pytest.fixture(scope="module")
+def frames(tmp_path_factory, water):
+    """A page of a trajectory that computes all but the molecules."""
+    path = tmp_path_factory.mktemp("pages") / "frames.html"
+    slides = [replace(bare_slide(one), frame=n) for n, one in enumerate(water)]
+    document = with_computing(document_of(slides, water[0], len(water)), water)
+    path.write_text(page_of(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("field", "frame"), [("mo:5", 8), ("density", 3)])
+def test_values_in_a_frame_are_those_of_the_library(opened, frames, water, field, frame, tmp_path):
+    text = frames.read_text(encoding="utf-8")
+    text = text.replace("element.dataset.ready", "window.computing = computing; element.dataset.ready")
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    page = opened(tmp_path / "a.html", bypass_csp=True)
+    page.evaluate(VALUES.replace("field, 0", "field, 1"), field)  # another frame first: nothing of it is left
+    values, grid = page.evaluate(VALUES.replace("field, 0", f"field, {frame}"), field)
+    low = np.array(grid["low"]) + unpacked_middle(water[0])
+    lattice = ob.Lattice(low, grid["spacing"] * np.eye(3), tuple(grid["shape"]))
+    expected = ob.compute(water[frame], field, lattice, device="cpu").values
+    found = np.array(values).reshape(grid["shape"][::-1]).transpose(2, 1, 0)
+    assert np.abs(expected).max() > 0.1
+    assert np.abs(found - expected).max() < 1e-4
+
+
+def test_an_orbital_is_computed_in_the_frame_that_is_chosen(opened, frames):
+    page = opened(frames)
+    canvas = page.locator("canvas")
+    page.get_by_role("option", name="HOMO", exact=False).first.click()
+    wait_for(page, "mo:5")
+    isovalue = page.locator(".orbitile-slider output").first.inner_text()
+    first = pixels_at_rest(canvas)
+    page.get_by_label("Frame").fill("8")
+    page.get_by_text("9 / 9").wait_for()
+    changed(canvas, first, 0.02)
+    assert shown(page) == "mo:5"
+    assert page.locator(".orbitile-slider output").first.inner_text() == isovalue
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("2 / 9").wait_for(timeout=20000)
+    page.get_by_role("button", name="Pause").click()
 
 
 def unpacked_middle(wavefunction):
@@ -209,7 +252,7 @@ def test_a_slice_has_the_colours_of_the_values_and_fog_is_another_picture(opened
         (across + 0.5 - columns / 2)[..., None] * right - (down + 0.5 - rows / 2)[..., None] * up
     )
     ratio = ob.evaluate(benzene, "mo:18", places.reshape(-1, 3), device="cpu").reshape(across.shape) / 0.05
-    colours = np.array(computing_of(benzene, document.middle, PALETTES, None).colours, float)
+    colours = np.array(computing_of([benzene], document.middle, PALETTES, None)[0].colours, float)
     share = np.minimum(np.abs(ratio) / 3, 1)[..., None]
     expected = 255 * (1 - share) + colours[(ratio < 0).astype(int)] * share
 

@@ -17,8 +17,14 @@ from tests.web.unpacking import unpacked
 
 
 def computing_in(wavefunction) -> dict:
-    document = with_computing(document_of([bare_slide(wavefunction)], wavefunction), wavefunction)
-    return unpacked(packed(document))["computing"] | {"middle": document.middle}
+    (given,) = computing_of_frames([wavefunction])
+    return given
+
+
+def computing_of_frames(frames) -> list[dict]:
+    slides = [replace(bare_slide(one), frame=n) for n, one in enumerate(frames)]
+    document = with_computing(document_of(slides, frames[0], len(frames)), frames)
+    return [given | {"middle": document.middle} for given in unpacked(packed(document))["computing"]]
 
 
 def coefficients_in(given: dict, field: str) -> np.ndarray:
@@ -61,6 +67,24 @@ def test_the_arrays_of_a_page_are_the_orbital(benzene, field):
     assert np.abs(values(computing_in(benzene), field, points) - expected).max() < 3e-5
 
 
+def test_each_frame_has_its_own_orbitals_and_shares_the_basis_set(water):
+    found = computing_of_frames(water)
+    rng = np.random.default_rng(5)
+    for given, wavefunction in zip(found, water, strict=True):
+        points = points_about(wavefunction, rng)
+        assert np.abs(values(given, "mo:4", points) - ob.evaluate(wavefunction, "mo:4", points)).max() < 3e-5
+    assert len({id(given["exponent"]) for given in found}) == 1
+    assert len({id(given["centre"]) for given in found}) == len(water)
+
+
+def test_frames_share_what_a_page_may_carry(water, monkeypatch):
+    monkeypatch.setattr(rules, "MOST_COEFFICIENTS", 2 * len(water) * water[0].n_basis)
+    assert [given["orbitals"] for given in computing_of_frames(water)] == [["mo:5", "mo:6"]] * len(water)
+    monkeypatch.setattr(rules, "MOST_COEFFICIENTS", len(water) * water[0].n_basis - 1)
+    assert computing_of_frames(water) == []
+    assert "too long" in rules.why_not_computed(water)
+
+
 def test_coefficients_are_off_by_half_a_step_at_most(benzene):
     given = computing_in(benzene)
     steps = coefficients_in(given, "mo:21")
@@ -85,7 +109,7 @@ def test_what_is_too_much_is_left_out(benzene, monkeypatch):
 def test_computed_orbitals_have_one_slide(benzene):
     slide = slide_of(ob.compute_surface(benzene, "homo", 0.04), benzene, "homo")
     slides = [slide, replace(slide, isovalue=0.02), replace(slide, field="elf"), replace(slide, field="elf")]
-    document = with_computing(document_of(slides, benzene), benzene)
+    document = with_computing(document_of(slides, benzene), [benzene])
     assert [one.field for one in document.slides] == ["mo:21", "elf", "elf"]
 
 
@@ -94,6 +118,6 @@ def test_complex_orbitals_and_free_atoms_are_not_computed(benzene):
     spinors = replace(benzene, alpha=Spinors(alpha.coefficients[None] * 1j, alpha.occupations, alpha.energies))
     atoms = promolecule(Geometry(np.array([1, 1]), np.array([[0, 0, 0], [0, 0, 1.4]])))
     for one, sentence in ((spinors, "Complex orbitals are not computed"), (atoms, "Free atoms have no orbitals")):
-        document = with_computing(document_of([bare_slide(one)], one), one)
-        assert document.computing is None
+        document = with_computing(document_of([bare_slide(one)], one), [one])
+        assert document.computing == ()
         assert sentence in document.note

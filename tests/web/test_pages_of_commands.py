@@ -27,7 +27,7 @@ def test_orbitals_are_there_once_and_are_computed_at_other_isovalues(folder, cap
     found = document(folder / "a.html")
     assert [slide["field"] for slide in found["slides"]] == ["mo:21", "mo:22"]
     assert len(found["choices"]) == 32
-    assert {choice["field"] for choice in found["choices"]} == {"density", *found["computing"]["orbitals"]}
+    assert {choice["field"] for choice in found["choices"]} == {"density", *found["computing"][0]["orbitals"]}
 
 
 @pytest.mark.slow  # the first use of a kernel compiles it
@@ -70,3 +70,23 @@ def test_films_are_pages_with_frames(folder, capsys):
     assert "a page is turned in the browser" in capsys.readouterr().err
     assert main(["animate", BENZENE, "homo", "-o", "b.html", "--pictures", "2000"])
     assert "1000 frames at most in a page" in capsys.readouterr().err
+
+
+@pytest.mark.slow  # follows orbitals
+@pytest.mark.parametrize(("field", "names"), [("homo", {"mo:1", "mo:2"}), ("ibo:1", {"ibo:1"})])
+def test_pages_of_trajectories_compute_in_all_frames(folder, field, names):
+    from pyscf.tools import molden
+
+    from tests.molecules import solved
+
+    for n in range(3):
+        molden.from_scf(solved(f"H 0 0 0; H 0 0 {0.7 + 0.1 * n}", "sto-3g"), f"scan{n}.molden")
+    assert not main(["animate", "scan*.molden", field, "-o", "a.html", "--spacing", "0.4", "--device", "cpu"])
+    found = document(folder / "a.html")
+    assert [set(frame["orbitals"]) for frame in found["computing"]] == [names] * 3
+    assert [slide["field"] for slide in found["slides"]] == [min(names)] * 3
+    assert {choice["field"] for choice in found["choices"]} == {*names, "density"}
+    assert not main(
+        ["animate", "scan*.molden", field, "-o", "b.html", "--spacing", "0.4", "--no-tracking", "--device", "cpu"]
+    )
+    assert document(folder / "b.html")["computing"] == []

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import zlib
+from functools import cache
 
 import numpy as np
 
@@ -17,6 +18,7 @@ def unpacked(content: bytes) -> dict:
         begin, size, kind = found["arrays"][number]
         return np.frombuffer(content, np.dtype("<" + kind), size, 4 + length + begin)
 
+    once = cache(array)
     for slide in found["slides"]:
         for name in ("centres", "radii", "colours", "bonds", "sticks"):
             slide[name] = array(slide[name])
@@ -26,11 +28,10 @@ def unpacked(content: bytes) -> dict:
             mesh["normals"] = array(mesh["normals"]).reshape(-1, 3).cumsum(axis=0, dtype=np.int8)
             mesh["colours"] = array(mesh["colours"]).reshape(-1, 4)
             mesh["faces"] = _corners(array(mesh["faces"]))
-    if found["computing"]:
-        given = found["computing"]
+    for given in found["computing"]:
         for name in ("centre", "exponent", "degree", "matrix", "columns", "counts", "unit"):
-            given[name] = array(given[name])
-        given["planes"] = [array(plane) for plane in given["planes"]]
+            given[name] = once(given[name])
+        given["planes"] = [once(plane) for plane in given["planes"]]
     return found
 
 

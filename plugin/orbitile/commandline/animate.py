@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from ..base.arguments import number
@@ -144,7 +143,7 @@ def _draw_mode(options: argparse.Namespace) -> None:
 def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[], bool]) -> None:
     """Write a film as a page with a slider of frames."""
     from ..model.units import angstrom
-    from ..pictures.pages import document_of, slides_of_shots
+    from ..pictures.pages import document_of_shots
     from ..pictures.request import Request
 
     if options.turn or options.rock:
@@ -158,9 +157,8 @@ def _write_page(shots: Any, options: argparse.Namespace, cancelled: Callable[[],
     sequence = list(shots())
     request = Request("", options.field, spacing=options.spacing * angstrom, device=options.device)
     with watched(cancelled=cancelled):
-        slides = slides_of_shots(sequence, request)
-    document = document_of(slides, sequence[0].wavefunction, len(slides))
-    write_page(replace(document, choices=()), options.output, sequence[0].wavefunction.source)
+        document = document_of_shots(sequence, request, shots.field)
+    write_page(document, options.output, sequence[0].wavefunction.source)
 
 
 def _shots(options: argparse.Namespace, cancelled: Callable[[], bool]) -> Any:

@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
             slides, found = slides_of(requests, wavefunction, FileReferences(), Console(options), **_look(drawing))
             tell_extrema(found)
         looks = {name: drawing[name] for name in ("colours", "opacity") if name in drawing}
-        document = with_computing(document_of(slides, wavefunction), wavefunction, **looks)
+        document = with_computing(document_of(slides, wavefunction), [wavefunction], **looks)
         camera = _camera(options, wavefunction.positions)
         if camera is not None:
             document = replace(document, rotation=camera.rotation)

@@ -177,7 +177,7 @@ class _Shown:
         slides, _ = slides_of(self.requests, self.wavefunction, self.references, self.found)
         path = self._path("html")
         with written_atomically(path) as temporary:
-            document = with_computing(document_of(slides, self.wavefunction), self.wavefunction)
+            document = with_computing(document_of(slides, self.wavefunction), [self.wavefunction])
             temporary.write_text(page(document), encoding="utf-8")
         self.found.written.append((self.item.name, "html", path.name))
 

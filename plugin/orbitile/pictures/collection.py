@@ -60,7 +60,7 @@ def entry_of(
     slides = slides_of(requests, wavefunction, references, listener)[0] if requests else [bare_slide(wavefunction)]
     document = document_of(slides, wavefunction)
     if not wavefunction.promolecule:
-        document = with_computing(document, wavefunction)
+        document = with_computing(document, [wavefunction])
     path = PurePath(readable(wavefunction.source))
     return Entry(
         path.stem or document.title,

@@ -1,7 +1,8 @@
 """What a page computes of a wavefunction itself: its orbitals, and densities that are sums of their squares.
 
 The rule: the orbitals nearest to the gap, as many as have `MOST_COEFFICIENTS` coefficients together; densities where
-all their orbitals are among them. What a page computes, and why it does not, needs no option.
+all their orbitals are among them. Of a trajectory these are the orbitals nearest to the gap of its first frame, and the
+coefficients of all frames count. What a page computes, and why it does not, needs no option.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from ..base.arrays import Reals
+from ..base.watch import checkpoint
 from ..fields.density import occupied, unavailable
 from ..gaussians.packing import merged_primitives
 from ..model.wavefunction import Wavefunction
 from ..scenes.scene import GLASS, OPACITY, ColourPair, pairs_of
 from ..scenes.web.computing import Computing, SumOfSquares, packed_basis, packed_coefficients
 from ..surfaces.colour_maps import RGB
-from .orbitals import Level, field_of, levels_of
+from .orbitals import Level, field_of, own_levels_of
 
 MOST_COEFFICIENTS = 500_000
-"""Of all orbitals of a page together: some 1.2 MB of it."""
+"""Of all orbitals of a page in all its frames together: some 1.2 MB of it."""
 
 MOST_ROWS = 8192
 """Of the tables along z, a row for each primitive and power: what textures of any browser hold."""
@@ -30,10 +32,17 @@ _COMPLEX = "Complex orbitals are not computed in the page: it shows what was com
 _PERIODIC = "Periodic orbitals are not computed in the page: it shows what was computed beforehand."
 _FREE_ATOMS = "Free atoms have no orbitals to compute in the page."
 _LARGE = "The basis set is too large to be computed in the page: it shows what was computed beforehand."
+_LONG = "The trajectory is too long to be computed in the page: it shows what was computed beforehand."
 
 
-def why_not_computed(wavefunction: Wavefunction) -> str:
-    """Why a page cannot compute the orbitals of a wavefunction, as a sentence; empty where it can."""
+def why_not_computed(wavefunctions: Sequence[Wavefunction]) -> str:
+    """Why a page cannot compute the orbitals of the frames of a document, as a sentence; empty where it can."""
+    reason = next(filter(None, map(_why_not, wavefunctions)), "")
+    n_coefficients = sum(wavefunction.n_basis for wavefunction in wavefunctions)  # of one orbital
+    return reason or (_LONG if n_coefficients > MOST_COEFFICIENTS else "")
+
+
+def _why_not(wavefunction: Wavefunction) -> str:
     if wavefunction.promolecule:
         return _FREE_ATOMS
     if wavefunction.spinors is not None:
@@ -46,33 +55,51 @@ def why_not_computed(wavefunction: Wavefunction) -> str:
 
 
 def computing_of(
-    wavefunction: Wavefunction, middle: Reals, colours: ColourPair | Sequence[ColourPair], opacity: float | None
-) -> Computing | None:
-    """What a page needs to compute the orbitals of a wavefunction; None where it cannot.
+    wavefunctions: Sequence[Wavefunction],
+    middle: Reals,
+    colours: ColourPair | Sequence[ColourPair],
+    opacity: float | None,
+) -> tuple[Computing, ...]:
+    """What a page needs to compute the orbitals of the frames of a document; nothing where it cannot.
 
     Parameters
     ----------
-    wavefunction
+    wavefunctions
+        Of all frames; orbitals are known by their numbers, so those of a trajectory should be followed.
     middle : ndarray, shape (3,)
         Of the document, in bohr.
     colours, opacity
         As for `orbitile.render`.
     """
-    if why_not_computed(wavefunction):
-        return None
-    basis: dict[str, Any] = packed_basis(wavefunction, middle)
-    listed = sorted((level for those in levels_of(wavefunction) for level in those), key=_away_from_gap)
-    chosen = listed[: MOST_COEFFICIENTS // wavefunction.n_basis]
+    if why_not_computed(wavefunctions):
+        return ()
+    first = wavefunctions[0]
+    listed = sorted((level for those in own_levels_of(first) for level in those), key=_away_from_gap)
+    most = MOST_COEFFICIENTS // sum(wavefunction.n_basis for wavefunction in wavefunctions)
+    names = [field_of(first, level) for level in listed[:most]]
     pair = pairs_of(colours)[0]
     opacity = OPACITY if opacity is None else opacity
+    looks = {
+        "colours": (_bytes(pair[0]), _bytes(pair[1])),
+        "opacity": round(255 * (1 - np.sqrt(1 - opacity))),  # of the front and the back together, as in pictures
+        "finish": GLASS,
+    }
+    return tuple(_of_frame(wavefunction, names, middle, looks) for wavefunction in wavefunctions)
+
+
+def _of_frame(wavefunction: Wavefunction, names: Sequence[str], middle: Reals, looks: dict[str, Any]) -> Computing:
+    """What a page needs of one frame: those of the orbitals that it has."""
+    checkpoint()
+    basis: dict[str, Any] = packed_basis(wavefunction, middle)
+    there = {field_of(wavefunction, level): level for those in own_levels_of(wavefunction) for level in those}
+    chosen = {name: there[name] for name in names if name in there}
+    coefficients = [_coefficients(wavefunction, level) for level in chosen.values()]
     return Computing(
         **basis,
-        planes=packed_coefficients([_coefficients(wavefunction, level) for level in chosen], basis["unit"]),
-        orbitals=tuple(field_of(wavefunction, level) for level in chosen),
-        sums=_sums(wavefunction, chosen),
-        colours=(_bytes(pair[0]), _bytes(pair[1])),
-        opacity=round(255 * (1 - np.sqrt(1 - opacity))),  # of the front and the back together, as in pictures
-        finish=GLASS,
+        planes=packed_coefficients(coefficients, basis["unit"]),
+        orbitals=tuple(chosen),
+        sums=_sums(wavefunction, list(chosen.values())),
+        **looks,
     )
 
 

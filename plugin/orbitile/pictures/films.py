@@ -70,10 +70,14 @@ class Shots:
         Gives the shots.
     most : int
         Number of shots, or more where frames are left out.
+    field : str
+        The field that all of them show, by the name of the first frame, where their orbitals are followed; otherwise
+        empty.
     """
 
     sequence: Callable[[], Iterable[Shot]]
     most: int
+    field: str = ""
 
     def __call__(self) -> Iterable[Shot]:
         """The shots from the first one on."""
@@ -149,7 +153,7 @@ def along(
     def shots() -> Iterator[Shot]:
         return (Shot(frame, field_of(frame, name, references), value) for frame in wavefunctions())
 
-    return Shots(shots, len(shown))
+    return Shots(shots, len(shown), "" if tracking is None else name)
 
 
 def _tracking_for(field: str, tracking: Tracking) -> Tracking:

@@ -182,6 +182,13 @@ def localised_levels_of(wavefunction: Wavefunction, made: Wavefunction, scheme: 
     return levels
 
 
+def own_levels_of(wavefunction: Wavefunction) -> Levels:
+    """The orbitals of a wavefunction; by the names of their scheme where they are localised."""
+    if wavefunction.localised:
+        return localised_levels_of(wavefunction, wavefunction, wavefunction.localised)
+    return levels_of(wavefunction)
+
+
 def field_of(wavefunction: Wavefunction, level: Level) -> str:
     """Name of the field that an orbital is."""
     if not level.scheme:

@@ -22,7 +22,7 @@ from ..scenes.scene import ColourPair, colours_of_fields
 from ..scenes.web import Choice, Document, Slide, legend_of
 from .computing import computing_of, why_not_computed
 from .films import Shot
-from .orbitals import Level, level_of, levels_of
+from .orbitals import Level, level_of, own_levels_of
 from .orbitals import field_of as name_of
 from .request import MOST_FACES, Request
 from .surface import FoundSurface, Listener, Sampling, is_free, lattice_for, sampling
@@ -38,12 +38,15 @@ MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
 
 
+_OF_FIRST_FRAME = "Energies and occupations in the list are those of the first frame."
+
+
 def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
     """The orbitals of a wavefunction, from high to low; none of free atoms."""
     if wavefunction.promolecule:
         return ()
     found: list[Choice] = []
-    levels = levels_of(wavefunction)
+    levels = own_levels_of(wavefunction)
     for those in levels:
         labels = _labels(those)
         about_frontier = sorted(those, key=lambda level: level.place, reverse=True)
@@ -51,12 +54,12 @@ def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
         found += [
             Choice(
                 name_of(wavefunction, level),
-                title=level.frontier_name,
+                title=level.symmetry if level.scheme else level.frontier_name,
                 number=level.index + 1,
                 spin=level.spin if len(levels) > 1 else "",
                 energy=level.energy,
                 occupation=level.occupation,
-                label=labels[level.index],
+                label="" if level.scheme else labels[level.index],
             )
             for level in about_frontier
             if lowest <= level.place < lowest + MOST_LISTED
@@ -86,7 +89,7 @@ def title_of(wavefunction: Wavefunction, surface: Surface, field: str) -> str:
 
 
 def _level(wavefunction: Wavefunction, field: str) -> Level | None:
-    return None if wavefunction.promolecule else level_of(wavefunction, levels_of(wavefunction), field)
+    return None if wavefunction.promolecule else level_of(wavefunction, own_levels_of(wavefunction), field)
 
 
 def slide_of(
@@ -180,19 +183,33 @@ def slides_of(
     return slides, surfaces
 
 
-def slides_of_shots(shots: Sequence[Shot], request: Request) -> list[Slide]:
-    """A slide of each shot of a film, on lattices as a request says; one without a surface has the molecule alone."""
+def document_of_shots(shots: Sequence[Shot], request: Request, field: str = "") -> Document:
+    """A document of the shots of a film: a frame of each, on lattices as a request says.
+
+    Parameters
+    ----------
+    shots
+    request
+    field
+        As `films.Shots.field`: where it is there, the page computes other orbitals of the frames too.
+    """
+    first = shots[0].wavefunction
     slides: list[Slide] = []
     for frame, shot in enumerate(shots):
-        field = field_of(shot.wavefunction, shot.field)
-        lattice = lattice_for(request, shot.wavefunction, field, shot.isovalue)
+        shown = field_of(shot.wavefunction, shot.field)
+        lattice = lattice_for(request, shot.wavefunction, shown, shot.isovalue)
+        title = shown.quantity
         try:
-            surface = Sampling(request, shot.wavefunction, field, shot.isovalue, lattice).surface()
+            surface = Sampling(request, shot.wavefunction, shown, shot.isovalue, lattice).surface()
             slide = slide_of(surface, shot.wavefunction)
+            title = title_of(first, surface, field) if field else title
         except NoSurface as error:
             slide = bare_slide(shot.wavefunction, remark=str(error))
-        slides.append(replace(slide, field="shown", title=field.quantity, frame=frame))
-    return slides
+        slides.append(replace(slide, field=named_as_listed(first, field) or "shown", title=title, frame=frame))
+    document = document_of(slides, first, len(slides))
+    if not field:
+        return replace(document, choices=())
+    return with_computing(document, [shot.wavefunction for shot in shots])
 
 
 def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_frames: int = 1) -> Document:
@@ -220,27 +237,28 @@ def document_of(slides: Sequence[Slide], wavefunction: Wavefunction | None, n_fr
 
 def with_computing(
     document: Document,
-    wavefunction: Wavefunction,
+    wavefunctions: Sequence[Wavefunction],
     colours: ColourPair | Sequence[ColourPair] = PALETTES,
     opacity: float | None = None,
 ) -> Document:
-    """A document whose page computes orbitals and densities itself, or says why it does not.
+    """A document whose page computes orbitals and densities of its frames itself, or says why it does not.
 
-    Of what is computed one slide is kept, for browsers that cannot compute. Densities come to the choices; see
+    Of what is computed one slide a frame is kept, for browsers that cannot compute. Densities come to the choices; see
     `pictures.computing` for the rule of what a page computes.
     """
-    computing = computing_of(wavefunction, document.middle, colours, opacity)
-    if computing is None:
-        return replace(document, note=why_not_computed(wavefunction))
+    computing = computing_of(wavefunctions, document.middle, colours, opacity)
+    if not computing:
+        return replace(document, note=why_not_computed(wavefunctions))
     listed = {(choice.field, choice.color_by) for choice in document.choices}
-    new = [Choice(one.field, title=one.title) for one in computing.sums if (one.field, "") not in listed]
-    computed = {*computing.orbitals, *(one.field for one in computing.sums)}
+    first = computing[0]
+    new = [Choice(one.field, title=one.title) for one in first.sums if (one.field, "") not in listed]
+    computed = {*first.orbitals, *(one.field for one in first.sums)}
     slides: dict[object, Slide] = {}
     for slide in document.slides:
         in_page = slide.field in computed and not slide.color_by
         slides.setdefault((slide.field, slide.frame) if in_page else len(slides), slide)
-    choices = (*new, *document.choices)
-    return replace(document, computing=computing, choices=choices, slides=tuple(slides.values()))
+    choices, note = (*new, *document.choices), _OF_FIRST_FRAME if len(computing) > 1 else ""
+    return replace(document, computing=computing, choices=choices, slides=tuple(slides.values()), note=note)
 
 
 def with_others(choices: tuple[Choice, ...], slides: Sequence[Slide]) -> tuple[Choice, ...]:

@@ -132,7 +132,7 @@ def _document(what: Any) -> Document:
     first = subject.first
     names = [name for name in _SHOWN if named_as_listed(first, name) != name] or ["density"]
     slides = [subject.slide(Request("", name, device=None)) for name in names]
-    return with_computing(document_of(slides, first), first)
+    return with_computing(document_of(slides, first), [first])
 
 
 def _report(report: Report) -> str:

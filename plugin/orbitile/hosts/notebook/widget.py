@@ -39,8 +39,6 @@ _PAUSE = 1.0
 _KEPT = 12
 """Pictures that this page has: those seen last."""
 
-_SEVERAL_FRAMES = "Orbitals of several frames are not computed in the page: it shows what was computed beforehand."
-
 _HIDING = (
     "<style>.jp-OutputArea-child:has(iframe[data-orbitile]) + .jp-OutputArea-child"
     " > .jupyter-widgets:not(:has(*)) { display: none }</style>"
@@ -281,8 +279,7 @@ class View(anywidget.AnyWidget):
     def document(self) -> Document:
         """What was seen last, with the orbitals to choose from: frames of a trajectory at those that were seen.
 
-        Its page computes the orbitals that it lacks (`pictures.computing`) where one frame was seen: the basis set of a
-        page is that of one geometry.
+        Its page computes the orbitals that it lacks in these frames (`pictures.computing`).
         """
         slides = list(reversed(self._slides.values()))
         if not slides:
@@ -292,9 +289,7 @@ class View(anywidget.AnyWidget):
         rotation = self.camera.get("rotation", self._base.rotation)
         others = with_others(choices_of(self._subject.first), slides)
         document = replace(self._base, slides=tuple(slides), n_frames=len(seen), rotation=rotation, choices=others)
-        if len(seen) > 1:
-            return replace(document, note=_SEVERAL_FRAMES)
-        return with_computing(document, self._subject.wavefunction(seen[0]))
+        return with_computing(document, [self._subject.wavefunction(frame) for frame in seen])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what was seen last as a page, one HTML file that needs nothing else.

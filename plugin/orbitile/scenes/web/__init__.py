@@ -152,8 +152,9 @@ class Document:
     spectrum : mapping
         Modes along which the molecule moves, their spectra and their table, in plain types, as `scripts/modes.js` reads
         them; empty for none.
-    computing : Computing or None
-        What the page computes orbitals from.
+    computing : tuple of Computing
+        What the page computes orbitals from, one for each frame; empty where it computes none. Each frame has a slide
+        then, whose molecule is drawn with them.
     note : str
         What has to be known of all of it, as a sentence: why the page does not compute.
     """
@@ -166,7 +167,7 @@ class Document:
     rotation: Reals = field(default_factory=lambda: np.eye(3))
     middle: Reals = field(default_factory=lambda: np.zeros(3))
     spectrum: Mapping[str, Any] = field(default_factory=dict)
-    computing: Computing | None = None
+    computing: tuple[Computing, ...] = ()
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -178,6 +179,8 @@ class Document:
         for slide in self.slides:
             if not 0 <= slide.frame < self.n_frames:
                 raise RenderError(f"frame of a slide: expected 0 to {self.n_frames - 1}, got {slide.frame}")
+        if len(self.computing) not in (0, self.n_frames):
+            raise RenderError(f"computing of a view: expected {self.n_frames}, one a frame, got {len(self.computing)}")
 
 
 def legend_of(surface: Surface, pair: tuple[RGB, RGB]) -> Legend:
@@ -243,7 +246,7 @@ def packed(document: Document) -> bytes:
         "choices": [_choice(choice) for choice in document.choices],
         "slides": [_slide(slide, document.middle, arrays) for slide in document.slides],
         "spectrum": document.spectrum,
-        "computing": None if document.computing is None else _computing(document.computing, arrays),
+        "computing": [_computing(computing, arrays) for computing in document.computing],
         "note": document.note,
         "arrays": arrays.index,
     }

@@ -4,8 +4,8 @@ import { keyOf } from "./controls.js";
 import { isosurface } from "./isosurface.js";
 import { Lattice, radiiOf } from "./lattice.js";
 
-const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many points
-const MOST_POINTS = 1.5e6;
+const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many or few points
+const [LEAST_POINTS, MOST_POINTS] = [2e5, 1.5e6]; // few would show as corners of a surface that fills the window
 const MARGIN = 10; // bohr beyond the atoms that a lattice reaches at most
 const SHARE = 0.9; // of the probability of an orbital that its usual surface encloses
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
@@ -16,33 +16,26 @@ const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
 /** What computes the slides of a document; `contents.computing` is there. */
 export class Computing {
   constructor(contents) {
-    const given = contents.computing;
-    const { degree, counts, columns, matrix, unit } = given;
-    const [first, rowOfZ] = [[0], []];
-    let rowsOfZ = 0;
-    degree.forEach((n) => {
-      first.push(first.at(-1) + ((n + 1) * (n + 2) * (n + 3)) / 6);
-      rowOfZ.push(rowsOfZ);
-      rowsOfZ += n + 1;
-    });
+    const layouts = new Map(); // by the degrees, which frames share
     this.contents = contents;
-    this.given = given;
-    this.rowOf = new Map(given.orbitals.map((field, row) => [field, row]));
-    this.sums = new Map(given.sums.map((sum) => [sum.field, sum]));
-    this.basis = { counts, columns, matrix, unit };
-    this.lattice = new Lattice({ centre: given.centre, exponent: given.exponent, degree, first, rowOfZ, rowsOfZ });
-    this.latest = null; // values of what was asked for last, by its key
+    this.frames = contents.computing.map((given) => {
+      const { centre, exponent, degree } = given;
+      const layout = layouts.get(degree) ?? layouts.set(degree, layoutOf(degree)).get(degree);
+      return { ...given, functions: { centre, exponent, degree, ...layout } };
+    });
+    this.lattice = new Lattice(Math.max(...[...layouts.values()].map(({ rowsOfZ }) => rowsOfZ)));
+    this.latest = null; // values of what was asked for last
     this.asked = 0;
   }
 
-  knows({ field, color_by }) {
-    return !color_by && (this.rowOf.has(field) || this.sums.has(field));
+  /** Whether a field can be computed: in a frame, the first one unless it is told. */
+  knows({ field, color_by, frame = 0 }) {
+    const given = this.frames[frame];
+    return !color_by && Boolean(given?.orbitals.includes(field) || given?.sums.some((sum) => sum.field === field));
   }
 
-  /** Polynomial coefficients of an orbital, in the order of the primitives. */
-  terms(row) {
-    const { counts, columns, matrix, unit } = this.basis;
-    const { planes } = this.given;
+  /** Polynomial coefficients of an orbital of a frame, in the order of the primitives. */
+  terms({ counts, columns, matrix, unit, planes }, row) {
     const size = unit.length;
     const coefficients = Float64Array.from(unit, (step, n) => {
       const folded = planes.reduceRight((sum, plane) => 256 * sum + plane[row * size + n], 0);
@@ -56,8 +49,7 @@ export class Computing {
   }
 
   /** A grid that holds all places where some orbitals reach a cut. */
-  gridOf(listed, cut) {
-    const { functions } = this.lattice;
+  gridOf(functions, listed, cut) {
     const { centre } = functions;
     const [low, high] = [[0, 1, 2].map(() => Infinity), [0, 1, 2].map(() => -Infinity)];
     const [least, most] = [[...low], [...high]];
@@ -76,21 +68,23 @@ export class Computing {
       high[axis] = Math.min(Math.max(high[axis], least[axis]), most[axis] + MARGIN) + SPACING;
     }
     const size = low.map((value, axis) => high[axis] - value);
-    const spacing = Math.max(SPACING, Math.cbrt((size[0] * size[1] * size[2]) / MOST_POINTS));
+    const spacingFor = (points) => Math.cbrt((size[0] * size[1] * size[2]) / points);
+    const spacing = Math.max(Math.min(SPACING, spacingFor(LEAST_POINTS)), spacingFor(MOST_POINTS));
     const shape = size.map((length) => Math.ceil(length / spacing) + 1);
     shape[2] = 16 * Math.ceil(shape[2] / 16);
     low[2] -= (spacing * (shape[2] - 1) - size[2]) / 2;
     return { low, spacing, shape };
   }
 
-  /** Values of an orbital or of a sum of squares of orbitals: {values, grid, kind, most, least}. */
-  async volume(field, { told, stopped }) {
-    const sum = this.sums.get(field);
+  /** Values of an orbital or of a sum of squares of orbitals in a frame: {values, grid, kind, most, least}. */
+  async volume(field, frame, { told, stopped }) {
+    const given = this.frames[frame];
+    const sum = given.sums.find((one) => one.field === field);
     const kind = sum ? (sum.signed ? "spin" : "density") : "orbital";
-    const rows = sum ? sum.rows : [this.rowOf.get(field)];
-    const listed = rows.map((row) => this.terms(row));
-    const grid = this.gridOf(listed, (sum ? Math.sqrt(LEAST[kind]) : LEAST[kind]) / 3);
-    this.lattice.tabulate(grid);
+    const rows = sum ? sum.rows : [given.orbitals.indexOf(field)];
+    const listed = rows.map((row) => this.terms(given, row));
+    const grid = this.gridOf(given.functions, listed, (sum ? Math.sqrt(LEAST[kind]) : LEAST[kind]) / 3);
+    this.lattice.tabulate(given.functions, grid);
     let last = performance.now();
     const rest = async () => {
       if (performance.now() - last > 30) await new Promise((go) => setTimeout(go));
@@ -112,17 +106,17 @@ export class Computing {
       if (values[n] < least) least = values[n];
       else if (values[n] > most) most = values[n];
     }
-    return { field, values, grid, kind, least, most };
+    return { field, frame, name: sum?.title, values, grid, kind, least, most };
   }
 
   /** The slide that is asked for, or null where another was asked for in the meantime. */
-  async slide({ field, color_by, isovalue }, told) {
+  async slide({ field, color_by, isovalue, frame }, told) {
     const mine = ++this.asked;
     const stopped = () => mine !== this.asked;
     try {
-      if (this.latest?.field !== field) {
+      if (this.latest?.field !== field || this.latest.frame !== frame) {
         this.latest = null;
-        const volume = await (this.running = this.alone(() => this.volume(field, { told, stopped })));
+        const volume = await (this.running = this.alone(() => this.volume(field, frame, { told, stopped })));
         if (stopped()) return null;
         this.latest = volume;
       }
@@ -156,15 +150,15 @@ export class Computing {
   }
 
   drawn(volume, asked, { field, color_by }) {
-    const { values, grid, kind, least, most } = volume;
+    const { values, grid, kind, least, most, frame } = volume;
     const greatest = Math.max(most, -least);
     const range = [Math.min(LEAST[kind], greatest / 20), 0.9 * greatest];
     const usual = USUAL[kind] ?? enclosing(values, SHARE);
     const isovalue = Math.min(Math.max(asked || usual, range[0]), range[1]);
     const choice = this.contents.choices.find((one) => keyOf(one) === keyOf({ field, color_by })) ?? {};
     const signs = least < -NEGATIVE ? [1, -1] : [1];
-    const first = this.contents.slides[0];
-    const { colours, opacity, finish } = this.given;
+    const beside = this.contents.slides.find((slide) => slide.frame === frame);
+    const { colours, opacity, finish } = this.frames[frame];
     const [meshes, patches] = [[], []];
     let open = false;
     for (const sign of signs) {
@@ -178,14 +172,13 @@ export class Computing {
       const mark = sign < 0 ? "−" : signs.length > 1 ? "+" : "";
       patches.push([`rgb(${colour.join(" ")})`, `${mark}${Number(isovalue.toPrecision(3))}`]);
     }
-    const name = this.sums.get(field)?.title ?? `orbital ${choice.number ?? ""}${choice.spin ? ` ${choice.spin}` : ""}`;
+    const name = volume.name ?? `orbital ${choice.number ?? ""}${choice.spin ? ` ${choice.spin}` : ""}`;
     return {
-      ...first,
+      ...beside,
       field,
       color_by,
       isovalue,
       range,
-      frame: 0,
       meshes,
       volume: Object.assign(volume, { colours, squared: kind === "orbital" }), // the fog of an orbital is its density
       title: choice.title && choice.title !== name ? `${choice.title}, ${name}` : name,
@@ -196,6 +189,18 @@ export class Computing {
 }
 
 class Stopped extends Error {}
+
+/** Where the polynomial of each primitive begins, and its rows in the tables along z. */
+function layoutOf(degree) {
+  const [first, rowOfZ] = [[0], []];
+  let rowsOfZ = 0;
+  degree.forEach((n) => {
+    first.push(first.at(-1) + ((n + 1) * (n + 2) * (n + 3)) / 6);
+    rowOfZ.push(rowsOfZ);
+    rowsOfZ += n + 1;
+  });
+  return { first, rowOfZ, rowsOfZ };
+}
 
 /** The isovalue of the surface that encloses a share of the square of what a lattice holds. */
 function enclosing(values, share) {

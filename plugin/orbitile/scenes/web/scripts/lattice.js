@@ -7,6 +7,7 @@
 
 const COLUMN = 16; // points of z that a fragment sums: four attachments of four components
 const BRICK = 8; // points of a brick along x and y
+const TOGETHER = 1 << 15; // columns that are summed between two waits for the graphics, about
 const ROW = 1024; // numbers in a row of the texture of lists
 const CUT = 2e-7; // what a primitive must reach to be in a list
 
@@ -20,19 +21,19 @@ precision highp float;
 precision highp int;
 precision highp sampler2D;
 uniform sampler2D alongX, alongY, alongZ, lists;
-uniform int begin, end, first;
+uniform int begin, end, first, row; // of the list; column of the tables along z, row of the targets where y is 0
 layout(location = 0) out vec4 part0;
 layout(location = 1) out vec4 part1;
 layout(location = 2) out vec4 part2;
 layout(location = 3) out vec4 part3;
 float item(int place) { return texelFetch(lists, ivec2(place & ${ROW - 1}, place / ${ROW}), 0).x; }
 void main() {
-  ivec2 at = ivec2(gl_FragCoord.xy);
+  ivec2 at = ivec2(gl_FragCoord.xy) - ivec2(0, row);
   vec4 sum0 = vec4(0.0), sum1 = vec4(0.0), sum2 = vec4(0.0), sum3 = vec4(0.0);
   for (int place = begin; place < end;) {
-    int row = int(item(place)), rowOfZ = int(item(place + 1)), degree = int(item(place + 2));
+    int rowOfXY = int(item(place)), rowOfZ = int(item(place + 1)), degree = int(item(place + 2));
     place += 3;
-    vec4 x = texelFetch(alongX, ivec2(at.x, row), 0), y = texelFetch(alongY, ivec2(at.y, row), 0);
+    vec4 x = texelFetch(alongX, ivec2(at.x, rowOfXY), 0), y = texelFetch(alongY, ivec2(at.y, rowOfXY), 0);
     float radial = x.y * y.y;
     for (int k = 0; k <= degree; k++) {
       float polynomial = 0.0, powerOfX = 1.0;
@@ -71,16 +72,15 @@ export function radiiOf({ exponent, degree, first }, terms, cut) {
 }
 
 export class Lattice {
-  /** Throws an Error in words where the browser cannot sum. */
-  constructor(functions) {
-    this.functions = functions;
+  /** Throws an Error in words where the browser cannot sum functions with so many rows of tables along z. */
+  constructor(rowsOfZ) {
     this.canvas = document.createElement("canvas");
     const gl = (this.gl = this.canvas.getContext("webgl2"));
     if (!gl) throw new Error("This browser has no WebGL 2, so that it shows what was computed beforehand.");
     if (!gl.getExtension("EXT_color_buffer_float")) {
       throw new Error("This browser cannot compute orbitals (EXT_color_buffer_float is missing): it shows what was computed beforehand.");
     }
-    if (functions.rowsOfZ > gl.getParameter(gl.MAX_TEXTURE_SIZE)) {
+    if (rowsOfZ > gl.getParameter(gl.MAX_TEXTURE_SIZE)) {
       throw new Error("The textures of this browser are too small for this basis set: it shows what was computed beforehand.");
     }
     const program = (this.program = gl.createProgram());
@@ -97,7 +97,7 @@ export class Lattice {
     gl.useProgram(program);
     this.place = {};
     ["alongX", "alongY", "alongZ", "lists"].forEach((name, unit) => gl.uniform1i(gl.getUniformLocation(program, name), unit));
-    for (const name of ["begin", "end", "first"]) this.place[name] = gl.getUniformLocation(program, name);
+    for (const name of ["begin", "end", "first", "row"]) this.place[name] = gl.getUniformLocation(program, name);
     this.textures = [0, 1, 2, 3].map(() => gl.createTexture());
     this.targets = [0, 1, 2, 3].map(() => gl.createTexture());
     gl.bindVertexArray(gl.createVertexArray());
@@ -120,12 +120,12 @@ export class Lattice {
     for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
   }
 
-  /** Tabulate the Gaussians along the lines of a grid {low, spacing, shape}; the last of shape a multiple of 16. */
-  tabulate(grid) {
-    const { gl, functions } = this;
+  /** Tabulate Gaussians along the lines of a grid {low, spacing, shape}; the last of shape a multiple of 16. */
+  tabulate(functions, grid) {
+    const { gl } = this;
     const { centre, exponent, degree, rowOfZ, rowsOfZ } = functions;
     const count = exponent.length;
-    this.grid = grid;
+    Object.assign(this, { functions, grid });
     for (const axis of [0, 1]) {
       const table = new Float32Array(4 * count * grid.shape[axis]);
       for (let p = 0, n = 0; p < count; p++) {
@@ -147,56 +147,82 @@ export class Lattice {
       }
     }
     this.fill(2, this.textures[2], length / 4, rowsOfZ, table);
+    const [nx, ny, nz] = grid.shape;
+    const most = Math.floor(Math.min(TOGETHER / nx, gl.getParameter(gl.MAX_TEXTURE_SIZE)) / ny);
+    this.slabs = Math.max(1, Math.min(most, nz / COLUMN)); // one above the other in the targets
     this.targets.forEach((texture, n) => {
-      this.fill(4, texture, grid.shape[0], grid.shape[1], null);
+      this.fill(4, texture, nx, ny * this.slabs, null);
       gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0 + n, gl.TEXTURE_2D, texture, 0);
     });
     if (gl.checkFramebufferStatus(gl.FRAMEBUFFER) !== gl.FRAMEBUFFER_COMPLETE) {
       throw new Error("This browser cannot compute orbitals (its textures of floats cannot be drawn to): it shows what was computed beforehand.");
     }
-    gl.viewport(0, 0, grid.shape[0], grid.shape[1]);
+    gl.viewport(0, 0, nx, ny * this.slabs);
     gl.enable(gl.SCISSOR_TEST);
   }
 
-  /** Values of an orbital with some polynomial coefficients, z slowest and x fastest; `rest` is awaited between slabs. */
+  /** Values of an orbital with some polynomial coefficients, z slowest and x fastest; `rest` is awaited now and then. */
   async values(terms, rest = async () => {}) {
-    const { gl, functions, grid } = this;
-    const [nx, ny, nz] = grid.shape;
-    const radii = radiiOf(functions, terms, CUT);
+    const [nx, ny, nz] = this.grid.shape;
+    const radii = radiiOf(this.functions, terms, CUT);
     const found = new Float32Array(nx * ny * nz);
-    const slab = new Float32Array(4 * nx * ny);
-    for (let z = 0; z < nz; z += COLUMN) {
-      const [numbers, bricks] = [[], []];
+    const step = COLUMN * this.slabs;
+    for (let z = 0; z < nz; z += step) {
+      const end = Math.min(nz, z + step);
+      this.sum(terms, radii, z, end);
+      this.read(found, z, end);
+      await rest();
+    }
+    if (this.gl.isContextLost()) throw new Error("The browser has taken the graphics away: choose the orbital again.");
+    return found;
+  }
+
+  /** Sum slabs of an orbital into the targets, one above the other: a read waits for the graphics, so there are few. */
+  sum(terms, radii, low, high) {
+    const { gl, place } = this;
+    const [nx, ny] = this.grid.shape;
+    const [numbers, bricks] = [[], []];
+    for (let z = low; z < high; z += COLUMN) {
       for (let y = 0; y < ny; y += BRICK) {
         for (let x = 0; x < nx; x += BRICK) {
           const begin = numbers.length;
           this.list(numbers, terms, radii, [x, y, z]);
-          bricks.push([x, y, begin, numbers.length]);
+          bricks.push([x, y, z, begin, numbers.length]);
         }
       }
-      const height = Math.max(1, Math.ceil(numbers.length / ROW));
-      const lists = new Float32Array(height * ROW);
-      lists.set(numbers);
-      this.fill(3, this.textures[3], ROW, height, lists, 1);
-      gl.uniform1i(this.place.first, z / 4);
-      for (const [x, y, begin, end] of bricks) {
-        gl.scissor(x, y, BRICK, BRICK);
-        gl.uniform1i(this.place.begin, begin);
-        gl.uniform1i(this.place.end, end);
-        gl.drawArrays(gl.TRIANGLES, 0, 3);
-      }
-      for (let part = 0; part < 4; part++) {
-        gl.readBuffer(gl.COLOR_ATTACHMENT0 + part);
-        gl.readPixels(0, 0, nx, ny, gl.RGBA, gl.FLOAT, slab);
-        for (let c = 0; c < 4; c++) {
-          const start = (z + 4 * part + c) * nx * ny;
-          for (let n = 0; n < nx * ny; n++) found[start + n] = slab[4 * n + c];
-        }
-      }
-      await rest();
     }
-    if (gl.isContextLost()) throw new Error("The browser has taken the graphics away: choose the orbital again.");
-    return found;
+    const height = Math.max(1, Math.ceil(numbers.length / ROW));
+    const lists = new Float32Array(height * ROW);
+    lists.set(numbers);
+    this.fill(3, this.textures[3], ROW, height, lists, 1);
+    for (const [x, y, z, begin, end] of bricks) {
+      const row = (ny * (z - low)) / COLUMN;
+      gl.scissor(x, row + y, BRICK, Math.min(BRICK, ny - y));
+      gl.uniform1i(place.begin, begin);
+      gl.uniform1i(place.end, end);
+      gl.uniform1i(place.first, z / 4);
+      gl.uniform1i(place.row, row);
+      gl.drawArrays(gl.TRIANGLES, 0, 3);
+    }
+  }
+
+  /** Read the slabs in the targets. */
+  read(found, low, high) {
+    const { gl } = this;
+    const [nx, ny] = this.grid.shape;
+    const size = nx * ny;
+    const rows = (ny * (high - low)) / COLUMN;
+    const part = new Float32Array(4 * nx * rows);
+    for (let n = 0; n < 4; n++) {
+      gl.readBuffer(gl.COLOR_ATTACHMENT0 + n);
+      gl.readPixels(0, 0, nx, rows, gl.RGBA, gl.FLOAT, part);
+      for (let z = low, from = 0; z < high; z += COLUMN, from += 4 * size) {
+        for (let c = 0; c < 4; c++) {
+          const start = (z + 4 * n + c) * size;
+          for (let i = 0; i < size; i++) found[start + i] = part[from + 4 * i + c];
+        }
+      }
+    }
   }
 
   /** Add the primitives to a list that reach into a brick. */

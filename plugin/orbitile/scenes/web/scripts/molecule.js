@@ -6,6 +6,8 @@ import { made } from "./elements.js";
 import { copied, fragmentOf } from "./links.js";
 import { viewer } from "./viewer.js";
 
+const LONG = 300; // milliseconds after which it is said that something is computed
+
 /**
  * Show a document in an element, at first its first slide.
  *
@@ -17,7 +19,7 @@ import { viewer } from "./viewer.js";
 export function molecule(element, contents, { name = "", wheel } = {}) {
   let computing = null;
   try {
-    if (contents.computing) computing = new Computing(contents);
+    if (contents.computing.length) computing = new Computing(contents);
   } catch (error) {
     contents.note = error.message;
   }
@@ -30,20 +32,31 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
     const ofFrame = mine.filter((slide) => slide.frame === frame);
     const those = ofFrame.length ? ofFrame : mine;
     const away = (slide) => (isovalue ? Math.abs(Math.log(slide.isovalue / isovalue)) : 0);
+    view.compute(false);
     view.show(those.reduce((best, slide) => (away(slide) < away(best) ? slide : best)));
   }
 
   async function compute(asked) {
-    view.tell("Computing …");
+    const late = setTimeout(() => view.tell("Computing …"), LONG);
+    view.compute(true);
     try {
       const slide = await computing.slide({ ...asked }, view.tell);
-      if (slide) view.show(slide);
+      if (!slide) return; // something else was asked for
+      view.show(slide);
     } catch (error) {
       view.tell(error.message, true);
+    } finally {
+      clearTimeout(late);
     }
+    view.compute(false);
   }
 
-  const ask = (asked) => (isComputed(asked) ? compute(asked) : (computing?.leave(), showNearest(asked)));
+  /** What was computed beforehand as it is asked for; volumes are not. */
+  const isThere = (asked) =>
+    view.drawnAs() === "surface" &&
+    slidesOf(asked).some(({ frame, isovalue }) => frame === asked.frame && isovalue > 0 && (!asked.isovalue || Math.abs(Math.log(isovalue / asked.isovalue)) < 1e-3));
+
+  const ask = (asked) => (isComputed(asked) && !isThere(asked) ? compute(asked) : (computing?.leave(), showNearest(asked)));
 
   async function link() {
     const { field, color_by, isovalue, frame } = view.slide();

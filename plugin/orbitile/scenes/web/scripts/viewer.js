@@ -31,6 +31,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   let labelled = false;
   let [waiting, still] = [0, 0];
   let look = "surface";
+  let busy = false; // something is computed: finer pictures wait, since the graphics may be the same processor
 
   const canvas = made("canvas", { tabindex: "0", role: "img", title: HELP });
   const labels = made("div", { class: "orbitile-labels", "aria-hidden": "true" });
@@ -90,15 +91,15 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
 
   /** Draw soon; coarsely while it moves, and finer once it does not. */
   function draw() {
-    if (!waiting) waiting = requestAnimationFrame(() => drawNow(1));
+    if (!waiting) waiting = requestAnimationFrame(() => drawNow(false));
     clearTimeout(still);
-    still = setTimeout(() => drawNow(2), STILL);
+    if (!busy) still = setTimeout(() => drawNow(true), STILL);
   }
 
-  function drawNow(fineness, background = paper()) {
+  function drawNow(fine, background = paper()) {
     waiting = 0;
     if (!drawing || !slide || !element.isConnected || !canvas.clientWidth) return;
-    const ratio = Math.max(window.devicePixelRatio || 1, fineness);
+    const ratio = Math.max(window.devicePixelRatio || 1, fine && look !== "fog" ? 2 : 1); // fog has no edges, and many planes
     const [width, height] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     if (untouched) {
@@ -106,7 +107,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       if (!camera || whole.height > camera.height) camera = whole;
     }
     element.dataset.height = camera.height; // of what is seen, in bohr
-    drawing.draw(camera, background, look, fineness > 1 ? PLANES.still : PLANES.moving);
+    drawing.draw(camera, background, look, fine ? PLANES.still : PLANES.moving);
     if (labelled) place();
   }
 
@@ -175,7 +176,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   /** Put a copy of the picture onto the paper, white as that is: what WebGL has drawn is gone by then. */
   function print() {
     if (!drawing || !canvas.width) return;
-    drawNow(2, [1, 1, 1]);
+    drawNow(true, [1, 1, 1]);
     Object.assign(sheet, { width: canvas.width, height: canvas.height });
     sheet.getContext("2d").drawImage(canvas, 0, 0);
     canvas.after(sheet);
@@ -192,6 +193,12 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     show,
     tell,
     redraw: draw,
+    /** Something is computed from now on, or no more. */
+    compute(on) {
+      busy = on;
+      if (busy) clearTimeout(still);
+      else draw();
+    },
     slide: () => slide,
     /** How volumes are drawn: surface, fog or slice. */
     drawnAs: () => look,
