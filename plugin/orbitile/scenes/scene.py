@@ -359,8 +359,8 @@ def facts_of(surface: Surface) -> dict[str, str | float]:
 VOLUME_STYLES = ("fog", "slice")
 """What a volume itself can be drawn as: all of it, or a plane across the line of sight."""
 
-_DENSE = 0.1
-"""Extinction of fog in 1/bohr where the magnitude is the isovalue, as in `web/scripts/fog.js`."""
+_DENSE = 0.3
+"""Extinction of fog where the magnitude is the isovalue, times the mean chord; as in `web/scripts/fog.js`."""
 
 _DENSEST = 8.0
 """Times that at most, so that cores do not hide what is around them, as there and in `shaders/volume_fragment.glsl`."""
@@ -435,7 +435,26 @@ class VolumeDrawing:
     @property
     def density(self) -> float:
         """Extinction at the isovalue, in 1/bohr."""
-        return _DENSE * self.opacity / OPACITY
+        return _DENSE * self.opacity / OPACITY / self.chord
+
+    @cached_property
+    def chord(self) -> float:
+        r"""Mean length in bohr of a line of sight through the inside of the isosurface, of a lobe where it has several.
+
+        Of a body of volume :math:`V` and surface :math:`S` it is :math:`4V/S` (Cauchy; see L. A. Santalo, Integral
+        Geometry and Geometric Probability, 1976, chapter 4), with a quarter of the surface being the mean area of the
+        shadow. The shadows along the axes of the lattice stand for all. The whole box counts where no value reaches
+        the isovalue.
+        """
+        inside = np.abs(self.volume.values) >= self.isovalue
+        if not inside.any():
+            inside[:] = True
+        shadows = 0.0
+        for axis, spacing in enumerate(self.volume.lattice.spacings):
+            along = np.moveaxis(inside, axis, 0)
+            entries = np.count_nonzero(along[0]) + np.count_nonzero(along[1:] & ~along[:-1])
+            shadows += entries / float(spacing)
+        return 3 * np.count_nonzero(inside) / shadows
 
     @cached_property
     def closed(self) -> Volume:
@@ -452,10 +471,10 @@ class VolumeDrawing:
     def extinction(self, values: NDArray[np.floating]) -> Reals:
         r"""Extinction of fog in 1/bohr where the field has some values, shape as theirs.
 
-        .. math::  \tau = 0.1 \min(|v|^p, 8)
+        .. math::  \tau = 0.3 \min(|v|^p, 8) / l
 
-        where :math:`v` is the value in isovalues and :math:`p` is 2 for orbitals, else 1: fog is proportional to a
-        density.
+        where :math:`v` is the value in isovalues, :math:`p` is 2 for orbitals, else 1, and :math:`l` is `chord`: fog is
+        proportional to a density, and what is seen through depends on the shape of the field but not on its size.
         """
         magnitude = np.abs(values / self.isovalue)
         return np.asarray(self.density * np.minimum(magnitude**2 if self.is_squared else magnitude, _DENSEST))

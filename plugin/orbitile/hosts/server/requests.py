@@ -32,6 +32,7 @@ from ...session.shown import Shown, numbered, surface_of
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.window.localising import levels_at
 from .protocol import PROTOCOL, Request, check_protocol, request_of
+from .schema import messages_schema
 from .viewer import ServedViewer, internal_error
 from .window import VERBS, ServedWindow, energy_unit, table_of
 
@@ -91,11 +92,11 @@ def _parts_of(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
     if not isinstance(request, dict):
         raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
-    parts = {name: otherwise for name, (otherwise, _, _) in _PARTS.items()} | request
+    parts = {name: otherwise for name, (otherwise, *_) in _PARTS.items()} | request
     if unknown := set(parts) - set(_PARTS):
         raise OrbitileError(f"expected {alternatives(list(_PARTS))}, got {brief(sorted(unknown)[0])}")
     check_protocol(parts["protocol"])
-    for name, (otherwise, fits, expected) in _PARTS.items():
+    for name, (otherwise, fits, expected, _) in _PARTS.items():
         if parts[name] is not otherwise and not fits(parts[name]):
             raise OrbitileError(f"{name}: expected {expected}, got {brief(parts[name])}")
     return parts
@@ -116,19 +117,33 @@ def _are_places(told: Any) -> bool:
     return all(type(number) in (int, float) and abs(number) < FARTHEST for place in told for number in place)
 
 
-_PARTS: dict[str, tuple[Any, Callable[[Any], bool], str]] = {
-    "id": (None, _is_id, "a whole number or a short text"),
-    "command": ("", lambda value: isinstance(value, str), "text"),
-    "arguments": ([], lambda value: isinstance(value, list), "a list"),
-    "named": ({}, lambda value: isinstance(value, dict), "an object"),
-    "objects": (None, _are_names, "a list of names"),
-    "hidden": (None, _are_names, "a list of names"),
-    "seen": (None, lambda value: type(value) is int, "a whole number"),
-    "dragging": (None, lambda value: type(value) is bool, "true or false"),
-    "positions": ({}, _are_positions, "an object with a list of three numbers an atom for each molecule"),
-    "protocol": (None, lambda value: value == PROTOCOL, f"{PROTOCOL}"),
+_NAMES = {"type": ["array", "null"], "items": {"type": "string"}}
+_PARTS: dict[str, tuple[Any, Callable[[Any], bool], str, dict[str, Any]]] = {
+    "id": (None, _is_id, "a whole number or a short text", {"type": ["integer", "string", "boolean", "null"]}),
+    "command": ("", lambda value: isinstance(value, str), "text", {"type": "string"}),
+    "arguments": ([], lambda value: isinstance(value, list), "a list", {"type": "array"}),
+    "named": ({}, lambda value: isinstance(value, dict), "an object", {"type": "object"}),
+    "objects": (None, _are_names, "a list of names", _NAMES),
+    "hidden": (None, _are_names, "a list of names", _NAMES),
+    "seen": (None, lambda value: type(value) is int, "a whole number", {"type": ["integer", "null"]}),
+    "dragging": (None, lambda value: type(value) is bool, "true or false", {"type": ["boolean", "null"]}),
+    "positions": (
+        {},
+        _are_positions,
+        "an object with a list of three numbers an atom for each molecule",
+        {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3},
+            },
+        },
+    ),
+    "protocol": (None, lambda value: value == PROTOCOL, f"{PROTOCOL}", {"enum": [PROTOCOL, None]}),
 }
-"""Parts of a request: what they are where they are left out, whether a value fits, and what fits in words."""
+"""Parts of a request: what they are where they are left out, whether a value fits, and what fits, in words and as JSON
+Schema.
+"""
 
 
 def take_places(session: Session, request: dict[str, Any]) -> None:
@@ -431,3 +446,10 @@ def _triangles(session: Session, surface: str = "") -> dict[str, Any]:
         },
     )
     return {"surface": name, "molecule": shown.molecule, "file": str(file), "arrays": arrays}
+
+
+@_request("Returns the messages of both ends as JSON Schema.", answer="a schema, see [the schema](#the-schema)")
+def schema(session: Session | None = None) -> dict[str, Any]:
+    """All messages of both ends; the same in every session."""
+    parts = {name: part for name, (*_, part) in _PARTS.items()}
+    return messages_schema(parts, REQUESTS, {name: verb for name, (_, verb) in VERBS.items()})
