@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -12,10 +13,12 @@ from scipy.ndimage import map_coordinates
 
 import orbitile as ob
 from orbitile.model.lattice import Lattice
+from orbitile.model.surface import Colouring
 from orbitile.model.volume import Volume
 from orbitile.renderer import Camera, render_scene
 from orbitile.renderer.context import offscreen
 from orbitile.scenes import Mesh, Molecule, Scene, VolumeDrawing
+from orbitile.surfaces.colour_maps import colours_along
 
 BLUE, ORANGE = (0.24, 0.34, 0.98), (0.93, 0.43, 0.10)
 WHITE = np.ones(3)
@@ -128,6 +131,22 @@ def test_fog_of_a_ball_is_as_dense_whatever_its_size(radius):
     assert ball.chord == pytest.approx(4 / 3 * radius, rel=0.02)
     assert ball.density * ball.chord == pytest.approx(0.3)
     assert even(0.01).chord == even(0.2).chord  # the whole box, where nothing reaches the isovalue
+
+
+@pytest.mark.parametrize("style", ["fog", "slice"])
+def test_a_second_field_colours_a_volume_in_its_range(style):
+    """In place of the sign; how much is seen of it is as before. It is interpolated before it becomes a colour."""
+    plain = even(0.3, style=style, opacity=1.0)
+    second = np.broadcast_to(np.linspace(-1.0, 3.0, 5)[:, None, None], (5, 5, 5)).astype(np.float32)
+    scale = Colouring(second.ravel(), -1.0, 1.0, "potential", "hartree/e", "signed")
+    found = pixels(replace(plain, colouring=scale), seen=camera(height=4.4))
+    opacity = 1 - pixels(replace(plain, colours=((0, 0, 0), (0, 0, 0))), seen=camera(height=4.4))[40, 40, 0]
+    for column in (6, 22, 32, 60):  # x from left to right; from the middle on the last colour
+        x = 4.4 * ((column + 0.5) / 80 - 0.5)
+        ink = colours_along("signed", np.array([(x + 2) / 2]))[0]
+        assert found[40, column] == pytest.approx(opacity * ink + 1 - opacity, abs=4 / 255)
+    with pytest.raises(ob.OrbitileError, match="expected 125 values, one a point, got 4"):
+        replace(plain, colouring=replace(scale, values=np.zeros(4, np.float32)))
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node, which runs the script of pages, is not installed")

@@ -388,11 +388,14 @@ class VolumeDrawing:
         Of positive and of negative values, from 0 to 1; `scene_of` gives those of the picture.
     opacity : float
         From 0 to 1. Fog has its usual density at 0.65.
+    colouring : Colouring or None
+        Values of a second field at the points of the volume, z fastest, which colour it in place of the sign; how much
+        of it is seen follows from the volume itself.
 
     Raises
     ------
     RenderError
-        When the isovalue is not positive, or there is no such style.
+        When the isovalue is not positive, there is no such style, or there is another number of values to colour by.
     """
 
     volume: Volume
@@ -400,8 +403,14 @@ class VolumeDrawing:
     style: str = "fog"
     colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
     opacity: float = OPACITY
+    colouring: Colouring | None = None
 
     def __post_init__(self) -> None:
+        if self.colouring is not None and self.colouring.values.size != self.volume.values.size:
+            raise RenderError(
+                f"colouring of a volume that is drawn: expected {self.volume.values.size} values, one a point, got "
+                f"{self.colouring.values.size}"
+            )
         if self.style not in VOLUME_STYLES:
             raise RenderError(f"style of a volume: expected {' or '.join(VOLUME_STYLES)}, got {self.style!r}")
         if not 0 < self.isovalue < np.inf:
@@ -416,11 +425,6 @@ class VolumeDrawing:
     def unit(self) -> str:
         """Of the volume."""
         return self.volume.unit
-
-    @property
-    def colouring(self) -> Colouring | None:
-        """None: its colours stand for the sign."""
-        return None
 
     @property
     def is_plane(self) -> bool:
@@ -460,6 +464,14 @@ class VolumeDrawing:
     def closed(self) -> Volume:
         """The volume, with the points behind the last ones where it is periodic."""
         return self.volume.closed
+
+    def shares(self) -> NDArray[np.float32] | None:
+        """Where a second field that colours it is in the range of the colours, 0 to 1, at the points of `closed`."""
+        if self.colouring is None:
+            return None
+        low, high = self.colouring.low, self.colouring.high
+        shares = np.nan_to_num((self.colouring.values - low) / max(high - low, 1e-30)).astype(np.float32)
+        return replace(self.volume, values=shares.reshape(self.volume.values.shape)).closed.values
 
     @cached_property
     def phases(self) -> NDArray[np.int8]:
