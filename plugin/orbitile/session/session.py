@@ -358,8 +358,6 @@ class Session:
         others = f"style: expected {', '.join(STYLES)}"
         if style not in self.host.volume_styles:
             return f"{others} in this viewer, got {style}; PyMOL draws {style}, and so do pages"
-        if request.frame is not None:
-            return f"{others} for a surface of a trajectory, got {style}; load one frame of it"
         if request.color_by:
             return f"{others} for a surface that a second field colours, got {style}; leave the second field out"
         return ""

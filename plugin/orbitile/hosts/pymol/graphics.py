@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,11 +89,25 @@ class DrawnVolume:
         Of the surface, in the unit of the field.
     look : Look
         Colours and transparency.
+    state : int
+        Of the map, from 1. There is one at a time: PyMOL's volumes with gaps among their states read freed memory.
     """
 
     style: str
     isovalue: float
     look: Look
+    state: int = 1
+
+
+@contextmanager
+def _without_zoom(cmd: Any) -> Iterator[None]:
+    """Keep the view, which PyMOL fits to new slices and volumes."""
+    before = cmd.get("auto_zoom")
+    cmd.set("auto_zoom", 0)
+    try:
+        yield
+    finally:
+        cmd.set("auto_zoom", before)
 
 
 def put_fog(cmd: Any, name: str, map_name: str, drawn: DrawnVolume) -> None:
@@ -101,7 +117,8 @@ def put_fog(cmd: Any, name: str, map_name: str, drawn: DrawnVolume) -> None:
     stops = [(multiple * drawn.isovalue, density * opacity) for multiple, density in _FOG]
     ramp = [(-value, *negative, density) for value, density in reversed(stops)]
     ramp += [(value, *positive, density) for value, density in stops]
-    cmd.volume(name, map_name)
+    with _without_zoom(cmd):
+        cmd.volume(name, map_name, source_state=drawn.state)
     cmd.volume_color(name, [float(number) for stop in ramp for number in stop])
 
 
@@ -112,7 +129,8 @@ def put_slice(cmd: Any, name: str, map_name: str, ramp: str, drawn: DrawnVolume)
     # PyMOL crashes where a colour is of integers
     colours = [[float(part) for part in colour] for colour in (negative, (1, 1, 1), positive)]
     cmd.ramp_new(ramp, "none", [-end, 0.0, end], colours)
-    cmd.slice_new(name, map_name)
+    with _without_zoom(cmd):
+        cmd.slice_new(name, map_name, 1, drawn.state)
     cmd.set("slice_track_camera", 1, name)
     cmd.color(ramp, name)
 

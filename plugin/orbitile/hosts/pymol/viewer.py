@@ -216,10 +216,11 @@ class PyMOLViewer(TrajectoryViewer):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
-        self._drop_volume(name)
+        before = self._volumes.get(name)
+        if before is None or frame is None or not isinstance(drawing, DrawnVolume):
+            self._drop_volume(name)
         if isinstance(drawing, DrawnVolume):  # the surface stays as an empty object, by which it is known
-            if frame is None:
-                self._volumes[name] = drawing
+            self._volumes[name] = drawing if before is None else replace(drawing, state=before.state)
             drawing, colouring = [], None
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
@@ -355,22 +356,34 @@ class PyMOLViewer(TrajectoryViewer):
             return
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
-        self._draw_volume(name)
+        if frame is None or frame == self.frame(molecule):
+            self._draw_volume(name, 1 if frame is None else frame + 1)
+        self._group_volume(name, molecule)
+
+    def turn_to(self, name: str, molecule: str, frame: int) -> None:
+        if name in self._volumes and self._volumes[name].state != frame + 1:
+            self._draw_volume(name, frame + 1)
+            self._group_volume(name, molecule)
+
+    def _group_volume(self, name: str, molecule: str) -> None:
         for part in (f"{name}_{part}" for part in _VOLUME_PARTS):
             if part in self.objects():
                 self._group(molecule, part)
 
-    def _draw_volume(self, name: str) -> None:
-        """Draw the map of a surface anew that is fog or a slice."""
+    def _draw_volume(self, name: str, state: int | None = None) -> None:
+        """Draw the map of a surface anew that is fog or a slice, in another state of it where one is given."""
         drawn = self._volumes.get(name)
         if drawn is None or f"{name}_map" not in self.objects():
             return
+        drawn = drawn if state is None else replace(drawn, state=state)
         self._drop_volume(name)
         self._volumes[name] = drawn
         if drawn.style == "fog":
             put_fog(self.cmd, f"{name}_fog", f"{name}_map", drawn)
         else:
             put_slice(self.cmd, f"{name}_slice", f"{name}_map", f"{name}_ramp", drawn)
+        if name not in self.cmd.get_names("objects", enabled_only=1):  # hidden, and new objects are seen
+            self.cmd.disable(" ".join(f"{name}_{part}" for part in _VOLUME_PARTS))
 
     def _drop_volume(self, name: str) -> None:
         """Take away what draws the map of a surface."""
