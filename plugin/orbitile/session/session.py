@@ -333,6 +333,8 @@ class Session:
             return sorted(self.shelf.present())
         if argument.completes == "fields":
             return [*plain_fields(), "homo-1", "lumo+1"]
+        if argument.completes == "styles":
+            return self.styles_of(None)
         return list(argument.kind.choices)
 
     # ---- showing
@@ -361,6 +363,11 @@ class Session:
         if request.color_by:
             return f"{others} for a surface that a second field colours, got {style}; leave the second field out"
         return ""
+
+    def styles_of(self, request: Request | None) -> list[str]:
+        """Styles in which a surface can be drawn here; without a surface, those of the viewer."""
+        styles = [*STYLES, *self.host.volume_styles]
+        return styles if request is None else [style for style in styles if not self.why_not_drawn(style, request)]
 
     def drawable(self, shown: Shown) -> Shown:
         """The same as a surface where it cannot be drawn as its look says: a style may be left over from another."""

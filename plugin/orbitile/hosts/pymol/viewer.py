@@ -30,7 +30,7 @@ from ...session.source import is_promolecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
-from .graphics import DrawnVolume, drawing_of, nothing_at, put_fog, put_map, put_slice
+from .graphics import DrawnVolume, drawing_of, nothing_at, put_fog, put_map, put_slice, upright
 from .molecules import Molecules, delete
 from .seen import scene_of, trace, viewpoint_of
 from .structure import of_atoms, structure_of
@@ -349,11 +349,15 @@ class PyMOLViewer(TrajectoryViewer):
         there = frame is not None and f"{name}_map" in self.objects()
         if frame is not None and not there:  # room for all, as for the surface
             put_map(self.cmd, f"{name}_map", nothing_at(volume.lattice.origin), self._n_states(molecule, frame))
+        state = None if frame is None else frame + 1
         try:
-            put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+            put_map(self.cmd, f"{name}_map", volume, state)
         except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
-            self.say(f"{name}: PyMOL cannot hold a map with the axes of this lattice; only the surface is shown")
-            return
+            put_map(self.cmd, f"{name}_map", upright(volume), state)
+            self.say(
+                f"{name}: PyMOL cannot hold a map with the axes of this lattice; {name}_map is interpolated on axes "
+                "along x, y and z. The surface and what is saved are not."
+            )
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
         if frame is None or frame == self.frame(molecule):

@@ -20,6 +20,7 @@ from ...files.reading import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
+from ...pictures.look import STYLES
 from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION, parts_of, takes_several_files
 from ...pictures.words import plain_fields
 from ...scenes.scene import Mesh
@@ -205,6 +206,10 @@ def _command(name: str) -> Command:
     return found
 
 
+_OFFERED = {"fields": plain_fields(), "styles": [*STYLES, *ServedViewer.volume_styles]}
+"""Words to choose from, by what completes an argument, where these are not all that its kind reads."""
+
+
 def description_of(command: Command) -> dict[str, Any]:
     """What the first message says of a command."""
     arguments = [
@@ -213,7 +218,7 @@ def description_of(command: Command) -> dict[str, Any]:
             "kind": argument.kind.name,
             "help": argument.help,
             "required": argument.required,
-            "choices": plain_fields() if argument.completes == "fields" else argument.kind.choices,
+            "choices": _OFFERED.get(argument.completes, argument.kind.choices),
         }
         for argument in command.arguments
     ]
