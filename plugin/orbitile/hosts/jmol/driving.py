@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from ...base.errors import OrbitileError, printable
 from ...base.temporary import own_folder
+from ...files.reading import shortage_explained
 from ...session.commands import orb_delete, orb_field, orb_load
 from ...session.declaration import Call, read_example
 from ...session.session import Session
-from ..server.requests import done
-from ..server.viewer import ServedViewer
+from ..server.requests import done, triangles_of
+from ..server.viewer import ServedViewer, internal_error
 
 _MARK = "orbitile-request"
 """Begins the lines that are for Orbitile; a number and what is asked for follow, separated by colons."""
@@ -182,6 +183,8 @@ class Driver:
                 self.call(command)
         except OrbitileError as error:
             self.say(str(error))
+        except Exception as error:  # whatever else goes wrong is told, and the next request is done
+            self.say(internal_error(error))
 
     def show(self, field: str) -> None:
         """Show a field in place of the one that was shown by its name before.
@@ -242,6 +245,8 @@ class Driver:
             self._draw_changed()
         except OrbitileError as error:
             self.say(str(error))
+        except Exception as error:
+            self.say(internal_error(error))
         now = time.monotonic()
         if now - self._looked >= _LOOK and self.viewer.period is not None:  # surfaces that go with frames need ticks
             self._looked = now
@@ -316,11 +321,9 @@ class Driver:
         return file
 
     def _draw(self, surface: str) -> None:
-        told = self._answer(Call("triangles", (surface,)))["value"]
-        binary = Path(told["file"])
-        data = binary.read_bytes()
-        binary.unlink()
-        vertices, colours, faces = (_array(data, told["arrays"][name]) for name in ("vertices", "colours", "faces"))
+        with shortage_explained():
+            _, arrays = triangles_of(self.session, surface)
+        vertices, colours, faces = (arrays[name] for name in ("vertices", "colours", "faces"))
         file = self._written(mesh_text(vertices, faces, colours[:, :3]), "pmesh")
         transparency = 1 - float(colours[:, 3].mean()) if len(colours) else 0.0
         look = f"translucent {transparency:.2f}" if transparency > 0 else "opaque"
@@ -375,12 +378,6 @@ class Driver:
                 self.say("cancelled")
             self._doing = 0
         return False
-
-
-def _array(data: bytes, told: dict[str, Any]) -> NDArray[Any]:
-    n = int(np.prod(told["shape"]))
-    kind = np.dtype(told["type"]).newbyteorder("<")
-    return np.frombuffer(data, kind, n, told["offset"]).reshape(told["shape"])
 
 
 def drive(command: Sequence[str], file: Path, field: str, scripts: Sequence[str] = ()) -> None:

@@ -216,11 +216,11 @@ class PyMOLViewer(TrajectoryViewer):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
-        before = self._volumes.get(name)
-        if before is None or frame is None or not isinstance(drawing, DrawnVolume):
+        known = self._volumes.get(name)
+        if known is None or frame is None or not isinstance(drawing, DrawnVolume):
             self._drop_volume(name)
         if isinstance(drawing, DrawnVolume):  # the surface stays as an empty object, by which it is known
-            self._volumes[name] = drawing if before is None else replace(drawing, state=before.state)
+            self._volumes[name] = drawing if known is None else replace(drawing, state=known.state)
             drawing, colouring = [], None
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)

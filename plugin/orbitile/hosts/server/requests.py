@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import __version__
 from ...base.arguments import NUMBER, alternatives, brief
@@ -428,29 +429,32 @@ def _directions(session: Session, *numbers: str) -> None:
     "[triangles](#triangles)",
 )
 def _triangles(session: Session, surface: str = "") -> dict[str, Any]:
-    """Write the triangles of a surface, lengths in Angstrom, and say where they are.
+    """Write the triangles of a surface, lengths in Angstrom, and say where they are; errors as for `triangles_of`."""
+    name, arrays = triangles_of(session, surface)
+    file, told = _served(session).write_arrays(name, arrays)
+    return {"surface": name, "molecule": session.shelf[name].molecule, "file": str(file), "arrays": told}
+
+
+def triangles_of(session: Session, surface: str = "") -> tuple[str, dict[str, NDArray[Any]]]:
+    """Triangles of a surface that is shown, or of the last one: its name, and the arrays of docs/server.md by name.
 
     Raises
     ------
     OrbitileError
         When there is no such surface, or it cannot be computed again.
     """
-    host, name = _served(session), session.surface(surface)
+    name = session.surface(surface)
     shown = session.now(name)
     found = session.computing.sampled(shown.request)
     drawn = session.computing.aside(lambda: surface_of(shown, found))
     mesh = Mesh.of(drawn, *shown.look.colours, 1 - shown.look.transparency)
-    file, arrays = host.write_arrays(
-        name,
-        {
-            "vertices": (mesh.vertices / angstrom).astype("<f4"),
-            "normals": mesh.normals.astype("<f4"),
-            "colours": mesh.colours.astype("<f4"),
-            "phases": drawn.phases.astype("<i4"),
-            "faces": mesh.faces.astype("<i4"),
-        },
-    )
-    return {"surface": name, "molecule": shown.molecule, "file": str(file), "arrays": arrays}
+    return name, {
+        "vertices": (mesh.vertices / angstrom).astype("<f4"),
+        "normals": mesh.normals.astype("<f4"),
+        "colours": mesh.colours.astype("<f4"),
+        "phases": drawn.phases.astype("<i4"),
+        "faces": mesh.faces.astype("<i4"),
+    }
 
 
 @_request("Returns the messages of both ends as JSON Schema.", answer="a schema, see [the schema](#the-schema)")
