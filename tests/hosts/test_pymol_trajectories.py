@@ -350,3 +350,23 @@ def test_confidence_is_that_of_tracking(series):
     for field, source in (("density", str(Source((str(series),)))), ("homo", raw)):
         request = Request(source, field, "coarse", 0.1, device="cpu", frame=1)
         assert sample(request, WavefunctionCache()).confidence is None
+
+
+@pytest.mark.parametrize("style", ["fog", "slice"])
+def test_fog_and_slices_follow_the_frame(cmd, series, style):
+    """One state at a time, of the map's state that is seen: its corner is that of this state."""
+    from orbitile.hosts.pymol.commands import state_of
+
+    call(cmd, "orb_load", str(series))
+    base = call(cmd, "orb_mo", "water", "homo", 0.1, "coarse")
+    call(cmd, "orb_style", style)
+    call(cmd, "orb_frames")
+    extents = []
+    for frame in (1, N):
+        cmd.frame(frame)
+        state_of(cmd).player.tick()
+        extents.append(cmd.get_session(f"{base}_{style}")["names"])
+        assert cmd.count_states(f"{base}_{style}") == 1
+        assert state_of(cmd).host._volumes[base].state == frame
+    assert cmd.count_states(f"{base}_map") == N
+    assert str(extents[0]) != str(extents[1])

@@ -1,6 +1,7 @@
 """Files of volumes in a real PyMOL without a window: surfaces that can be changed as all others."""
 
 import shutil
+from dataclasses import replace
 from importlib.resources import files
 from importlib.util import find_spec
 
@@ -158,3 +159,62 @@ def test_fog_follows_the_new_name_of_its_surface(cmd):
     cmd.delete("renamed")
     command(cmd, "orb_surfaces")
     assert cmd.get_names("objects") == ["benzene"]
+
+
+def test_drawing_a_volume_leaves_the_view_as_it_is(cmd):
+    command(cmd, "orb_load", BENZENE)
+    command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")
+    view, zooms = cmd.get_view(), cmd.get("auto_zoom")
+    for style in ("fog", "slice"):
+        command(cmd, "orb_style", style)
+        command(cmd, "orb_iso", 0.03)
+        assert cmd.get_view() == pytest.approx(view, abs=1e-4)
+    assert cmd.get("auto_zoom") == zooms
+
+
+def test_a_lattice_that_pymol_cannot_hold_is_interpolated_and_drawn(cmd, tmp_path, capsys):
+    """Its axes lie aslant in all three directions; the field is linear, so that interpolation is exact."""
+    axes = 0.5 * np.array([[1.0, 0.2, 0.1], [-0.2, 1.0, 0.3], [0.1, -0.1, 1.0]])
+    lattice = ob.Lattice(np.array([-2.0, -2.0, -2.0]), axes, (9, 8, 10))
+    volume = ob.Volume((lattice.points() @ [0.1, 0.2, -0.3]).reshape(lattice.shape), lattice, "test", "e bohr^-3")
+    ob.save(volume, tmp_path / "aslant.cube")
+    command(cmd, "orb_load", str(tmp_path / "aslant.cube"))
+    assert "aslant_values_map is interpolated" in capsys.readouterr().out
+    values = cmd.get_volume_field("aslant_values_map", 1, 1)
+    low, high = (np.array(corner) * angstrom for corner in cmd.get_extent("aslant_values_map"))
+    places = [np.linspace(a, b, n) for a, b, n in zip(low, high, values.shape, strict=True)]
+    points = np.stack(np.meshgrid(*places, indexing="ij"), axis=-1)
+    index = (points - lattice.origin) @ np.linalg.inv(axes)
+    inside = np.all((index > 0) & (index < np.array(lattice.shape) - 1), axis=-1)
+    assert values.size < 5 * volume.values.size
+    assert values[inside] == pytest.approx((points @ [0.1, 0.2, -0.3])[inside], abs=1e-5)
+    assert inside.sum() > 200
+    command(cmd, "orb_style", "fog")
+    assert "aslant_values_fog" in cmd.get_names("objects")
+
+
+def test_fog_of_a_saved_session_is_ours_again(cmd, tmp_path):
+    command(cmd, "orb_load", BENZENE)
+    name = command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")
+    command(cmd, "orb_style", "fog")
+    cmd.save(str(tmp_path / "fog.pse"))
+    cmd.reinitialize()
+    cmd.load(str(tmp_path / "fog.pse"))
+    assert cmd.volume_color(f"{name}_fog")[-5] == pytest.approx(0.16)
+    command(cmd, "orb_iso", 0.02)
+    assert cmd.volume_color(f"{name}_fog")[-5] == pytest.approx(0.08)
+    command(cmd, "orb_delete", name)
+    assert cmd.get_names("objects") == ["benzene"]
+
+
+def test_styles_that_cannot_be_drawn_are_not_offered(cmd):
+    from orbitile.hosts.pymol.commands import state_of
+    from orbitile.session.commands import orb_style
+
+    command(cmd, "orb_load", BENZENE)
+    name = command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")
+    session = state_of(cmd)
+    assert session.words_for(orb_style.arguments[0]) == ["surface", "two-sided", "mesh", "dots", "fog", "slice"]
+    request = session.shelf[name].request
+    assert session.styles_of(request)[-2:] == ["fog", "slice"]
+    assert session.styles_of(replace(request, color_by="esp"))[-1] == "dots"

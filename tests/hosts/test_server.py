@@ -29,6 +29,7 @@ from orbitile.session.seen import picture_of
 from orbitile.session.session import Session
 from tests.conftest import SAMPLES
 from tests.hosts.conftest import N
+from tests.hosts.test_schema import hold
 from tests.soak.measuring import descendants, prefixes_of
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -50,7 +51,9 @@ class Server:
     def read(self):
         line = self.process.stdout.readline()
         assert line, "the server has ended"
-        return json.loads(line)
+        message = json.loads(line)
+        hold(message)
+        return message
 
     def write(self, line: bytes):
         self.process.stdin.write(line)

@@ -1,5 +1,6 @@
 """What a worker is asked for: lattices that serve again, surfaces of few enough triangles."""
 
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import orbitile as ob
 from orbitile.pictures.request import Request, box_of, shared_lattice, surface_within
+from orbitile.pictures.surface import Listener, surfaces_of_picture, volume_drawing_of
 from orbitile.session.sampling import WavefunctionCache, sample
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
@@ -59,3 +61,16 @@ def test_a_surface_of_too_many_triangles_is_extracted_from_fewer_points():
         assert step > 1
         assert most / 4 < len(thin.faces) <= most
         assert np.abs(thin.vertices.max(axis=0) - whole.vertices.max(axis=0)).max() < 0.06
+
+
+def test_a_second_field_colours_fog_in_the_range_that_it_has_on_the_surface():
+    benzene = ob.load(BENZENE)
+    request = Request("", "density", isovalue=0.01, color_by="lol", quality="coarse", device="cpu")
+    found = volume_drawing_of(request, benzene, None, "slice")
+    (surface,) = surfaces_of_picture([request], benzene, None, Listener(), size=(100, 100))
+    scale, expected = found.colouring, surface.surface.colouring
+    assert (scale.low, scale.high) == pytest.approx((expected.low, expected.high), rel=0.05)  # of another lattice
+    assert scale.colour_map == expected.colour_map
+    values = ob.evaluate(benzene, "lol", found.volume.lattice.points()[::97], device="cpu")
+    assert scale.values[::97] == pytest.approx(values, abs=1e-4)
+    assert volume_drawing_of(replace(request, color_by=""), benzene, None, "slice").colouring is None

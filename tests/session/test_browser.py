@@ -317,7 +317,7 @@ def test_a_style_that_cannot_be_drawn_is_never_left_over(browser, monkeypatch):
     request = browser.session.shelf["benzene_lumo"].request
     why = browser.session.why_not_drawn
     assert not why("fog", request)
-    assert "for a surface of a trajectory, got fog" in why("fog", replace(request, frame=0))
+    assert not why("fog", replace(request, frame=0))
     assert "that a second field colours, got slice" in why("slice", replace(request, color_by="esp"))
 
 

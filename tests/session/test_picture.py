@@ -10,7 +10,7 @@ import orbitile as ob
 from orbitile.pictures.look import Look
 from orbitile.pictures.request import Request
 from orbitile.renderer import Camera
-from orbitile.scenes import Molecule
+from orbitile.scenes import Molecule, VolumeDrawing
 from orbitile.session.picture import DrawnSurface, Picture, finer_surface, grid_of, pixels_of, turning
 from orbitile.session.sampling import WavefunctionCache, sample
 from orbitile.session.seen import whole_size
@@ -100,7 +100,8 @@ def test_a_picture_of_fog_is_drawn_from_the_volume():
     drawn = DrawnSurface("ball", shown, surface, volume)
     camera = Camera(eye=np.array([0.0, 0.0, 20.0]))
     pixels = pixels_of(Picture(((drawn,),), Molecule(), camera, (60, 60), None, legend=False))
-    assert pixels[30, 30, 3] / 255 == pytest.approx(1 - np.exp(-0.1 * 0.1 / 0.05 * 4), abs=2 / 255)
+    depth = 0.1 / 0.05 * VolumeDrawing(volume, 0.05).density * 4
+    assert pixels[30, 30, 3] / 255 == pytest.approx(1 - np.exp(-depth), abs=2 / 255)
 
 
 @pytest.mark.slow

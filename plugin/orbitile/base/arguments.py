@@ -50,7 +50,7 @@ class Argument:
     required : bool
     completes : str
         What a console may offer to complete it with, beside the choices of its kind: molecules, surfaces, fields, or
-        nothing.
+        nothing; styles, those of the choices that the viewer has.
     slider : tuple of float, optional
         Ends of a slider that a window has for it.
     """

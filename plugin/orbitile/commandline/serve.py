@@ -11,11 +11,19 @@ PRIORITY = 30
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """It has none."""
+    """State its argument."""
+    parser.add_argument("--schema", action="store_true", help="print its messages as JSON Schema, and do not serve")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve until standard input ends."""
+    """Serve until standard input ends, or print what is said then."""
+    if options.schema:
+        import json
+
+        from ..hosts.server.requests import schema
+
+        print(json.dumps(schema(), indent=1))
+        return
     from ..hosts.server.serving import main as serve
 
     serve()

@@ -6,7 +6,6 @@ molecule is a structure file with its bonds, so that its atoms can be picked and
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError
-from ..base.packages import install_command
+from ..base.packages import required
 from ..model.surface import Surface
 from ..model.units import angstrom
 from ..model.wavefunction import Wavefunction
@@ -46,12 +45,7 @@ def write_scene(scene: Scene, path: Path) -> None:
     OSError
         Where it cannot write.
     """
-    try:
-        library: Any = importlib.import_module("molviewspec")
-    except ImportError as error:
-        raise FileError(
-            f"MolViewSpec archives need the package molviewspec: {install_command('molviewspec')}"
-        ) from error
+    library = required("molviewspec", FileError, "MolViewSpec archives need the package molviewspec")
     builder = library.create_builder()
     builder.canvas(background_color="#ffffff")
     assets = {}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.errors import FileError
-from ..base.packages import install_command
+from ..base.packages import required
 from ..base.temporary import own_folder
 from ..model.surface import Surface
 from ..model.wavefunction import Wavefunction
@@ -50,10 +50,8 @@ def write_scene(scene: Scene, path: Path) -> None:
     OSError
         Where it cannot write.
     """
-    try:
-        library = _Library()
-    except ImportError as error:
-        raise FileError(f"USDZ files need the package usd-core: {install_command('usd-core')}") from error
+    required("pxr.Usd", FileError, "USDZ files need the package usd-core", "usd-core")
+    library = _Library()
     with TemporaryDirectory(dir=own_folder()) as folder:
         layer, packed = Path(folder) / "scene.usdc", Path(folder) / "scene.usdz"
         try:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..base.errors import OrbitileError
 from ..base.watch import Progress
 from ..evaluation.boxes import enclosing_lattice, fits, resolving_spacing
 from ..evaluation.default_isovalue import default_isovalue
@@ -25,7 +24,7 @@ from ..evaluation.surfaces import absence_explained, coloured, compute_surface, 
 from ..fields import Field, References, as_drawn
 from ..fields.orbital import orbital_list, orbital_range
 from ..model.lattice import Lattice, spacing_of
-from ..model.surface import Surface
+from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..scenes.scene import VolumeDrawing
@@ -305,6 +304,8 @@ def volume_drawing_of(
 ) -> VolumeDrawing:
     """A field as fog or a slice, in a box that reaches to where nothing of it is seen.
 
+    A second field colours it in the range that it has on the surface of the isovalue, as it does the surface.
+
     Parameters
     ----------
     request, wavefunction, references, listener
@@ -314,14 +315,25 @@ def volume_drawing_of(
     Raises
     ------
     OrbitileError
-        When the request has a second field: colours stand for the sign here.
+        When there is no such field, or nothing of it has the isovalue that the range of a second field is found on.
     """
-    if request.color_by:
-        raise OrbitileError(f"style {style}: expected one field, got a second one that colours it; leave it out")
     asked = sampling(request, wavefunction, references, listener)
     lattice = lattice_for(request, wavefunction, asked.field, FAINTEST[style] * asked.isovalue)
+    asked = replace(asked, lattice=lattice)
     with listener.following(asked.field.quantity) as progress:
-        return VolumeDrawing(replace(asked, lattice=lattice).volume(progress), asked.isovalue, style)
+        volume = asked.volume(progress)
+    if asked.colour is None:
+        return VolumeDrawing(volume, asked.isovalue, style)
+    with listener.following(asked.colour.quantity) as progress:
+        second = replace(asked, field=asked.colour).volume(progress)
+    return VolumeDrawing(volume, asked.isovalue, style, colouring=_within(asked, volume, second))
+
+
+def _within(asked: Sampling, volume: Volume, second: Volume) -> Colouring:
+    """Values of the second field at all points of a lattice, and the range that they have on the surface."""
+    on_surface = asked.coloured(asked.surface_in(volume)[0]).colouring
+    assert on_surface is not None  # a second field is asked for
+    return replace(on_surface, values=second.values.ravel())
 
 
 _TIMES = 30.0

@@ -119,7 +119,10 @@ def _compiled(context: Context, name: str) -> tuple[int, dict[str, int]]:
         if not gl.glGetProgramiv(program, gl.GL_LINK_STATUS):
             raise DeviceError(f"OpenGL ({context.renderer}): shader {name!r}: {_text(gl.glGetProgramInfoLog(program))}")
         active = range(gl.glGetProgramiv(program, gl.GL_ACTIVE_UNIFORMS))
-        names = [_text(gl.glGetActiveUniform(program, index)[0]) for index in active]
+        names = []
+        for name_of, size in (gl.glGetActiveUniform(program, index)[:2] for index in active):
+            uniform = _text(name_of)  # an array is told of by its first element
+            names += [uniform] if size == 1 else [f"{uniform.removesuffix('[0]')}[{n}]" for n in range(size)]
         context.kept[name] = int(program), {uniform: gl.glGetUniformLocation(program, uniform) for uniform in names}
     return context.kept[name]
 

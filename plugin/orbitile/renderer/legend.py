@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Reals
 from ..files.encodings import in_words
-from ..model.surface import Colouring, Surface
+from ..model.surface import Colouring
 from ..model.units import angstrom
 from ..scenes.scene import Drawable
 from ..surfaces.colour_maps import RGB, colours_along, tick_labels, ticks
@@ -255,7 +255,7 @@ def legend_of(
     parts: dict[tuple[object, ...], LegendPart] = {}
     for surface, colours in zip(surfaces, pairs, strict=True):
         colouring = surface.colouring
-        if isinstance(surface, Surface) and colouring is not None:
+        if colouring is not None:
             key = surface.quantity, surface.isovalue, colouring.quantity, colouring.low, colouring.high
             parts.setdefault(key, _colour_bar(surface, colouring, size))
             continue
@@ -270,8 +270,8 @@ def legend_of(
     return list(parts.values())
 
 
-def _colour_bar(surface: Surface, colouring: Colouring, size: tuple[int, int]) -> ColourBar:
-    """The scale of a surface that is coloured by a second field."""
+def _colour_bar(surface: Drawable, colouring: Colouring, size: tuple[int, int]) -> ColourBar:
+    """The scale of a surface or volume that is coloured by a second field."""
     low, high = colouring.low, colouring.high
     unit = f" ({colouring.unit})" if colouring.unit else ""
     note = ""

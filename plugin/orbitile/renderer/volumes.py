@@ -15,6 +15,7 @@ import numpy as np
 
 from ..base.errors import DeviceError, RenderError
 from ..scenes.scene import VolumeDrawing
+from ..surfaces.colour_maps import colours_along
 from .context import Context
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 VOLUMES = 4
 """Volumes of a picture at most, as in `volume_fragment.glsl`."""
 
+_ANCHORS = 9
+"""Colours of a map of a second field, as in `volume_fragment.glsl`."""
 
 _STRIDE = 2.0
 """Step of a sample in spacings of the finest lattice; the four samples of a pixel are a quarter of it apart."""
@@ -70,16 +73,25 @@ class Volumes:
                 f"volumes[{n}].minus": [*negative, 0.0],
                 f"volumes[{n}].plane": drawing.is_plane,
                 f"volumes[{n}].squared": drawing.is_squared,
+                f"volumes[{n}].inked": drawing.colouring is not None,
             }
+            if drawing.colouring is not None:
+                anchors = colours_along(drawing.colouring.colour_map, np.linspace(0, 1, _ANCHORS))
+                self._uniforms |= {f"volumes[{n}].map[{at}]": [*map(float, ink), 1.0] for at, ink in enumerate(anchors)}
 
     def _texture(self, drawing: VolumeDrawing) -> int:
-        """A texture of the values in isovalues."""
+        """A texture of the values in isovalues, as alpha; and of a second field in shares of its range, as red."""
         gl = self._context.gl
         values = np.nan_to_num(drawing.closed.values / drawing.isovalue).astype(np.float32)
+        shape, shares = values.shape, drawing.shares()
+        if shares is not None:
+            values = np.stack([shares, values], axis=-1)
+        kinds = (gl.GL_R32F, gl.GL_RED) if shares is None else (gl.GL_RG32F, gl.GL_RG)
         texture = int(gl.glGenTextures(1))
         gl.glBindTexture(gl.GL_TEXTURE_3D, texture)
         gl.glPixelStorei(gl.GL_UNPACK_ALIGNMENT, 1)
-        gl.glTexImage3D(gl.GL_TEXTURE_3D, 0, gl.GL_R32F, *values.shape[::-1], 0, gl.GL_RED, gl.GL_FLOAT, values)
+        gl.glTexImage3D(gl.GL_TEXTURE_3D, 0, kinds[0], *shape[::-1], 0, kinds[1], gl.GL_FLOAT, values)
+        gl.glTexParameteri(gl.GL_TEXTURE_3D, gl.GL_TEXTURE_SWIZZLE_A, gl.GL_RED if shares is None else gl.GL_GREEN)
         for name in (gl.GL_TEXTURE_MIN_FILTER, gl.GL_TEXTURE_MAG_FILTER):
             gl.glTexParameteri(gl.GL_TEXTURE_3D, name, gl.GL_LINEAR)
         for name in (gl.GL_TEXTURE_WRAP_S, gl.GL_TEXTURE_WRAP_T, gl.GL_TEXTURE_WRAP_R):

@@ -359,8 +359,8 @@ def facts_of(surface: Surface) -> dict[str, str | float]:
 VOLUME_STYLES = ("fog", "slice")
 """What a volume itself can be drawn as: all of it, or a plane across the line of sight."""
 
-_DENSE = 0.1
-"""Extinction of fog in 1/bohr where the magnitude is the isovalue, as in `web/scripts/fog.js`."""
+_DENSE = 0.3
+"""Extinction of fog where the magnitude is the isovalue, times the mean chord; as in `web/scripts/fog.js`."""
 
 _DENSEST = 8.0
 """Times that at most, so that cores do not hide what is around them, as there and in `shaders/volume_fragment.glsl`."""
@@ -388,11 +388,14 @@ class VolumeDrawing:
         Of positive and of negative values, from 0 to 1; `scene_of` gives those of the picture.
     opacity : float
         From 0 to 1. Fog has its usual density at 0.65.
+    colouring : Colouring or None
+        Values of a second field at the points of the volume, z fastest, which colour it in place of the sign; how much
+        of it is seen follows from the volume itself.
 
     Raises
     ------
     RenderError
-        When the isovalue is not positive, or there is no such style.
+        When the isovalue is not positive, there is no such style, or there is another number of values to colour by.
     """
 
     volume: Volume
@@ -400,8 +403,14 @@ class VolumeDrawing:
     style: str = "fog"
     colours: tuple[RGB, RGB] = (POSITIVE, NEGATIVE)
     opacity: float = OPACITY
+    colouring: Colouring | None = None
 
     def __post_init__(self) -> None:
+        if self.colouring is not None and self.colouring.values.size != self.volume.values.size:
+            raise RenderError(
+                f"colouring of a volume that is drawn: expected {self.volume.values.size} values, one a point, got "
+                f"{self.colouring.values.size}"
+            )
         if self.style not in VOLUME_STYLES:
             raise RenderError(f"style of a volume: expected {' or '.join(VOLUME_STYLES)}, got {self.style!r}")
         if not 0 < self.isovalue < np.inf:
@@ -418,11 +427,6 @@ class VolumeDrawing:
         return self.volume.unit
 
     @property
-    def colouring(self) -> Colouring | None:
-        """None: its colours stand for the sign."""
-        return None
-
-    @property
     def is_plane(self) -> bool:
         """Whether it is drawn as a slice."""
         return self.style == "slice"
@@ -435,12 +439,39 @@ class VolumeDrawing:
     @property
     def density(self) -> float:
         """Extinction at the isovalue, in 1/bohr."""
-        return _DENSE * self.opacity / OPACITY
+        return _DENSE * self.opacity / OPACITY / self.chord
+
+    @cached_property
+    def chord(self) -> float:
+        r"""Mean length in bohr of a line of sight through the inside of the isosurface, of a lobe where it has several.
+
+        Of a body of volume :math:`V` and surface :math:`S` it is :math:`4V/S` (Cauchy; see L. A. Santalo, Integral
+        Geometry and Geometric Probability, 1976, chapter 4), with a quarter of the surface being the mean area of the
+        shadow. The shadows along the axes of the lattice stand for all. The whole box counts where no value reaches
+        the isovalue.
+        """
+        inside = np.abs(self.volume.values) >= self.isovalue
+        if not inside.any():
+            inside[:] = True
+        shadows = 0.0
+        for axis, spacing in enumerate(self.volume.lattice.spacings):
+            along = np.moveaxis(inside, axis, 0)
+            entries = np.count_nonzero(along[0]) + np.count_nonzero(along[1:] & ~along[:-1])
+            shadows += entries / float(spacing)
+        return 3 * np.count_nonzero(inside) / shadows
 
     @cached_property
     def closed(self) -> Volume:
         """The volume, with the points behind the last ones where it is periodic."""
         return self.volume.closed
+
+    def shares(self) -> NDArray[np.float32] | None:
+        """Where a second field that colours it is in the range of the colours, 0 to 1, at the points of `closed`."""
+        if self.colouring is None:
+            return None
+        low, high = self.colouring.low, self.colouring.high
+        shares = np.nan_to_num((self.colouring.values - low) / max(high - low, 1e-30)).astype(np.float32)
+        return replace(self.volume, values=shares.reshape(self.volume.values.shape)).closed.values
 
     @cached_property
     def phases(self) -> NDArray[np.int8]:
@@ -452,10 +483,10 @@ class VolumeDrawing:
     def extinction(self, values: NDArray[np.floating]) -> Reals:
         r"""Extinction of fog in 1/bohr where the field has some values, shape as theirs.
 
-        .. math::  \tau = 0.1 \min(|v|^p, 8)
+        .. math::  \tau = 0.3 \min(|v|^p, 8) / l
 
-        where :math:`v` is the value in isovalues and :math:`p` is 2 for orbitals, else 1: fog is proportional to a
-        density.
+        where :math:`v` is the value in isovalues, :math:`p` is 2 for orbitals, else 1, and :math:`l` is `chord`: fog is
+        proportional to a density, and what is seen through depends on the shape of the field but not on its size.
         """
         magnitude = np.abs(values / self.isovalue)
         return np.asarray(self.density * np.minimum(magnitude**2 if self.is_squared else magnitude, _DENSEST))

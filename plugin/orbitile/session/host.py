@@ -474,6 +474,9 @@ class TrajectoryViewer(Viewer):
     def drop(self, name: str, frame: int) -> None:
         """Take away surface and volume of one frame."""
 
+    def turn_to(self, name: str, molecule: str, frame: int) -> None:
+        """Take note that another frame of a surface is seen, which has been put: what is drawn of one alone follows."""
+
     @abstractmethod
     def size(self, surface: Surface, volume: Volume) -> int:
         """Bytes that the program takes for one frame of a field, about."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import Cancelled, OrbitileError
 from ..base.watch import checkpoint, stage, tell
-from ..model.surface import Surface
+from ..model.surface import Colouring, Surface
 from ..model.volume import Volume
 from ..model.wavefunction import DAMAGED
 from ..pictures.look import Look
@@ -61,12 +61,15 @@ class DrawnSurface:
         As it is shown now.
     volume : Volume or None
         What is drawn in place of the surface, as fog or a slice.
+    colouring : Colouring or None
+        Values of a second field at the points of the volume.
     """
 
     name: str
     shown: Shown
     surface: Surface
     volume: Volume | None = None
+    colouring: Colouring | None = None
 
 
 Pane = tuple[DrawnSurface, ...]
@@ -220,7 +223,7 @@ def _volume_drawing(drawn: DrawnSurface, volume: Volume) -> VolumeDrawing:
     """A volume in the colours of its surface; a slice hides what is behind it, as in viewers."""
     look = drawn.shown.look
     opacity = 1.0 if look.style == "slice" else 1 - look.transparency
-    return VolumeDrawing(volume, drawn.surface.isovalue, look.style, look.colours, opacity)
+    return VolumeDrawing(volume, drawn.surface.isovalue, look.style, look.colours, opacity, drawn.colouring)
 
 
 def mesh_of(drawn: DrawnSurface) -> Mesh:
@@ -258,7 +261,7 @@ def refined(picture: Picture, above: int, cache: WavefunctionCache) -> Picture:
         vertices = drawn.surface.vertices
         try:
             if drawn.volume is not None:
-                return replace(drawn, volume=_larger_volume(drawn, drawn.volume, cache))
+                return _with_larger_volume(drawn, cache)
             found = finer_surface(drawn, cell_spacing(pixel_at(picture.camera, vertices, above)), cache)
         except Cancelled:
             raise
@@ -294,13 +297,14 @@ def finer_surface(drawn: DrawnSurface, spacing: float, cache: WavefunctionCache)
     return replace(anew, colouring=replace(scale, values=anew.colouring.values))
 
 
-def _larger_volume(drawn: DrawnSurface, volume: Volume, cache: WavefunctionCache) -> Volume:
+def _with_larger_volume(drawn: DrawnSurface, cache: WavefunctionCache) -> DrawnSurface:
     """A volume in a box that reaches to where nothing of it is seen; the same where its file has no orbitals."""
     if is_volume_file(drawn.shown.request.path):
-        return volume
+        return drawn
     request = replace(drawn.shown.request, isovalue=drawn.surface.isovalue, box=None)
     wavefunction, asked = cache.resolved(request)
-    return volume_drawing_of(asked, wavefunction, cache.references, drawn.shown.look.style).volume
+    found = volume_drawing_of(asked, wavefunction, cache.references, drawn.shown.look.style)
+    return replace(drawn, volume=found.volume, colouring=found.colouring)
 
 
 def save_picture(picture: Picture, target: Path, draw: DrawPane | None = None) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..base.errors import Cancelled, OrbitileError
+from ..pictures.look import VOLUME_STYLES
 from ..pictures.request import Box, Request, Sample, box_of
 from ..workers import WorkerError
 from .computing import Computing
@@ -368,7 +369,8 @@ class Player:
             if done is not None and done.drawing.done():
                 del film.prepared[frame]
                 try:
-                    self._put(base, film, frame, done, with_volume=self._viewer.draws_volumes)
+                    is_volume = film.drawn_as.look.style in VOLUME_STYLES
+                    self._put(base, film, frame, done, with_volume=is_volume or self._viewer.draws_volumes)
                 except OrbitileError as error:
                     self._refuse(film, frame, error)
                 return True

@@ -333,6 +333,8 @@ class Session:
             return sorted(self.shelf.present())
         if argument.completes == "fields":
             return [*plain_fields(), "homo-1", "lumo+1"]
+        if argument.completes == "styles":
+            return self.styles_of(None)
         return list(argument.kind.choices)
 
     # ---- showing
@@ -358,11 +360,14 @@ class Session:
         others = f"style: expected {', '.join(STYLES)}"
         if style not in self.host.volume_styles:
             return f"{others} in this viewer, got {style}; PyMOL draws {style}, and so do pages"
-        if request.frame is not None:
-            return f"{others} for a surface of a trajectory, got {style}; load one frame of it"
         if request.color_by:
             return f"{others} for a surface that a second field colours, got {style}; leave the second field out"
         return ""
+
+    def styles_of(self, request: Request | None) -> list[str]:
+        """Styles in which a surface can be drawn here; without a surface, those of the viewer."""
+        styles = [*STYLES, *self.host.volume_styles]
+        return styles if request is None else [style for style in styles if not self.why_not_drawn(style, request)]
 
     def drawable(self, shown: Shown) -> Shown:
         """The same as a surface where it cannot be drawn as its look says: a style may be left over from another."""

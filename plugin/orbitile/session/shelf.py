@@ -161,6 +161,8 @@ class Shelf:
         """Another frame of a surface is seen: what acts on the surface acts on this one."""
         if name in self._shown:
             self._shown[name] = self._as_seen(name, shown)
+            if shown.request.frame is not None:
+                trajectory_viewer(self._viewer).turn_to(name, shown.molecule, shown.request.frame)
 
     def _as_seen(self, name: str, shown: Shown) -> Shown:
         """Another frame of a surface with what was set for all of them since the film began."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pymol import commanding
+from scipy.ndimage import map_coordinates
 
 from ...base.temporary import own_folder
 from ...exporters import save
@@ -31,6 +34,8 @@ _PRIMITIVES = {"surface": 4.0, "two-sided": 4.0, "mesh": 1.0, "dots": 0.0}
 
 _FOG = ((0.5, 0.0), (1.0, 0.015), (4.0, 0.08))
 """Values in isovalues, and how dense fog that is not transparent is there."""
+_MORE = 4
+"""How many times its points a volume may have on a lattice along x, y and z."""
 _SLICE = 3.0
 """Value in isovalues at which a slice has the full colour."""
 
@@ -87,11 +92,25 @@ class DrawnVolume:
         Of the surface, in the unit of the field.
     look : Look
         Colours and transparency.
+    state : int
+        Of the map, from 1. There is one at a time: PyMOL's volumes with gaps among their states read freed memory.
     """
 
     style: str
     isovalue: float
     look: Look
+    state: int = 1
+
+
+@contextmanager
+def _without_zoom(cmd: Any) -> Iterator[None]:
+    """Keep the view, which PyMOL fits to new slices and volumes."""
+    before = cmd.get("auto_zoom")
+    cmd.set("auto_zoom", 0)
+    try:
+        yield
+    finally:
+        cmd.set("auto_zoom", before)
 
 
 def put_fog(cmd: Any, name: str, map_name: str, drawn: DrawnVolume) -> None:
@@ -101,7 +120,8 @@ def put_fog(cmd: Any, name: str, map_name: str, drawn: DrawnVolume) -> None:
     stops = [(multiple * drawn.isovalue, density * opacity) for multiple, density in _FOG]
     ramp = [(-value, *negative, density) for value, density in reversed(stops)]
     ramp += [(value, *positive, density) for value, density in stops]
-    cmd.volume(name, map_name)
+    with _without_zoom(cmd):
+        cmd.volume(name, map_name, source_state=drawn.state)
     cmd.volume_color(name, [float(number) for stop in ramp for number in stop])
 
 
@@ -112,7 +132,8 @@ def put_slice(cmd: Any, name: str, map_name: str, ramp: str, drawn: DrawnVolume)
     # PyMOL crashes where a colour is of integers
     colours = [[float(part) for part in colour] for colour in (negative, (1, 1, 1), positive)]
     cmd.ramp_new(ramp, "none", [-end, 0.0, end], colours)
-    cmd.slice_new(name, map_name)
+    with _without_zoom(cmd):
+        cmd.slice_new(name, map_name, 1, drawn.state)
     cmd.set("slice_track_camera", 1, name)
     cmd.color(ramp, name)
 
@@ -153,6 +174,24 @@ def put_map(cmd: Any, name: str, volume: Volume, state: int | None = None) -> No
             cmd.load_raw(path.read_bytes(), "mrc", name, state, zoom=0)
     finally:
         cmd.set("normalize_ccp4_maps", normalize)
+
+
+def upright(volume: Volume) -> Volume:
+    """The volume by linear interpolation on a lattice along x, y and z, of four times its points at most; 0 beyond."""
+    lattice, closed = volume.lattice, volume.closed
+    corners = closed.lattice.origin + (
+        (np.indices((2, 2, 2)).reshape(3, 8).T * (np.array(closed.values.shape) - 1)) @ closed.lattice.axes
+    )
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    spacing = max(float(lattice.spacings.min()), float(np.prod(high - low) / (_MORE * closed.values.size)) ** (1 / 3))
+    box = Lattice.box(low, high, spacing)
+    values = np.empty(box.shape, np.float32)
+    inverse = np.linalg.inv(lattice.axes)
+    for n in range(box.shape[0]):  # a layer at a time: its points take many times the memory of its values
+        layer = np.stack(np.meshgrid([n], *map(np.arange, box.shape[1:]), indexing="ij"), axis=-1).reshape(-1, 3)
+        index = (box.origin + layer @ box.axes - lattice.origin) @ inverse
+        values[n] = map_coordinates(closed.values, index.T, order=1).reshape(box.shape[1:])
+    return replace(volume, values=values, lattice=box)
 
 
 def _is_brick(volume: Volume) -> bool:

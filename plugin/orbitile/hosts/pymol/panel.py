@@ -15,7 +15,6 @@ from ...evaluation.devices import device_names
 from ...exporters import suffixes
 from ...fields import field_names
 from ...model.lattice import QUALITIES
-from ...pictures.look import STYLES, VOLUME_STYLES
 from ...pictures.orbitals import EXPLANATION, Level, summary
 from ...pictures.words import of_error, plain_fields, quality_spacings, share_in_words, unit_in_print
 from ...session import commands
@@ -90,8 +89,8 @@ class Panel(ToolWindow):
         super().__init__("Orbitile", window)
         self.setObjectName("orbitile")
         kept = session.host.settings()
-        self._build(choices_of(kept), kept.get("live"))
         self.session = session
+        self._build(choices_of(kept), kept.get("live"))
         self.browser = Browser(session, self)
         self.showing = self.browser.showing
         self._reported_errors: set[str] = set()
@@ -256,8 +255,7 @@ class Panel(ToolWindow):
             toolTip="Triangles lit from outside or from both sides; their edges; their corners; the volume as fog, or "
             "a slice through it"
         )
-        self.style_box.addItems((*STYLES, *VOLUME_STYLES))
-        self.style_box.setCurrentText(choices.look.style)
+        self._offer_styles(self.session.styles_of(None), choices.look.style)
         self.transparency_slider = QtWidgets.QSlider(
             Qt.Horizontal,
             maximum=100,
@@ -431,7 +429,7 @@ class Panel(ToolWindow):
         self.auto_box.setVisible(self.showing.acts_on_orbital())
         self.auto_box.setChecked(self.showing.is_automatic)
         self.pair_button.show_pair(look.colours)
-        self.style_box.setCurrentText(look.style)
+        self._offer_styles(self.session.styles_of(None if shown is None else shown.request), look.style)
         if not self.transparency_slider.isSliderDown():
             with QtCore.QSignalBlocker(self.transparency_slider):
                 self.transparency_slider.setValue(round(100 * look.transparency))
@@ -644,6 +642,14 @@ class Panel(ToolWindow):
             action.setCheckable(True)
             action.setChecked(name == molecules.opening_view())
 
+    def _offer_styles(self, styles: list[str], style: str) -> None:
+        """Offer the styles in which the surface can be drawn, and the one that it is drawn in."""
+        offered = styles if style in styles else [*styles, style]
+        if offered != [self.style_box.itemText(n) for n in range(self.style_box.count())]:
+            self.style_box.clear()
+            self.style_box.addItems(offered)
+        self.style_box.setCurrentText(style)
+
     def _open_surface_menu(self, name: str, where: Any) -> None:
         """Offer what can be done with a surface."""
         menu, showing, shown = QtWidgets.QMenu(self), self.showing, self.session.shelf[name]
@@ -653,7 +659,7 @@ class Panel(ToolWindow):
         kept.setCheckable(True)
         kept.setChecked(shown.kept)
         styles = menu.addMenu("Style")
-        for style in (*STYLES, *VOLUME_STYLES):
+        for style in self.session.styles_of(shown.request):
             action = styles.addAction(style.capitalize(), partial(self._restyle, name, style))
             action.setCheckable(True)
             action.setChecked(style == shown.look.style)

@@ -30,7 +30,7 @@ from ...session.source import is_promolecule
 from ...session.viewpoint import Viewpoint
 from ...surfaces.colour_maps import MAPS
 from .drawings import Drawings
-from .graphics import DrawnVolume, drawing_of, nothing_at, put_fog, put_map, put_slice
+from .graphics import DrawnVolume, drawing_of, nothing_at, put_fog, put_map, put_slice, upright
 from .molecules import Molecules, delete
 from .seen import scene_of, trace, viewpoint_of
 from .structure import of_atoms, structure_of
@@ -216,10 +216,11 @@ class PyMOLViewer(TrajectoryViewer):
         colouring: Colouring | None,
         frame: int | None = None,
     ) -> None:
-        self._drop_volume(name)
+        known = self._volumes.get(name)
+        if known is None or frame is None or not isinstance(drawing, DrawnVolume):
+            self._drop_volume(name)
         if isinstance(drawing, DrawnVolume):  # the surface stays as an empty object, by which it is known
-            if frame is None:
-                self._volumes[name] = drawing
+            self._volumes[name] = drawing if known is None else replace(drawing, state=known.state)
             drawing, colouring = [], None
         if frame is not None and name in self.objects():  # one more state of it; the rest is as it is
             self.cmd.load_cgo(drawing, name, frame + 1, zoom=0)
@@ -348,29 +349,45 @@ class PyMOLViewer(TrajectoryViewer):
         there = frame is not None and f"{name}_map" in self.objects()
         if frame is not None and not there:  # room for all, as for the surface
             put_map(self.cmd, f"{name}_map", nothing_at(volume.lattice.origin), self._n_states(molecule, frame))
+        state = None if frame is None else frame + 1
         try:
-            put_map(self.cmd, f"{name}_map", volume, None if frame is None else frame + 1)
+            put_map(self.cmd, f"{name}_map", volume, state)
         except FileError:  # PyMOL's maps, as crystallographers', have their first axis along x
-            self.say(f"{name}: PyMOL cannot hold a map with the axes of this lattice; only the surface is shown")
-            return
+            put_map(self.cmd, f"{name}_map", upright(volume), state)
+            self.say(
+                f"{name}: PyMOL cannot hold a map with the axes of this lattice; {name}_map is interpolated on axes "
+                "along x, y and z. The surface and what is saved are not."
+            )
         if not there:
             self.loaded.group(molecule, f"{name} {name}_map")
-        self._draw_volume(name)
+        if frame is None or frame == self.frame(molecule):
+            self._draw_volume(name, 1 if frame is None else frame + 1)
+        self._group_volume(name, molecule)
+
+    def turn_to(self, name: str, molecule: str, frame: int) -> None:
+        if name in self._volumes and self._volumes[name].state != frame + 1:
+            self._draw_volume(name, frame + 1)
+            self._group_volume(name, molecule)
+
+    def _group_volume(self, name: str, molecule: str) -> None:
         for part in (f"{name}_{part}" for part in _VOLUME_PARTS):
             if part in self.objects():
                 self._group(molecule, part)
 
-    def _draw_volume(self, name: str) -> None:
-        """Draw the map of a surface anew that is fog or a slice."""
+    def _draw_volume(self, name: str, state: int | None = None) -> None:
+        """Draw the map of a surface anew that is fog or a slice, in another state of it where one is given."""
         drawn = self._volumes.get(name)
         if drawn is None or f"{name}_map" not in self.objects():
             return
+        drawn = drawn if state is None else replace(drawn, state=state)
         self._drop_volume(name)
         self._volumes[name] = drawn
         if drawn.style == "fog":
             put_fog(self.cmd, f"{name}_fog", f"{name}_map", drawn)
         else:
             put_slice(self.cmd, f"{name}_slice", f"{name}_map", f"{name}_ramp", drawn)
+        if name not in self.cmd.get_names("objects", enabled_only=1):  # hidden, and new objects are seen
+            self.cmd.disable(" ".join(f"{name}_{part}" for part in _VOLUME_PARTS))
 
     def _drop_volume(self, name: str) -> None:
         """Take away what draws the map of a surface."""

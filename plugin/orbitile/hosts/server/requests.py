@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import __version__
 from ...base.arguments import NUMBER, alternatives, brief
@@ -20,6 +21,7 @@ from ...files.reading import shortage_explained
 from ...model.elements import SYMBOLS
 from ...model.geometry import FARTHEST, check_atoms
 from ...model.units import angstrom
+from ...pictures.look import STYLES
 from ...pictures.orbitals import ENERGY_UNITS, EXPLANATION, parts_of, takes_several_files
 from ...pictures.words import plain_fields
 from ...scenes.scene import Mesh
@@ -32,6 +34,7 @@ from ...session.shown import Shown, numbered, surface_of
 from ...session.source import Source, changes, files_of, is_trajectory
 from ...session.window.localising import levels_at
 from .protocol import PROTOCOL, Request, check_protocol, request_of
+from .schema import messages_schema
 from .viewer import ServedViewer, internal_error
 from .window import VERBS, ServedWindow, energy_unit, table_of
 
@@ -91,11 +94,11 @@ def _parts_of(line: bytes) -> dict[str, Any]:
         raise OrbitileError(f"expected a line of JSON, got {brief(line)} ({brief(str(error))})") from None
     if not isinstance(request, dict):
         raise OrbitileError(f"expected an object of JSON, got {brief(request)}")
-    parts = {name: otherwise for name, (otherwise, _, _) in _PARTS.items()} | request
+    parts = {name: otherwise for name, (otherwise, *_) in _PARTS.items()} | request
     if unknown := set(parts) - set(_PARTS):
         raise OrbitileError(f"expected {alternatives(list(_PARTS))}, got {brief(sorted(unknown)[0])}")
     check_protocol(parts["protocol"])
-    for name, (otherwise, fits, expected) in _PARTS.items():
+    for name, (otherwise, fits, expected, _) in _PARTS.items():
         if parts[name] is not otherwise and not fits(parts[name]):
             raise OrbitileError(f"{name}: expected {expected}, got {brief(parts[name])}")
     return parts
@@ -116,19 +119,33 @@ def _are_places(told: Any) -> bool:
     return all(type(number) in (int, float) and abs(number) < FARTHEST for place in told for number in place)
 
 
-_PARTS: dict[str, tuple[Any, Callable[[Any], bool], str]] = {
-    "id": (None, _is_id, "a whole number or a short text"),
-    "command": ("", lambda value: isinstance(value, str), "text"),
-    "arguments": ([], lambda value: isinstance(value, list), "a list"),
-    "named": ({}, lambda value: isinstance(value, dict), "an object"),
-    "objects": (None, _are_names, "a list of names"),
-    "hidden": (None, _are_names, "a list of names"),
-    "seen": (None, lambda value: type(value) is int, "a whole number"),
-    "dragging": (None, lambda value: type(value) is bool, "true or false"),
-    "positions": ({}, _are_positions, "an object with a list of three numbers an atom for each molecule"),
-    "protocol": (None, lambda value: value == PROTOCOL, f"{PROTOCOL}"),
+_NAMES = {"type": ["array", "null"], "items": {"type": "string"}}
+_PARTS: dict[str, tuple[Any, Callable[[Any], bool], str, dict[str, Any]]] = {
+    "id": (None, _is_id, "a whole number or a short text", {"type": ["integer", "string", "boolean", "null"]}),
+    "command": ("", lambda value: isinstance(value, str), "text", {"type": "string"}),
+    "arguments": ([], lambda value: isinstance(value, list), "a list", {"type": "array"}),
+    "named": ({}, lambda value: isinstance(value, dict), "an object", {"type": "object"}),
+    "objects": (None, _are_names, "a list of names", _NAMES),
+    "hidden": (None, _are_names, "a list of names", _NAMES),
+    "seen": (None, lambda value: type(value) is int, "a whole number", {"type": ["integer", "null"]}),
+    "dragging": (None, lambda value: type(value) is bool, "true or false", {"type": ["boolean", "null"]}),
+    "positions": (
+        {},
+        _are_positions,
+        "an object with a list of three numbers an atom for each molecule",
+        {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "items": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3},
+            },
+        },
+    ),
+    "protocol": (None, lambda value: value == PROTOCOL, f"{PROTOCOL}", {"enum": [PROTOCOL, None]}),
 }
-"""Parts of a request: what they are where they are left out, whether a value fits, and what fits in words."""
+"""Parts of a request: what they are where they are left out, whether a value fits, and what fits, in words and as JSON
+Schema.
+"""
 
 
 def take_places(session: Session, request: dict[str, Any]) -> None:
@@ -190,6 +207,10 @@ def _command(name: str) -> Command:
     return found
 
 
+_OFFERED = {"fields": plain_fields(), "styles": [*STYLES, *ServedViewer.volume_styles]}
+"""Words to choose from, by what completes an argument, where these are not all that its kind reads."""
+
+
 def description_of(command: Command) -> dict[str, Any]:
     """What the first message says of a command."""
     arguments = [
@@ -198,7 +219,7 @@ def description_of(command: Command) -> dict[str, Any]:
             "kind": argument.kind.name,
             "help": argument.help,
             "required": argument.required,
-            "choices": plain_fields() if argument.completes == "fields" else argument.kind.choices,
+            "choices": _OFFERED.get(argument.completes, argument.kind.choices),
         }
         for argument in command.arguments
     ]
@@ -408,26 +429,36 @@ def _directions(session: Session, *numbers: str) -> None:
     "[triangles](#triangles)",
 )
 def _triangles(session: Session, surface: str = "") -> dict[str, Any]:
-    """Write the triangles of a surface, lengths in Angstrom, and say where they are.
+    """Write the triangles of a surface, lengths in Angstrom, and say where they are; errors as for `triangles_of`."""
+    name, arrays = triangles_of(session, surface)
+    file, told = _served(session).write_arrays(name, arrays)
+    return {"surface": name, "molecule": session.shelf[name].molecule, "file": str(file), "arrays": told}
+
+
+def triangles_of(session: Session, surface: str = "") -> tuple[str, dict[str, NDArray[Any]]]:
+    """Triangles of a surface that is shown, or of the last one: its name, and the arrays of docs/server.md by name.
 
     Raises
     ------
     OrbitileError
         When there is no such surface, or it cannot be computed again.
     """
-    host, name = _served(session), session.surface(surface)
+    name = session.surface(surface)
     shown = session.now(name)
     found = session.computing.sampled(shown.request)
     drawn = session.computing.aside(lambda: surface_of(shown, found))
     mesh = Mesh.of(drawn, *shown.look.colours, 1 - shown.look.transparency)
-    file, arrays = host.write_arrays(
-        name,
-        {
-            "vertices": (mesh.vertices / angstrom).astype("<f4"),
-            "normals": mesh.normals.astype("<f4"),
-            "colours": mesh.colours.astype("<f4"),
-            "phases": drawn.phases.astype("<i4"),
-            "faces": mesh.faces.astype("<i4"),
-        },
-    )
-    return {"surface": name, "molecule": shown.molecule, "file": str(file), "arrays": arrays}
+    return name, {
+        "vertices": (mesh.vertices / angstrom).astype("<f4"),
+        "normals": mesh.normals.astype("<f4"),
+        "colours": mesh.colours.astype("<f4"),
+        "phases": drawn.phases.astype("<i4"),
+        "faces": mesh.faces.astype("<i4"),
+    }
+
+
+@_request("Returns the messages of both ends as JSON Schema.", answer="a schema, see [the schema](#the-schema)")
+def schema(session: Session | None = None) -> dict[str, Any]:
+    """All messages of both ends; the same in every session."""
+    parts = {name: part for name, (*_, part) in _PARTS.items()}
+    return messages_schema(parts, REQUESTS, {name: verb for name, (_, verb) in VERBS.items()})

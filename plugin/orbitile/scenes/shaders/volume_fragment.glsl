@@ -8,10 +8,13 @@ struct Drawn {
     vec4 minus;                        // display colour of negative values
     bool plane;
     bool squared;                      // fog goes with the square of the values, or with their magnitude
+    bool inked;                        // by the map of a second field in place of the signs
+    vec4 map[9];                       // display colours at equal steps of its range
 };
 const int COUNT = 4;                   // of volumes; another number is put here for each, since loops are unrolled then
 uniform Drawn volumes[COUNT];
-uniform sampler3D values0, values1, values2, values3;      // in isovalues
+uniform sampler3D values0, values1, values2, values3;
+                                       // red: a second field in shares of its range; alpha: values in isovalues
 uniform float stride;                  // of the march, in bohr
 uniform float middle;                  // depth of the planes
 uniform vec4 tile;                     // width and height in samples
@@ -40,12 +43,12 @@ bool is_inside(int n, vec3 index) {
     return all(greaterThanEqual(index, vec3(0.0))) && all(lessThanEqual(index, volumes[n].shape.xyz - 1.0));
 }
 
-float value_at(int n, vec3 index) {
+vec4 texel_at(int n, vec3 index) {
     vec3 at = ((index + 0.5) / volumes[n].shape.xyz).zyx;      // z runs fastest
-    if (COUNT == 1 || n == 0) return textureLod(values0, at, 0.0).r;
-    if (COUNT == 2 || n == 1) return textureLod(values1, at, 0.0).r;
-    if (COUNT == 3 || n == 2) return textureLod(values2, at, 0.0).r;
-    return textureLod(values3, at, 0.0).r;
+    if (COUNT == 1 || n == 0) return textureLod(values0, at, 0.0);
+    if (COUNT == 2 || n == 1) return textureLod(values1, at, 0.0);
+    if (COUNT == 3 || n == 2) return textureLod(values2, at, 0.0);
+    return textureLod(values3, at, 0.0);
 }
 
 // Depths between which the line of sight is in the boxes of the fog.
@@ -63,6 +66,15 @@ vec2 span() {
     return all_of;
 }
 
+vec3 ink_of(int n, vec4 texel) {
+    if (volumes[n].inked) {
+        float place = clamp(texel.r, 0.0, 1.0) * 8.0;
+        int at = min(int(place), 7);
+        return mix(volumes[n].map[at].rgb, volumes[n].map[at + 1].rgb, place - float(at));
+    }
+    return texel.a > 0.0 ? volumes[n].plus.rgb : volumes[n].minus.rgb;
+}
+
 vec4 under(vec4 sum, vec3 ink, float opacity) { return sum + (1.0 - sum.a) * opacity * vec4(ink, 1.0); }
 
 // What is seen of fog between two depths, under what is before it
@@ -77,10 +89,10 @@ vec4 march(vec4 sum, float low, float high, float noise) {
         for (int n = 0; n < COUNT; n++) {
             vec3 index = index_at(n, depth);
             if (volumes[n].plane || !is_inside(n, index)) continue;
-            float value = value_at(n, index);
-            float part = volumes[n].plus.a * min(volumes[n].squared ? value * value : abs(value), DENSEST);
+            vec4 texel = texel_at(n, index);
+            float part = volumes[n].plus.a * min(volumes[n].squared ? texel.a * texel.a : abs(texel.a), DENSEST);
             density += part;
-            ink += part * (value > 0.0 ? volumes[n].plus.rgb : volumes[n].minus.rgb);
+            ink += part * ink_of(n, texel);
         }
         if (density > 0.0) sum = under(sum, ink / density, 1.0 - exp(-density * scale * step_length));
     }
@@ -104,11 +116,11 @@ void main() {
     vec4 planes[COUNT];
     for (int n = 0; n < COUNT; n++) {
         vec3 index = index_at(n, middle);
-        float value = value_at(n, index);
-        float opacity = min(abs(value) / FULL, 1.0);
+        vec4 texel = texel_at(n, index);
+        float value = texel.a, opacity = min(abs(value) / FULL, 1.0);
         opacity = max(opacity, 1.0 - smoothstep(0.0, 1.5, abs(abs(value) - 1.0) / max(fwidth(value), 1e-6)));
         bool seen = volumes[n].plane && is_inside(n, index) && low < middle && middle <= high;
-        planes[n] = vec4(value > 0.0 ? volumes[n].plus.rgb : volumes[n].minus.rgb, seen ? volumes[n].plus.a * opacity : 0.0);
+        planes[n] = vec4(ink_of(n, texel), seen ? volumes[n].plus.a * opacity : 0.0);
     }
 
     // Neighbouring samples begin at different places of a step: four of them together see fog four times as finely.

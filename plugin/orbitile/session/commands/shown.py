@@ -16,9 +16,6 @@ from ._arguments import SURFACE
 
 TOPIC, PRIORITY = "surfaces", 50
 
-_STYLES = replace(one_of(*STYLES, *VOLUME_STYLES), choices=STYLES)
-"""All styles; windows offer those that every viewer has."""
-
 
 @command(
     "Change the isovalue of a surface that is shown.",
@@ -61,9 +58,10 @@ def orb_color(session: Session, positive: str, negative: str, transparency: floa
     "Draw a surface in another style.",
     Argument(
         "style",
-        _STYLES,
+        one_of(*STYLES, *VOLUME_STYLES),
         f"{STYLE.help}; in PyMOL the volume as fog, or a slice through it",
         required=True,
+        completes="styles",
     ),
     SURFACE,
     examples=("orb_style mesh",),
