@@ -118,8 +118,8 @@ def test_a_call_ends_when_nobody_waits_for_it(folder, how):
                 lines.append((int(path.parent.name), path.read_bytes().decode(errors="replace")))
         return [number for number, line in lines if what in line and str(folder) in line]
 
-    async def until(condition):
-        with anyio.fail_after(30):
+    async def until(condition, seconds=30):
+        with anyio.fail_after(seconds):
             while not condition():
                 await anyio.sleep(0.1)
 
@@ -138,7 +138,7 @@ def test_a_call_ends_when_nobody_waits_for_it(folder, how):
                         await session.call_tool("basins", {"file": benzene})
 
                 group.start_soon(call)
-                await until(lambda: running("basins"))
+                await until(lambda: running("basins"), 120)
                 if how == "killed":
                     (number,) = running("mcp\0")
                     os.kill(number, signal.SIGKILL)
