@@ -50,7 +50,7 @@ def workers_of(process: int) -> list[int]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files") / "runs"
-    files = write_files(folder, 10)
+    files = write_files(folder, 12)
     (folder / "broken.molden").write_text(files[0].read_text()[:300])
     (folder / "empty.molden").touch()
     return folder
@@ -69,7 +69,7 @@ def test_killed_again_and_again(runs, undisturbed, tmp_path):
     rng, out, kills, done = random.Random(7), tmp_path / "out", 0, 0
     while True:
         process = start(runs, out, "--workers", "2")
-        wanted = done + rng.randint(1, 3)
+        wanted = done + rng.randint(2, 3)
         while process.poll() is None and _records(out) < wanted:
             time.sleep(0.02)
         time.sleep(rng.uniform(0, 0.1))
