@@ -24,7 +24,9 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=DOCS / "_build")
     parser.add_argument("--links", action="store_true", help="ask whether the pages that it links to are there")
     parser.add_argument("--only", metavar="WORD", default="", help="run examples with this in their file names only")
-    parser.add_argument("--draft", action="store_true", help="examples make small pictures, in a minimal basis")
+    parser.add_argument(
+        "--draft", action="store_true", help="examples make small pictures, in a minimal basis, of few frames"
+    )
     options = parser.parse_args()
     folder = options.folder.resolve()
     source = (folder / "links" if options.links else folder) / "source"  # where links are asked, no example is run
@@ -39,6 +41,8 @@ def main() -> int:
         settings += ["-D", "plot_gallery=0"]
     builder = "linkcheck" if options.links else "html"
     target = source.parent / builder
+    if options.draft:
+        settings += ["-t", "draft"]
     arguments = ["-b", builder, "-d", str(source.parent / "doctrees"), "-W", "--keep-going", "-q", *settings]
     status = build_main([*arguments, str(source), str(target)])
     if status == 0 and not options.links:
@@ -64,9 +68,12 @@ def make_copy(source: Path) -> None:
 
 
 def make_quick(source: Path) -> None:
-    """Have the copied examples draw pictures of a quarter of their width and height, and compute in a minimal basis."""
+    """Have the copied examples compute less: smaller pictures, a minimal basis, coarse lattices, few frames."""
+    path = source / "examples" / "hcn_to_hnc.xyz"
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:25]), encoding="utf-8")
     for path in (source / "gallery").rglob("*.py"):
         text = path.read_text(encoding="utf-8").replace('"6-31g*"', '"sto-3g"').replace('"6-31+g*"', '"sto-3g"')
+        text = text.replace('quality="fine"', 'quality="coarse"').replace("between=2", "between=1")
         quick = re.sub(
             r"(?<=\()(\d{3,4}), (\d{3,4})(?=\))", lambda size: f"{int(size[1]) // 4}, {int(size[2]) // 4}", text
         )

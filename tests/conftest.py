@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import sys
+from collections.abc import Container
 from importlib.resources import files
 from pathlib import Path
 
@@ -43,16 +44,17 @@ def sample_files() -> list[Path]:
     return sorted(p for p in SAMPLES.iterdir() if p.name.endswith(SUFFIXES) and p.name not in WITHOUT_ORBITALS)
 
 
-def sample_parameters() -> list:
-    """The sample files as parameters of a test; with the larger ones it is slow, unless there are no others alike."""
-    return [
-        pytest.param(
-            path,
-            id=path.name,
-            marks=[pytest.mark.slow] if path.stat().st_size > 40_000 and path.name not in ONLY_ONES else [],
-        )
-        for path in sample_files()
-    ]
+def sample_parameters(chosen: Container[str] | None = None) -> list:
+    """The sample files as parameters of a test; with the larger ones it is slow, unless there are no others alike.
+
+    Of the larger ones only those that are `chosen` by name, where that is given.
+    """
+    result = []
+    for path in sample_files():
+        larger = path.stat().st_size > 40_000 and path.name not in ONLY_ONES
+        if chosen is None or not larger or path.name in chosen:
+            result.append(pytest.param(path, id=path.name, marks=[pytest.mark.slow] if larger else []))
+    return result
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
@@ -69,8 +71,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("linux") and sys.platform != "linux":
             item.add_marker(pytest.mark.skip(reason="of what only Linux has"))
+        left = item.get_closest_marker("not_in_software")
         if (
-            item.get_closest_marker("not_in_software")
+            left
+            and (not left.args or item.callspec.params["precision"] in left.args)
             and item.get_closest_marker("vulkan")
             and probe("vulkan").software
         ):
@@ -80,14 +84,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))
 
 
-@pytest.fixture(
-    scope="session",
-    params=[
-        "cpu",
-        pytest.param("vulkan", marks=pytest.mark.vulkan),
-        pytest.param("cuda", marks=pytest.mark.cuda),
-    ],
-)
+OTHER_DEVICES = [pytest.param("vulkan", marks=pytest.mark.vulkan), pytest.param("cuda", marks=pytest.mark.cuda)]
+
+
+@pytest.fixture(scope="session", params=["cpu", *OTHER_DEVICES])
 def device(request: pytest.FixtureRequest) -> str:
     """Each compute device in turn; software Vulkan counts."""
     return str(request.param)

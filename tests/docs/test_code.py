@@ -110,8 +110,10 @@ def test_the_tutorial(tmp_path):
     """Blocks of a shell, of Python and of PyMOL, in their order."""
     pytest.importorskip("pymol2", reason="PyMOL (extra pymol) is not installed")
     pytest.importorskip("anywidget", reason="anywidget (extra notebook) is not installed")
-    for name in ("plugin", "docs"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "plugin").symlink_to(ROOT / "plugin")
+    (tmp_path / "docs" / "examples").mkdir(parents=True)
+    path = (DOCS / "examples" / "hcn_to_hnc.xyz").read_text().splitlines(keepends=True)
+    (tmp_path / "docs" / "examples" / "hcn_to_hnc.xyz").write_text("".join(path[:25]))  # five frames
     text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
     code = ""
     for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, flags=re.M | re.S):

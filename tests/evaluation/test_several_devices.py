@@ -64,12 +64,12 @@ def test_values_are_those_of_one_device(field, benzene, precision):
 def test_slabs_are_shared_out_and_come_in_order(tmp_path):
     """A lattice of more slabs than both processes may hold at once."""
     wavefunction = random_wavefunction(4)
-    lattice = ob.Lattice([-8.0, -6.0, -6.0], np.diag([0.01, 0.0125, 0.0125]), (80, 1100, 1000))
+    lattice = ob.Lattice([-8.0, -6.0, -6.0], np.diag([0.01, 0.0125, 0.0125]), (48, 1100, 1000))
     ob.compute_to_file(wavefunction, "mo:2", lattice, tmp_path / "a.mrc", device=TWO)
     (found,) = ob.load_volumes(tmp_path / "a.mrc")
     alone = ob.compute(wavefunction, "mo:2", lattice, device="cpu")
     with several_devices.prepared(("cpu", "cpu"), wavefunction, "mo:2", lattice, "single") as task:
-        assert len(task.cuts) == 10
+        assert len(task.cuts) == 6
         assert len(set(several_devices.process_ids())) == 2
     assert np.array_equal(found.values, alone.values)
     volumes = list(ob.compute_many(wavefunction, ["mo:1", "mo:2"], lattice, device=TWO))
@@ -151,7 +151,7 @@ def test_the_processes_end_with_one_that_is_killed():
         assert len(processes) == 2
         os.kill(int(processes[0].name), signal.SIGSTOP)
         caller.kill()
-    until = time.monotonic() + 4  # 1.5 s, and what a busy machine takes
+    until = time.monotonic() + 60  # 1.5 s, and what a busy machine takes; by itself that one never ends
     while any(process.exists() for process in processes) and time.monotonic() < until:
         time.sleep(0.02)
     assert not any(process.exists() for process in processes)
@@ -390,7 +390,7 @@ def test_a_little_shared_memory_is_kept_and_no_more(benzene):
 @pytest.mark.linux
 def test_slabs_larger_than_what_is_kept():
     wavefunction = random_wavefunction(4)
-    lattice = ob.Lattice([-8.0, -6.0, -6.0], np.diag([0.01, 0.0125, 0.0125]), (40, 1100, 1000))
+    lattice = ob.Lattice([-8.0, -6.0, -6.0], np.diag([0.01, 0.0125, 0.0125]), (24, 1100, 1000))
     found = ob.compute(wavefunction, "mo:2", lattice, device=TWO, precision="double").values
     assert sum(Path("/dev/shm", name).stat().st_size for name in names_in_shared_memory()) <= 2 * 64 << 20
     assert np.array_equal(found, ob.compute(wavefunction, "mo:2", lattice, device="cpu", precision="double").values)

@@ -9,7 +9,7 @@ from iodata import load_one
 
 import orbitile as ob
 from orbitile.readers.iodata import dialects_of_iodata
-from tests.conftest import points_near, sample_parameters
+from tests.conftest import OTHER_DEVICES, SAMPLES, points_near, sample_parameters
 from tests.oracle import orbital
 
 AGREEMENT = 1e-12
@@ -37,11 +37,26 @@ def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return alpha.T @ functions, beta.T @ functions
 
 
-@pytest.mark.slow_on("vulkan")
 @pytest.mark.parametrize("path", sample_parameters())
-def test_orbitals_at_points(device, path):
-    if device != "cpu" and path.stat().st_size > 400_000:
-        pytest.skip("the largest files are read once, for the CPU")
+def test_orbitals_at_points(path):
+    assert_orbitals_at_points("cpu", path)
+
+
+@pytest.mark.slow_on("vulkan")
+@pytest.mark.parametrize("device", OTHER_DEVICES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("he_spdfgh_orbital.fchk", "h_gonly_cart_cfour.molden", "nh3_orca.molden", "nh3_molden_cart.molden"),
+        *("h2o_sto3g.wfn", "lih_cation_uhf.wfx", "psi4_cuh_cc_pvqz_pure.molden", "2h-azirine-cc.fchk"),
+    ],
+)
+def test_orbitals_at_points_on_other_devices(device, name):
+    """All degrees, pure and Cartesian, contracted and not, few and many: how a file was read is the same there."""
+    assert_orbitals_at_points(device, SAMPLES / name)
+
+
+def assert_orbitals_at_points(device, path):
     wavefunction = ob.load(path)
     points = points_near(wavefunction)
     expected = dict(zip(("alpha", "beta"), by_gbasis(path, points), strict=True))

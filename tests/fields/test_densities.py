@@ -48,10 +48,16 @@ def references(path, points) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("path", sample_parameters())
+LARGER = (
+    *("2h-azirine-cc.fchk", "h2_ub3lyp_ccpvtz.wfx", "neon_turbomole_def2-qzvp.molden"),
+    *("o2_cc_pvtz_cart.fchk", "o2_uhf_virtual.wfn", "orca_zn_cc_pvqz_pure.molden"),
+)
+"""One of each kind: a correlated density, open shells, virtual orbitals, functions up to g. What sets the others apart
+is how they are read, which their orbitals show (test_against_gbasis.py)."""
+
+
+@pytest.mark.parametrize("path", sample_parameters(LARGER))
 def test_density_gradient_laplacian_and_kinetic_energy(path):
-    if path.stat().st_size > 400_000:
-        pytest.skip("the reference takes too long for the largest files")
     wavefunction = ob.load(path)
     if not np.any(wavefunction.alpha.occupations):
         # some sample files hold a basis and orbitals only: there is no density to compare

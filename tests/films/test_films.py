@@ -276,28 +276,29 @@ def test_other_processes_draw_the_same_film(water, tmp_path, monkeypatch):
 
 @pytest.mark.linux
 @pytest.mark.slow
-@pytest.mark.parametrize("field", ["homo", "density", "esp", "difference:FILE", "ibo:1"])
-def test_workers_draw_the_same_film_though_one_dies(reaction, tmp_path, field):
-    if field == "difference:FILE":
-        with SeriesWriter(tmp_path / "first.h5") as writer:
-            writer.append(reaction[0])
-        field = f"difference:{tmp_path / 'first.h5'}"
-    shots = along(reaction, field, track(reaction), 0.05)
-    animate(shots, tmp_path / "one", **SMALL)
+def test_workers_draw_the_same_film_though_one_dies(reaction, tmp_path):
+    """Of any kind of field; a worker dies in the first film and in the last."""
+    with SeriesWriter(tmp_path / "first.h5") as writer:
+        writer.append(reaction[0])
+    fields = ("homo", "density", "esp", f"difference:{tmp_path / 'first.h5'}", "ibo:1")
+    tracking = track(reaction)
     with ob.local_workers(2) as workers:
-        shares = []
 
         def progress(share):
-            shares.append(share)
             if share > 0.6 and workers.workers[0].process_id is not None and not killed:
                 killed.append(workers.workers[0].process_id)
                 os.kill(killed[0], signal.SIGKILL)
 
-        killed = []
-        animate(shots, tmp_path / "other", executor=workers, progress=progress, **SMALL)
-    assert killed
-    for path in (tmp_path / "one").iterdir():
-        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+        for n, field in enumerate(fields):
+            killed = []
+            shots = along(reaction, field, tracking, 0.05)
+            one, other = tmp_path / f"one{n}", tmp_path / f"other{n}"
+            animate(shots, one, **SMALL)
+            dies = field in (fields[0], fields[-1])
+            animate(shots, other, executor=workers, progress=progress if dies else None, **SMALL)
+            assert bool(killed) == dies
+            for path in one.iterdir():
+                assert path.read_bytes() == (other / path.name).read_bytes(), field
 
 
 def test_refusals_leave_nothing(spoilt, tmp_path):

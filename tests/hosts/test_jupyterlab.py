@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import suppress
 from importlib.util import find_spec
 
 import pytest
@@ -105,13 +106,15 @@ def opened(browser, server):
 
 def run(page, name):
     """Run a cell, and wait until that is done, which its number tells."""
+    from playwright.sync_api import TimeoutError  # where it is missing there is no page
+
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(list(CELLS).index(name))
     prompt = cell.locator(".jp-InputPrompt")
     for _ in range(20):  # keys get lost while JupyterLab still moves the focus
         cell.locator(".jp-InputArea-editor").click()
         page.keyboard.press("Control+Enter")
-        page.wait_for_timeout(1000)
-        if prompt.inner_text().strip() != "[ ]:":
+        with suppress(TimeoutError):
+            prompt.filter(has_text=re.compile(r"\[[*\d]+\]")).wait_for(timeout=1000)
             break
     prompt.filter(has_text=re.compile(r"\[\d+\]")).wait_for(timeout=60000)
     return cell

@@ -78,7 +78,7 @@ def test_a_saved_session_is_taken_up_by_another_pymol_that_ends_in_order(home, t
     report = reported(file, out)
     assert report["restored"] == ["other", ["other_homo_m1"]]
     assert report["shown"] == ["other_homo"]
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while Path(f"/proc/{report['worker']}").exists() or list(folder.glob("orbitile*")):
         assert time.monotonic() < end, "the worker or its folder is left"
         time.sleep(0.1)

@@ -74,7 +74,7 @@ class Server:
     def close(self):
         if self.process.poll() is None:
             self.process.stdin.close()
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=60)
         self.process.stdout.close()
 
 
@@ -494,7 +494,7 @@ def test_it_ends_with_its_viewer_and_leaves_nothing(how, computing):
             pass
     if how != "end of input":
         server.process.send_signal(signal.Signals[how])
-        server.process.wait(timeout=20)
+        server.process.wait(timeout=60)
     server.close()
     assert server.process.returncode == 0
     assert not server.folder.exists()
@@ -516,7 +516,7 @@ def test_the_worker_of_a_film_goes_with_it(series):
             )
 
         server.process.send_signal(signal.SIGHUP)
-        server.process.wait(timeout=20)
+        server.process.wait(timeout=60)
         until = time.monotonic() + 4
         while left() and time.monotonic() < until:
             time.sleep(0.02)

@@ -116,8 +116,10 @@ def test_two_opposite_corners_below(device):
     n = 64
     t = np.linspace(0, 1, n)
     weight = np.stack([1 - t, t])
-    differing = 0
-    for _ in range(150):
+    differing = n_tried = 0
+    while differing < 12:
+        n_tried += 1
+        assert n_tried <= 150
         excess = np.abs(rng.normal(size=(2, 2, 2)))
         excess[0, 0, 0] *= -1
         excess[1, 1, 1] *= -1
@@ -128,7 +130,6 @@ def test_two_opposite_corners_below(device):
         differing += 1
         parts, _ = label(np.einsum("ijk,ix,jy,kz->xyz", excess, weight, weight, weight) <= 0)
         assert tunnel == (parts[0, 0, 0] == parts[-1, -1, -1])
-    assert differing > 10
 
 
 @pytest.mark.slow_on("vulkan")

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,13 +172,4 @@ def test_it_ends_with_the_process_that_asked():
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), check=False
     )
     child = int(done.stdout)
-    for _ in range(100):
-        try:
-            os.kill(child, 0)
-        except ProcessLookupError:
-            return
-        status = Path(f"/proc/{child}/status")
-        if not status.exists() or "zombie" in status.read_text():
-            return
-        time.sleep(0.05)
-    pytest.fail("the process goes on alone")
+    seconds_until(lambda: not alive(child))

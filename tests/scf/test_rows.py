@@ -245,7 +245,7 @@ WORK = (
 @pytest.mark.slow
 def test_kills_at_any_moment_change_nothing(tmp_path):
     """Workers and the process itself, again and again; the series is that of one worker left alone."""
-    geometries = write_water(tmp_path / "water.xyz", 30)
+    geometries = write_water(tmp_path / "water.xyz", 20)
 
     def run(name, n):
         arguments = [sys.executable, "-c", WORK, str(geometries), str(tmp_path / name), str(n)]

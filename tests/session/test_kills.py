@@ -1,13 +1,17 @@
 """The worker killed with -9 at each stage of a request: one message, nothing left, and the next request is right.
 
-An interpreter of our own runs the worker, in which the function at which a stage begins kills the process once.
+An interpreter of our own runs the worker, in which the function at which a stage begins kills the process once, when
+a file names the stage.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import sys
 import threading
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -22,9 +26,11 @@ pytestmark = [pytest.mark.linux, pytest.mark.slow]
 
 BENZENE = str(files("orbitile") / "data" / "benzene.molden")
 
+REQUEST = Request(BENZENE, "density", "coarse", device="cpu")
+
 STAGES = {
-    "reading": "orbitile.session.sampling.load",
     "starting the compiler": "taichi_kernels._taichi.start",
+    "reading": "orbitile.session.sampling.load",
     "finding the isovalue": "orbitile.pictures.surface.default_isovalue",
     "computing": "orbitile.evaluation.slabs._fill",
     "drawing the surface": "orbitile.pictures.surface.surface_within",
@@ -40,70 +46,73 @@ from pathlib import Path
 from orbitile.workers import serving
 import orbitile.session.sampling
 
+stage = Path({stage!r})
+
 def deadly(name):
     module, _, attribute = name.rpartition(".")
     owner = sys.modules.get(module) or import_module(module) if not module.endswith(".transport") else serving.transport
     before = getattr(owner, attribute)
     def killed(*arguments, **keywords):
         is_answer = attribute != "send" or arguments[1] == "done"
-        if is_answer and not Path({mark!r}).exists():
-            Path({mark!r}).touch()
+        if is_answer and stage.exists() and stage.read_text() == name:
+            stage.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         return before(*arguments, **keywords)
     setattr(owner, attribute, killed)
 
-deadly({stage!r})
+for name in {stages!r}:
+    deadly(name)
 sys.argv = sys.argv[2:]
 serving.main()
 """
 
 
-REQUEST = Request(BENZENE, "density", "coarse", device="cpu")
-
-
-@pytest.fixture(scope="module")
-def undisturbed():
-    """Values that a worker computes which nobody kills."""
-    worker = SampleWorker()
+def test_killed_at_each_stage(tmp_path):
+    """One after the other, in the process that has taken over from the one before; a new one where only that has it."""
+    alone = SampleWorker()
     try:
-        return worker.submit(REQUEST).result(60).volume.values.copy()
+        undisturbed = alone.submit(REQUEST).result(60).volume.values.copy()
     finally:
-        worker.close()
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_killed_at(stage, tmp_path, undisturbed):
-    python = tmp_path / "python"
-    mark = tmp_path / "killed"
-    python.write_text(_DEADLY.format(python=sys.executable, mark=str(mark), stage=STAGES[stage]))
+        alone.close()
+    python, stage = tmp_path / "python", tmp_path / "stage"
+    python.write_text(_DEADLY.format(python=sys.executable, stage=str(stage), stages=list(STAGES.values())))
     python.chmod(0o755)
     worker = SampleWorker(str(python))
     try:
-        first = worker.submit(REQUEST)
-        waiting = worker.submit(REQUEST)
-        if stage.startswith("loading"):  # behind the answer, where nobody waits
-            first.result(60)
-        else:
-            with pytest.raises(WorkerEnded, match=r"the worker ended \(signal 9\); the next request starts another"):
+        for n, (name, place) in enumerate(STAGES.items()):
+            if name.startswith("loading"):  # which a process does once
+                os.kill(worker.process_id, signal.SIGKILL)
+            # a file of its own, which has to be read
+            request = replace(REQUEST, path=str(shutil.copy(BENZENE, tmp_path / f"{n}.molden")))
+            stage.write_text(place)
+            first = worker.submit(request)
+            waiting = worker.submit(request)
+            if name.startswith("loading"):  # behind the answer, where nobody waits
                 first.result(60)
-        found = waiting.result(60) if not stage.startswith("loading") else _again(worker, waiting)
-        assert mark.exists()
-        process = worker.process_id
-        again = worker.submit(REQUEST).result(60)
-        assert worker.process_id == process
-        assert np.array_equal(again.volume.values, found.volume.values)
-        assert left_by(process) == []
+                found = _again(worker, waiting, request)
+            else:
+                with pytest.raises(
+                    WorkerEnded, match=r"the worker ended \(signal 9\); the next request starts another"
+                ):
+                    first.result(60)
+                found = waiting.result(60)
+            assert not stage.exists(), name
+            process = worker.process_id
+            again = worker.submit(request).result(60)
+            assert worker.process_id == process, name
+            assert np.array_equal(again.volume.values, found.volume.values), name
+            assert left_by(process) == [], name
+            assert np.array_equal(found.volume.values, undisturbed), name
     finally:
         worker.close()
-    assert np.array_equal(found.volume.values, undisturbed)
 
 
-def _again(worker, waiting):
+def _again(worker, waiting, request):
     """What the next request gives, whether the one that waited was lost with the process or not begun by it."""
     try:
         return waiting.result(60)
     except WorkerEnded:
-        return worker.submit(REQUEST).result(60)
+        return worker.submit(request).result(60)
 
 
 def test_killed_while_others_wait_in_the_queue():

@@ -154,7 +154,7 @@ def test_killed_again_and_again_it_loses_nothing(tmp_path):
     """Whatever was reported as appended is there after SIGKILL, at most one frame more, and the series goes on."""
     path, rng = tmp_path / "s.h5", np.random.default_rng()
     committed = 0
-    for round_ in range(12):
+    for round_ in range(7):
         process = subprocess.Popen(
             [sys.executable, "-c", APPEND, str(path), "0"], stdout=subprocess.PIPE, text=True, bufsize=1
         )

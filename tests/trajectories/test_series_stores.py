@@ -280,7 +280,7 @@ def killed_again_and_again(path: Path, rounds: int, frames: int) -> int:
 @pytest.mark.slow
 def test_killed_again_and_again_it_loses_nothing(tmp_path):
     """Whatever was reported as appended is there after SIGKILL, at most one frame more, and the series goes on."""
-    committed = killed_again_and_again(tmp_path / "s.series.zarr", 12, 40)
+    committed = killed_again_and_again(tmp_path / "s.series.zarr", 7, 40)
     source = SeriesFrames(tmp_path / "s.series.zarr")
     for frame in range(committed):
         content_is_right(source, frame)

@@ -182,7 +182,7 @@ def mishaps(steps: AnalysisTour) -> None:
         steps.choose("Everything")
         steps.write("steps", str(n_steps))
         steps.press("run_button")
-        window.wait(f"{finding} is not None and {finding}.is_running", 5)
+        window.wait(f"{finding} is not None and {finding}.is_running")
 
     if "threonine" not in window.ask("objects()"):
         steps.open("threonine.molden")

@@ -106,7 +106,7 @@ def take_vibrations(manual: Manual) -> None:
     time.sleep(1)
     manual.open("acetaldehyde.h5")
     manual.wait()
-    window.wait('panel().line_buttons["vibrations"].isVisible()', 20)
+    window.wait('panel().line_buttons["vibrations"].isVisible()')
     screen.click(window.at('box(panel().line_buttons["vibrations"])'))
     window.wait(f"{analysis} is not None and {analysis}._report() is not None and at_rest()")
     window.prompt("orient acetaldehyde; zoom acetaldehyde, 1.5")

@@ -207,11 +207,11 @@ def _escape(window: Window) -> None:
 @action(2)
 def choose_colour(window: Window, folder: Folder, rng: random.Random) -> str:
     window.screen.click(window.at("box(panel().pair_button)"))
-    window.wait("open_entries()", 5)
+    window.wait("open_entries()")
     free = [place for text, place in window.ask("open_entries()") if text.startswith("Other colour")]
     left, top, width, height = rng.choice(free)
     window.screen.click((left + width // 2, top + height // 2))
-    window.wait("dialogs()", 20)
+    window.wait("dialogs()")
     text = rng.choice(["#00aa55", "#ffffff", "#000000"])
     window.write("find('#', 'QLineEdit')", text)
     window.screen.key(rng.choice(["Return", "Escape"]))
@@ -229,7 +229,7 @@ def drag_transparency(window: Window, folder: Folder, rng: random.Random) -> str
 def open_file(window: Window, folder: Folder, rng: random.Random) -> str:
     path = rng.choice([*folder.files, *folder.files, folder.broken, folder.root / "absent.molden"])
     window.click("Open…")
-    window.wait("dialogs()", 20)
+    window.wait("dialogs()")
     time.sleep(0.2)
     window.screen.type(str(path))
     window.screen.key("Return")
@@ -271,12 +271,12 @@ def close_and_open(window: Window, folder: Folder, rng: random.Random) -> str:
         if window.ask("panel() is not None"):
             window.screen.click(window.at("box(panel().findChild(QtWidgets.QWidget, 'qt_dockwidget_closebutton'))"))
             time.sleep(0.5)
-    window.wait("panel() is None", 20)
+    window.wait("panel() is None")
     if rng.random() < 0.5:
         window.prompt("orb_panel")
     else:
         window.choose("Plugin", "Orbitile")
-    window.wait("panel() is not None", 20)
+    window.wait("panel() is not None")
     return ""
 
 

@@ -22,13 +22,13 @@ def test_charges_are_drawn_and_atoms_selected_by_their_rows(window, samples, tmp
     assert window.ask(f"{WINDOW}.status.text()").endswith("benzene")
     assert window.ask("'benzene_charges' in objects()")
     hand.row(3)
-    window.wait("'sele' in cmd.get_names('selections')", 5)
+    window.wait("'sele' in cmd.get_names('selections')")
     assert window.ask("cmd.index('sele')") == [["benzene", 4]]
     assert window.ask("strays()") == []
     hand.press("drawings_button")
-    window.wait("'benzene_charges' not in objects()", 5)
+    window.wait("'benzene_charges' not in objects()")
     hand.choose("Topology")
-    window.wait(f"{WINDOW}.analysing.finding.order.name == 'topology'", 5)
+    window.wait(f"{WINDOW}.analysing.finding.order.name == 'topology'")
     assert window.quit() == []  # while it computes
     assert trouble_in(window.log()) == []
 
@@ -47,7 +47,7 @@ def test_a_peak_moves_the_molecule_and_its_electrons_are_computed(window, tmp_pa
     peak = f"int({plot}.plot.curves[0].y.argmax())"
     x, y = window.ask(f"(lambda at: [at.x(), at.y()])({plot}.mapToGlobal({plot}.place_of(0, {peak})))")
     window.screen.click((x, y + 10))
-    window.wait(f"session().motion.now is not None and {WINDOW}.motion_bar.electrons_button.isEnabled()", 10)
+    window.wait(f"session().motion.now is not None and {WINDOW}.motion_bar.electrons_button.isEnabled()")
     window.screen.click(window.at(f"box({WINDOW}.motion_bar.electrons_button)"))
     made = "[name for name in session().host.molecules() if name.startswith('water_mode')]"
     window.wait(f"{made} and at_rest()", 120)

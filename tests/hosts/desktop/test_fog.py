@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 def colours_of(window: Window, path: Path) -> tuple[int, int]:
     """Numbers of bluish and of reddish pixels in the picture that PyMOL draws."""
     window.ask(f"cmd.png({str(path)!r}, ray=0)")
-    window.wait(f"os.path.exists({str(path)!r})", 20)
+    window.wait(f"os.path.exists({str(path)!r})")
     red, _, blue = np.moveaxis(np.asarray(Image.open(path).convert("RGB"), int), -1, 0)
     return int((blue - red > 40).sum()), int((red - blue > 40).sum())
 
@@ -36,7 +36,7 @@ def test_fog_and_slices_are_seen(tmp_path):
             window.prompt("orb_mo benzene, homo")
             window.wait("'benzene_homo' in objects() and at_rest()", 60)
             window.prompt("orb_style fog")
-            window.wait("'benzene_homo_fog' in objects() and at_rest()", 30)
+            window.wait("'benzene_homo_fog' in objects() and at_rest()")
             assert min(colours_of(window, tmp_path / "fog.png")) > 2000  # both lobes
             window.prompt("disable benzene_homo_fog")
             assert max(colours_of(window, tmp_path / "without.png")) < 200  # nothing else has these colours
@@ -44,7 +44,7 @@ def test_fog_and_slices_are_seen(tmp_path):
             window.prompt("orb_field benzene, density")
             window.wait("'benzene_density' in objects() and at_rest()", 60)
             window.prompt("orb_style slice")
-            window.wait("'benzene_density_slice' in objects() and at_rest()", 30)
+            window.wait("'benzene_density_slice' in objects() and at_rest()")
             window.prompt("disable benzene_density_ramp")
             blue, red = colours_of(window, tmp_path / "slice.png")
             assert blue > 5000
@@ -77,7 +77,7 @@ def test_the_window_offers_fog_and_a_style_is_never_left_over(tmp_path):
             there(f"{first}_fog")
             assert window.ask("panel().style_box.currentText()") == "fog"
             screen.click(window.at("box(panel().iso_slider)", (0.3, 0.5)))
-            window.wait("at_rest()", 30)
+            window.wait("at_rest()")
             there(f"{first}_fog")  # it is drawn again at the isovalue that was slid to
             screen.click(window.at("box(panel().table)"))
             screen.key("Up")
@@ -93,6 +93,6 @@ def test_the_window_offers_fog_and_a_style_is_never_left_over(tmp_path):
             assert "benzene_density_fog" not in window.ask("objects()")
             assert window.ask("panel().style_box.currentText()") == "surface"
             choose(*["Down"] * 5)
-            window.wait("'a second field colours' in panel().status.text()", 30)
+            window.wait("'a second field colours' in panel().status.text()")
             assert window.ask("panel().style_box.currentText()") == "surface"
             assert trouble_in(window.log()) == []

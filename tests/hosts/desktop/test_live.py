@@ -23,7 +23,7 @@ def test_hydrogen_goes_over_by_hand(tmp_path):
             mouse.load("hcn")
             assert window.ask("panel().live_bar.button.isChecked()")
             row = "getattr(panel().chosen(), 'mark', '')"
-            window.wait(f"{row} == 'HOMO'", 10)
+            window.wait(f"{row} == 'HOMO'")
             first = window.ask("live()")[3][1]
             drag = mouse.drag("over", "hcn", 2, mouse.way_over(5), 1)
             assert drag.n_converged > 3
@@ -35,7 +35,7 @@ def test_hydrogen_goes_over_by_hand(tmp_path):
             assert window.ask(row) == "HOMO"
             assert window.ask("strays()") == []
             window.click("Live")
-            window.wait("live() is None", 10)
+            window.wait("live() is None")
             assert window.ask("len(objects())") == 4
             assert window.quit() == []
             assert trouble_in(window.log()) == []

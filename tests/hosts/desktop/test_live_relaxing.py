@@ -46,7 +46,7 @@ def test_an_atom_stays_under_the_mouse_and_others_come_after_it(tmp_path):
             assert window.ask("live()")[3][1] == pytest.approx(lowest, abs=2e-5)
             path = tmp_path / "path.h5"
             window.prompt(f"orb_path {path}")
-            window.wait(f"__import__('os').path.exists({str(path)!r})", 30)
+            window.wait(f"__import__('os').path.exists({str(path)!r})")
             assert len(ob.load_trajectory(path)) == window.ask("live()")[2]
             window.prompt("orb_undo")
             window.wait("live()[-1]", 60)

@@ -28,16 +28,16 @@ def test_ammonia_turns_over(tmp_path):
             for cancels in (True, False):
                 window.click("Compute")
                 window.choose("Path between")
-                window.wait("'Path between two structures' in dialogs()", 20)
+                window.wait("'Path between two structures' in dialogs()")
                 assert window.ask("find('Find path').window().arguments()") == [
                     *("ammonia/1", "ammonia/2", "", "gfn2", "", "", "", "")
                 ]
                 window.click("Find path")
-                window.wait("panel().cancel_button.isVisible()", 20)
+                window.wait("panel().cancel_button.isVisible()")
                 if cancels:
-                    window.wait("session().calculation.process_id", 20)
+                    window.wait("session().calculation.process_id")
                     window.click("Cancel")
-                    window.wait("session().calculation is None and at_rest()", 20)
+                    window.wait("session().calculation is None and at_rest()")
             window.wait("session().calculation is None and 'object:cgo' in [k for k, _ in objects().values()]", 120)
             window.wait("at_rest()")
             said = window.ask("feedback()")

@@ -163,7 +163,7 @@ class Window:
     def choose(self, *words: str) -> None:
         """Choose an entry of the menus of the window, and of what opens then."""
         for word in words:
-            self.wait(f"entry({word!r}) is not None", 5)
+            self.wait(f"entry({word!r}) is not None", 15)
             self.screen.click(self.at(f"entry({word!r})"))
             time.sleep(0.15)
 
@@ -171,7 +171,7 @@ class Window:
         """Type into a field, which an expression gives, in place of what stands there, once it has the keyboard."""
         self.screen.click(self.at(f"box({widget})"))
         try:
-            self.wait(f"QtWidgets.QApplication.focusWidget() is {widget}", 5)
+            self.wait(f"QtWidgets.QApplication.focusWidget() is {widget}", 15)
         except TimeoutError:
             raise LookupError(f"{widget} does not take the keyboard") from None
         self.screen.key("ctrl+a")
@@ -185,7 +185,7 @@ class Window:
     def open_panel(self) -> None:
         """Plugin > Orbitile."""
         self.choose("Plugin", "Orbitile")
-        self.wait("panel() is not None", 30)
+        self.wait("panel() is not None")
 
     def quit(self, seconds: float = 20.0) -> list[str]:
         """Close PyMOL by File > Quit; says what it left behind."""

@@ -344,7 +344,7 @@ def distances(positions):
     ("atoms", "calculation"),
     [
         (WATER, ob.Calculation("pbe", "sto-3g")),
-        ("C 0 0 0; O 0 0 1.3; H 0.9 0.1 -0.6; H -1.0 0 -0.5", ob.Calculation("pbe", "sto-3g")),
+        ("C 0 0 0; O 0 0 1.27; H 0.93 0.05 -0.6; H -0.97 0 -0.57", ob.Calculation("pbe", "sto-3g")),
         ("O 0 0 0; H 0 0.1 1.1", ob.Calculation("pbe", "6-31g*", -1)),
     ],
     ids=["water", "formaldehyde", "anion"],
