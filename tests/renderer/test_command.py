@@ -78,8 +78,6 @@ def test_a_field_as_fog_and_as_a_slice(benzene, capsys):
     for arguments in (["-o", "a.html"], ["-o", "a.glb"], ["--plane", "1,2,3"]):
         assert main(["render", benzene, "homo", "--style", "fog", *arguments]) == 2
         assert "--style fog: expected a picture" in capsys.readouterr().err
-    assert main(["render", benzene, "density", "--style", "fog", "--color-by", "esp"]) == 2
-    assert "expected one field, got a second one" in capsys.readouterr().err
 
 
 def test_values_of_a_file_as_fog(benzene):
