@@ -6,7 +6,7 @@ from scipy.special import erf as erf_of_scipy
 
 from orbitile.evaluation.devices import device_session
 from taichi_kernels._taichi import ti
-from taichi_kernels.elementary import elementary
+from taichi_kernels.elementary import elementary, power_of_two
 from taichi_kernels.expressions import Steps, at_least, atan, cbrt, derivatives, erf, exp, saturated, sqrt, written_out
 from taichi_kernels.launching import launch
 from taichi_kernels.target import Target
@@ -78,3 +78,30 @@ def test_elementary_functions(name: str, reference, low: float, high: float, dev
 
         launch(kernel, x=sign * x, out=values)
     np.testing.assert_allclose(values, reference(x), rtol=5e-14)
+
+
+@pytest.mark.parametrize(("precision", "error", "least"), [("single", 4e-7, -60), ("double", 5e-16, -900)])
+def test_powers_of_two(precision: str, error: float, least: float, device: str) -> None:
+    """With a second part of the exponent that its first one has no digits for; small powers are zero."""
+    real, dtype = (ti.f32, np.float32) if precision == "single" else (ti.f64, np.float64)
+    x = np.linspace(1.2 * least, 0, 30001).astype(dtype)
+    d = (np.finfo(dtype).eps * np.random.default_rng(0).uniform(-0.4, 0.4, x.size) * np.abs(x)).astype(dtype)
+    values = np.empty_like(x)
+    with device_session(device, precision):
+        function = power_of_two(Target(device, precision))
+
+        @ti.kernel
+        def kernel(
+            x: ti.types.ndarray(real, 1), d: ti.types.ndarray(real, 1), out: ti.types.ndarray(real, 1), zero: ti.i32
+        ):
+            for i in range(x.shape[0]):
+                out[i] = function(x[i], d[i], zero)
+
+        launch(kernel, x=x, d=d, out=values, zero=0)
+    small = x <= least
+    expected = np.exp2(x.astype(np.longdouble) + d)
+    if device == "vulkan" and precision == "double":  # by the exponential
+        error = 2e-13
+    else:
+        assert np.all(values[small] == 0)
+    np.testing.assert_allclose(values[~small], expected[~small].astype(float), rtol=error)
