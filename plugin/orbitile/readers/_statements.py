@@ -503,7 +503,7 @@ def _n_coefficients(data: bytes, sections: list[tuple[str, int, int]]) -> int | 
 
 
 def _n_occupations(text: bytes) -> int:
-    """Orbitals of a section; an expression for whole lines in letters of both sizes takes ten times as long."""
+    """Orbitals of a section; an expression for whole lines in letters of both sizes takes much longer."""
     return len(re.findall(rb"occup[ \t]*=", text.lower()))
 
 

@@ -489,7 +489,7 @@ def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None)
 
 
 def _orbitals_at_once(lines: Any) -> Any:
-    """What qc-iodata reads of `[MO]` line by line, in a tenth of the time; None where it is not all as expected.
+    """What qc-iodata reads of `[MO]` line by line, which takes longer; None where it is not all as expected.
 
     Parameters
     ----------
