@@ -82,6 +82,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name in ("cuda", "vulkan"):
             if item.get_closest_marker(name) and not probe(name).available:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: {probe(name).detail}"))
+    # A process computes on one device at a time, and loads its kernels again after another: each device comes once.
+    items.sort(key=lambda item: [bool(item.get_closest_marker(name)) for name in ("cuda", "vulkan")])
 
 
 OTHER_DEVICES = [pytest.param("vulkan", marks=pytest.mark.vulkan), pytest.param("cuda", marks=pytest.mark.cuda)]
