@@ -57,7 +57,7 @@ def write_scene(scene: Scene, path: Path) -> None:
         try:
             stage = library.usd.Stage.CreateNew(str(layer))
             _Stage(library, stage).fill(scene)
-            stage.GetRootLayer().Save()
+            stage.Save()
             is_written = library.utils.CreateNewUsdzPackage(library.sdf.AssetPath(str(layer)), str(packed))
         except library.error as error:
             raise OSError(f"OpenUSD: {_reason(error)}") from error
