@@ -552,15 +552,11 @@ def _share_wave(
         basin[mixed] = np.where(kept > 0, np.take_along_axis(which, largest, axis=1), -1)
 
 
-_WORTH_FOLLOWING = 1e-5
-"""Density in e bohr^-3 below which the largest share is good enough."""
+_WORTH_FOLLOWING = 2e-6
+"""Density in e bohr^-3 below which the way over points of a lattice is good enough."""
 
 EMPTY, MIXED = -1, -2
 """Instead of a basin: of cells where the density is too small, and of those that more than one has corners of."""
-
-_CLEAR = 0.8
-"""Share of a basin in a point from which on its path is not followed, unless the basin of a neighbour is another."""
-
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -595,16 +591,16 @@ class Cells:
 
 
 def cells_of(
-    shares: Partition, density: Volume, gradient: Gradient, spheres: Spheres, quick: QuickPaths | None = None
+    about: Integers, density: Volume, gradient: Gradient, spheres: Spheres, quick: QuickPaths | None = None
 ) -> Cells:
     """Sort the cells of a lattice.
 
     Parameters
     ----------
-    shares
-        Of the basins in its points.
+    about : ndarray of int32, shape (nx, ny, nz)
+        Basins of its points, not known well near borders; -1 for none.
     density
-        On the same lattice.
+        On the lattice.
     gradient
         Of the density.
     spheres
@@ -612,19 +608,16 @@ def cells_of(
     quick
         Paths that sort most points.
     """
-    shape = shares.lattice.shape
-    basin, clear = shares.basin[:, 0].copy(), shares.share[:, 0] > _CLEAR
-    known = basin < 0
-    wanted = np.flatnonzero(~known & ~clear)
-    while len(wanted):
-        at = np.stack(np.unravel_index(wanted, shape), axis=1)
-        points = shares.lattice.origin + at * np.asarray(shares.lattice.spacings)
+    lattice = density.lattice
+    basin = about.reshape(-1).copy()
+    heights = density.values.reshape(-1)
+    known = (basin < 0) | (heights <= _WORTH_FOLLOWING)
+    while len(wanted := np.flatnonzero(_beside_others(basin.reshape(lattice.shape)).reshape(-1) & ~known)):
+        at = np.stack(np.unravel_index(wanted, lattice.shape), axis=1)
+        points = lattice.origin + at * np.asarray(lattice.spacings)
         known[wanted] = True
-        heights = density.values.reshape(-1)[wanted].astype(np.float64)
-        some = heights > _WORTH_FOLLOWING
-        basin[wanted[some]] = ends_of(points[some], heights[some], gradient, spheres, quick)
-        wanted = np.flatnonzero(_beside_others(basin.reshape(shape)).reshape(-1) & ~known)
-    return Cells(shares.lattice, _of_cells(basin.reshape(shape)), density.values)
+        basin[wanted] = ends_of(points, heights[wanted].astype(np.float64), gradient, spheres, quick)
+    return Cells(lattice, _of_cells(basin.reshape(lattice.shape)), density.values)
 
 
 def _beside_others(basin: Integers) -> NDArray[np.bool_]:
@@ -1261,7 +1254,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
             quick = quick_paths(finer_densities(wavefunction, density, device), spheres)
-            cells = cells_of(_shares(density, spheres, gradient), density, gradient, spheres, quick)
+            cells = cells_of(_led_to(density, spheres, gradient), density, gradient, spheres, quick)
             if quick is not None:
                 quick = quick.ending_in(cells)
         with stage(0.2, 0.6):
@@ -1272,11 +1265,58 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             return integrated(wavefunction, spheres, rays, gradient)
 
 
-def _shares(density: Volume, spheres: Spheres, gradient: Gradient) -> Partition:
-    """Shares of the basins on the lattice: spheres are whole, and other peaks are of the lattice alone."""
-    points = density.lattice.points()
-    sources = spheres.around(points).astype(np.int32)
-    peaks = maxima(density.values, _LEAST)
-    peaks = peaks[sources[peaks] < 0]
-    sources[peaks] = attractors_of(points[peaks], gradient, spheres)
-    return partition(density.values, density.lattice, _LEAST, sources)
+def _led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
+    """The attractor that the steepest way over points of the lattice leads to from each, -1 where there is too little.
+
+    Directions are those to 26 neighbours alone, so borders are about right only; `cells_of` sees to them.
+    """
+    values, lattice = density.values, density.lattice
+    basin = _within(spheres, lattice)
+    flat, whole = values.reshape(-1), basin.reshape(-1)
+    inside = flat > _LEAST
+    ahead = _steepest(values).reshape(-1)
+    ahead[whole >= 0] = np.flatnonzero(whole >= 0)
+    while not np.array_equal(ahead, farther := ahead[ahead]):
+        checkpoint()
+        ahead = farther
+    tops = np.unique(ahead[inside & (whole[ahead] < 0)])
+    places = lattice.origin + np.stack(np.unravel_index(tops, lattice.shape), axis=1) * np.asarray(lattice.spacings)
+    whole[tops] = attractors_of(places, gradient, spheres)
+    return np.where(inside, whole[ahead], np.int32(EMPTY)).reshape(values.shape)
+
+
+def _within(spheres: Spheres, lattice: Lattice) -> Integers:
+    """The sphere that each point of a lattice of cubes is in, the one deepest in where there are two; -1 for none."""
+    found, depth = np.full(lattice.shape, -1, np.int32), np.zeros(lattice.shape)
+    spacing = float(lattice.spacings.min())
+    for n in np.flatnonzero(spheres.radius > 0).tolist():
+        centre, reach = (spheres.centre[n] - lattice.origin) / spacing, float(spheres.radius[n]) / spacing
+        low = np.clip(np.ceil(centre - reach).astype(int), 0, lattice.shape)
+        high = np.clip(np.floor(centre + reach).astype(int) + 1, 0, lattice.shape)
+        block = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
+        away = np.ix_(*(np.arange(a, b) - c for a, b, c in zip(low, high, centre, strict=True)))
+        into = reach - np.sqrt(sum(along**2 for along in away))
+        deepest = into > depth[block]
+        found[block][deepest], depth[block][deepest] = n, into[deepest]
+    return found
+
+
+def _steepest(values: NDArray[np.floating]) -> NDArray[np.intp]:
+    """For each point of a lattice of cubes the one of 26 neighbours that the way goes up to most steeply, as a flat
+    index: itself where none is higher."""
+    own = np.arange(values.size).reshape(values.shape)
+    ahead = own.copy()
+    slope = np.zeros(values.shape, values.dtype)
+    steps = np.array([values.shape[1] * values.shape[2], values.shape[2], 1])
+    for move in _CUBE[len(_CUBE) // 2 :]:
+        checkpoint()
+        here = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(move, values.shape, strict=True))
+        there = tuple(slice(max(0, d), n + min(0, d)) for d, n in zip(move, values.shape, strict=True))
+        rise = (values[there] - values[here]) * values.dtype.type(1 / np.linalg.norm(move))
+        offset = int(move @ steps)
+        for side, way, sign in ((here, offset, 1), (there, -offset, -1)):
+            up = sign * rise
+            steeper = up > slope[side]
+            slope[side][steeper] = up[steeper]
+            ahead[side][steeper] = own[side][steeper] + way
+    return ahead

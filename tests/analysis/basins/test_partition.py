@@ -95,7 +95,7 @@ def test_points_of_equal_value_belong_to_one_of_them():
 
 def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
     lattice, values, shares = lattice_basins(0.25)
-    cells = cells_of(shares, Volume(values, lattice), peaks, SPHERES)
+    cells = cells_of(shares.basin[:, 0].reshape(lattice.shape), Volume(values, lattice), peaks, SPHERES)
     middles = Lattice.box([-4.5] * 3, [4.5] * 3, 0.25).points() + 0.1
     basin = cells.around(middles)
     side = middles @ (CENTRES[1] - CENTRES[0]) / np.linalg.norm(CENTRES[1] - CENTRES[0])
@@ -115,7 +115,7 @@ def test_rays_end_at_the_plane_or_never(quickly, device):
     rule = directions_of(17)
     with device_session(device, "single"):
         quick = quick_paths([density], SPHERES) if quickly else None
-        cells = cells_of(shares, density, peaks, SPHERES, quick)
+        cells = cells_of(shares.basin[:, 0].reshape(lattice.shape), density, peaks, SPHERES, quick)
         quick = quick.ending_in(cells) if quickly else None
         found = rays_of([0, 1], SPHERES, cells, peaks, [rule, rule], quick)
     for attractor, rays in enumerate(found):
@@ -146,14 +146,12 @@ def beside_a_wave(points):
 def test_rays_come_back_where_a_border_is_a_wave():
     lattice = Lattice.box([-3.0] * 3, [3.0] * 3, 0.15)
     points = lattice.points()
-    basin = np.full((len(points), SHARED), -1, np.int32)
-    basin[:, 0] = points[:, 0] > wave(points[:, 1])
+    basin = (points[:, 0] > wave(points[:, 1])).astype(np.int32).reshape(lattice.shape)
     spheres = Spheres(np.array([[-1.0, 0, 0], [1.0, 0, 0]]), np.array([0.3, 0.3]))
-    shares = Partition(lattice, basin, np.eye(1, SHARED, dtype=np.float32).repeat(len(points), axis=0))
     angle = np.linspace(1.2, 1.6, 41)
     directions = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     density = Volume(beside_a_wave(points)[0].reshape(lattice.shape), lattice)
-    cells = cells_of(shares, density, beside_a_wave, spheres)
+    cells = cells_of(basin, density, beside_a_wave, spheres)
     rays = rays_of([0], spheres, cells, beside_a_wave, [(directions, np.ones(41))])[0]
     radius = np.arange(0.3, 2.9, 1e-4)
     back = 0
