@@ -293,10 +293,10 @@ class QuickPaths:
 _LEAST, _SPACING = 1e-6, 0.2
 """Density in e bohr^-3 down to which basins are told apart; spacing of their lattice in bohr."""
 
-_LATTICES = ((0.02, 0.07), (1e-4, 0.12))
+_LATTICES = ((0.02, 0.05), (1e-4, 0.1))
 """Densities in e bohr^-3 down to which lattices of splines reach beside the one of the basins, and their spacings."""
 
-_MOST_OF_SPLINES, _WIDEST = 16_000_000, 1.21
+_MOST_OF_SPLINES, _WIDEST = 24_000_000, 1.6
 """Points of a lattice of splines: 4 bytes each, and 30 while they are made. How many times as wide as above it may be
 for that: then populations at triple bonds move by 2e-4 e, and others by less than 2e-5 e."""
 
@@ -572,12 +572,15 @@ class Cells:
         Of the corners.
     basin : ndarray of int32, one shorter than the lattice along each axis
         The basin of all corners, EMPTY or MIXED.
+    corner : ndarray of int32, shape (nx, ny, nz)
+        The basins of the corners, below 0 for none.
     density : ndarray, shape (nx, ny, nz)
         At the corners, in e bohr^-3.
     """
 
     lattice: Lattice
     basin: Integers
+    corner: Integers
     density: NDArray[np.floating]
 
     def around(self, points: Reals) -> Integers:
@@ -586,6 +589,15 @@ class Cells:
         there = np.all((place >= 0) & (place < self.basin.shape), axis=1)
         place[~there] = 0
         return np.where(there, self.basin[tuple(place.T)], np.int32(EMPTY))
+
+    def near(self, basin: int) -> Flags:
+        """Which cells, or cells beside them, have a corner in a basin; of the shape of the cells."""
+        padded = np.pad(self.corner == basin, 1)
+        for axis in range(3):
+            for _ in range(3):
+                one, other = neighbours_along(axis)
+                padded = padded[one] | padded[other]
+        return padded
 
     def densities(self, points: Reals) -> Reals:
         """The density at the corner that is nearest to each point, to sort them by; shape (n_points,)."""
@@ -624,7 +636,7 @@ def cells_of(
         some = heights > _WORTH_FOLLOWING
         basin[wanted[some]] = ends_of(points[some], heights[some], gradient, spheres, quick)
         wanted = np.flatnonzero(_beside_others(basin.reshape(shape)).reshape(-1) & ~known)
-    return Cells(shares.lattice, _of_cells(basin.reshape(shape)), density.values)
+    return Cells(shares.lattice, _of_cells(basin.reshape(shape)), basin.reshape(shape), density.values)
 
 
 def _beside_others(basin: Integers) -> NDArray[np.bool_]:
@@ -666,7 +678,7 @@ TOLERANCE = 3e-5
 """Error in bohr of a step of the paths that find borders: with ten times as much, those of multiple bonds have 5e-4 e
 too many on one side."""
 
-_CLOSER = 10
+_CLOSER = 4
 """How much shorter the parts are that quick paths halve."""
 
 _WORTH = np.array([2e-3, 2e-2])
@@ -797,7 +809,13 @@ def _settle(scans: list[_Scan], cells: Cells, spheres: Spheres, gradient: Gradie
         k, ray = np.nonzero(scan.unclear & ~scan.empty)
         points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
         density = cells.densities(points)
-        some = density * scan.radii[k] ** 2 > _WORTH[k % 2]
+        some = np.flatnonzero(density * scan.radii[k] ** 2 > _WORTH[k % 2])
+        # a border between two other basins is none of this one
+        cell = np.floor((points[some] - cells.lattice.origin) / cells.lattice.spacings).astype(np.intp)
+        own = cells.near(scan.attractor)[tuple(cell.T)]
+        others = k[some[~own]], ray[some[~own]]
+        scan.inside[others], scan.unclear[others] = False, False
+        some = some[own]
         asked.append((k[some], ray[some]))
         starts.append(points[some])
         densities.append(density[some])
@@ -882,7 +900,7 @@ def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
 MOLECULE = 0.001
 """Density in e bohr^-3 down to which volumes are counted: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109, 7968."""
 
-_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 7, 1.5, 12
+_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 6, 1.5, 10
 """Length in bohr of a part of a ray, points in it; scale of the last part, which has no end, and points in it."""
 
 _TURNED = (0.4, 0.9, 1.7)
