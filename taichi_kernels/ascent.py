@@ -13,8 +13,8 @@ Paths are those of a flow,
 .. math::  \frac{dx}{dt} = \nabla f
 
 whose equation is linear near a saddle, where the direction of a path turns within a distance that is as short as it
-passes close. They are integrated by the pair of orders 5 and 4 of J. R. Dormand and P. J. Prince (J. Comput. Appl. Math.
-1980, 6, 19), each with steps of its own.
+passes close. They are integrated by the pair of orders 5 and 4 of J. R. Dormand and P. J. Prince (J. Comput. Appl.
+Math. 1980, 6, 19), each with steps of its own.
 """
 
 from collections.abc import Sequence

@@ -40,9 +40,8 @@ whose paths have been followed and led to different sides; bisection finds it as
 with the pair of orders 3 and 2 of P. Bogacki and L. F. Shampine (Appl. Math. Lett. 1989, 2, 321), each path with steps
 of its own, all of them at once. A path ends where it enters a sphere in which nothing but one attractor can be reached.
 
-**Quick paths** go through a spline of the logarithm of the density, which has the same paths, on lattices: they take a
-hundredth of the time. Their directions are as exact as those of the density in single precision where borders matter;
-they are so cheap that steps and the last parts of rays are shorter, and borders come out more exact than by the others.
+**Quick paths** go through cubic splines of the logarithm of the density, which has the same paths, on lattices: they take
+less than a hundredth of the time, so that steps and the last parts of rays are shorter than those of the others.
 They end in cells that are whole in a basin. Molecules that are too large for so fine lattices have the others only, and
 so have paths that come to no end.
 
@@ -298,7 +297,8 @@ _LATTICES = ((0.02, 0.05), (1e-4, 0.1))
 
 _MOST_OF_SPLINES, _WIDEST = 24_000_000, 1.6
 """Points of a lattice of splines: 4 bytes each, and 30 while they are made. How many times as wide as above it may be
-for that: then populations at triple bonds move by 2e-4 e, and others by less than 2e-5 e."""
+for that: 1.4 times as wide moves populations in hydrogen cyanide by 2e-4 e, those of the carbon atoms of acetylene by
+1.5e-3 e, and of the maximum between them by 3e-3 e."""
 
 
 def finer_densities(wavefunction: Wavefunction, density: Volume, device: str | None) -> list[Volume]:
