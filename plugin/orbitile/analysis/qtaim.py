@@ -40,8 +40,8 @@ whose paths have been followed and led to different sides; bisection finds it as
 with the pair of orders 3 and 2 of P. Bogacki and L. F. Shampine (Appl. Math. Lett. 1989, 2, 321), each path with steps
 of its own, all of them at once. A path ends where it enters a sphere in which nothing but one attractor can be reached.
 
-**Quick paths** go through cubic splines of the logarithm of the density, which has the same paths, on lattices: they take
-less than a hundredth of the time, so that steps and the last parts of rays are shorter than those of the others.
+**Quick paths** go through cubic splines of the logarithm of the density, which has the same paths, on lattices. They
+are so cheap that steps and the last parts of rays are shorter than those of the others.
 They end in cells that are whole in a basin. Molecules that are too large for so fine lattices have the others only, and
 so have paths that come to no end.
 
