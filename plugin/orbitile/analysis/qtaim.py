@@ -900,7 +900,7 @@ def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
 MOLECULE = 0.001
 """Density in e bohr^-3 down to which volumes are counted: R. F. W. Bader et al., J. Am. Chem. Soc. 1987, 109, 7968."""
 
-_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 6, 1.5, 10
+_PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 7, 1.5, 12
 """Length in bohr of a part of a ray, points in it; scale of the last part, which has no end, and points in it."""
 
 _TURNED = (0.4, 0.9, 1.7)
