@@ -1,13 +1,20 @@
 r"""Paths of steepest ascent through a field that is given on lattices, each followed by one thread to its end.
 
-Between the points of a lattice the field is a spline of fifth degree,
+Between the points of a lattice the field is a cubic spline,
 
 .. math::  f(u) = \sum_{ijk} c_{ijk}\, B(u_x - i)\, B(u_y - j)\, B(u_z - k)
 
 with the B-spline B (C. de Boor, A Practical Guide to Splines, New York 1978), whose coefficients have to be found
-before. Its gradient has an error of the fifth power of the spacing. Paths are integrated by their length as the exact
-ones of `orbitile.analysis.qtaim` are: by the pair of orders 3 and 2 of P. Bogacki and L. F. Shampine (Appl. Math. Lett.
-1989, 2, 321), with steps of their own.
+before. Its gradient has an error of the third power of the spacing, which changes sign between two points and so
+hardly moves a path that crosses many cells; a spline of fifth degree takes more than twice the time.
+
+Paths are those of a flow,
+
+.. math::  \frac{dx}{dt} = \nabla f
+
+whose equation is linear near a saddle, where the direction of a path turns within a distance that is as short as it
+passes close. They are integrated by the pair of orders 5 and 4 of J. R. Dormand and P. J. Prince (J. Comput. Appl.
+Math. 1980, 6, 19), each with steps of its own.
 """
 
 from collections.abc import Sequence
@@ -23,18 +30,27 @@ from .launching import launch
 _MOST_STEPS = 300
 """Steps that a path may take."""
 
-_PIECES = (
-    [1, -5, 10, -10, 5, -1],
-    [26, -50, 20, 20, -20, 5],
-    [66, 0, -60, 0, 30, -10],
-    [26, 50, 20, -20, -20, 10],
-    [1, 5, 10, 10, 5, -5],
-    [0, 0, 0, 0, 0, 1],
-)
-"""Coefficients of 120 B by powers of the place between two points, for the six points about it."""
+_PIECES = ([1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1])
+"""Coefficients of 6 B by powers of the place between two points, for the four points about it."""
 
-SUPPORT = 6
-"""Points along an axis that a spline of fifth degree needs."""
+SUPPORT = 4
+"""Points along an axis that a cubic spline needs."""
+
+_STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+"""Shares of the slopes so far in the step to the next one; the last place is where the step ends."""
+
+_ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+"""Shares of the seven slopes in the error of a step."""
+
+_FLATTEST = 1e-6
+"""Slope in bohr^-1 below which a path is taken to stand still: where steps are not limited by their length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +100,13 @@ class Goals:
 def splines_of(lattices: Sequence[tuple[np.ndarray, np.ndarray, float]]) -> Splines:
     """Splines through values, shape (nx, ny, nz), on lattices with a first point and a spacing in bohr.
 
-    They have six points or more along each axis.
+    They have four points or more along each axis.
     """
     from scipy.ndimage import spline_filter
 
     sizes = [values.size for values, _, _ in lattices]
     return Splines(
-        np.concatenate([spline_filter(v, 5, mode="mirror").astype(np.float32).reshape(-1) for v, _, _ in lattices]),
+        np.concatenate([spline_filter(v, 3, mode="mirror").astype(np.float32).reshape(-1) for v, _, _ in lattices]),
         np.array([values.shape for values, _, _ in lattices], np.int32),
         np.array(np.cumsum([0, *sizes[:-1]]), np.int32),
         np.array([[*origin, 1 / spacing] for _, origin, spacing in lattices], np.float32),
@@ -99,56 +115,56 @@ def splines_of(lattices: Sequence[tuple[np.ndarray, np.ndarray, float]]) -> Spli
 
 @ti.func
 def _weights(t: ti.f32):
-    """Of the six coefficients about a place, t behind the third of them, and their derivatives."""
-    values = ti.Vector([0.0] * 6, dt=ti.f32)
-    slopes = ti.Vector([0.0] * 6, dt=ti.f32)
-    for n in ti.static(range(6)):
-        value, slope = ti.cast(_PIECES[n][5] / 120, ti.f32), ti.cast(0.0, ti.f32)
-        for power in ti.static((4, 3, 2, 1, 0)):
+    """Of the four coefficients about a place, t behind the second of them, and their derivatives."""
+    values = ti.Vector([0.0] * 4, dt=ti.f32)
+    slopes = ti.Vector([0.0] * 4, dt=ti.f32)
+    for n in ti.static(range(4)):
+        value, slope = ti.cast(_PIECES[n][3] / 6, ti.f32), ti.cast(0.0, ti.f32)
+        for power in ti.static((2, 1, 0)):
             slope = slope * t + value
-            value = value * t + _PIECES[n][power] / 120
+            value = value * t + _PIECES[n][power] / 6
         values[n], slopes[n] = value, slope
     return values, slopes
 
 
 @ti.func
-def _uphill(
+def _gradient(
     place: ti.template(), coefficient: ti.template(), shape: ti.template(), first: ti.template(), frame: ti.template()
 ):
-    """Direction of the gradient at a place, by the first of the lattices that has all points about it."""
+    """The gradient at a place, by the first of the lattices that has all points about it."""
     level = 0
     u = ti.Vector([0.0, 0.0, 0.0], dt=ti.f32)
     for n in range(first.shape[0]):
         u = (place - ti.Vector([frame[n, 0], frame[n, 1], frame[n, 2]])) * frame[n, 3]
         level = n
         if (
-            u[0] >= 2
-            and u[1] >= 2
-            and u[2] >= 2
-            and u[0] < shape[n, 0] - 4
-            and u[1] < shape[n, 1] - 4
-            and u[2] < shape[n, 2] - 4
+            u[0] >= 1
+            and u[1] >= 1
+            and u[2] >= 1
+            and u[0] < shape[n, 0] - 3
+            and u[1] < shape[n, 1] - 3
+            and u[2] < shape[n, 2] - 3
         ):
             break
     low = ti.Vector([0, 0, 0])
     for axis in ti.static(range(3)):
-        low[axis] = ti.max(2, ti.min(int(ti.floor(u[axis])), shape[level, axis] - 4))
+        low[axis] = ti.max(1, ti.min(int(ti.floor(u[axis])), shape[level, axis] - 3))
     of_x, along_x = _weights(u[0] - low[0])
     of_y, along_y = _weights(u[1] - low[1])
     of_z, along_z = _weights(u[2] - low[2])
     slope = ti.Vector([0.0, 0.0, 0.0], dt=ti.f32)
-    for i in range(6):
+    for i in ti.static(range(4)):
         row = ti.Vector([0.0, 0.0, 0.0], dt=ti.f32)  # value, along y, along z
-        for j in range(6):
-            start = first[level] + ((low[0] + i - 2) * shape[level, 1] + low[1] + j - 2) * shape[level, 2] + low[2] - 2
+        for j in ti.static(range(4)):
+            start = first[level] + ((low[0] + i - 1) * shape[level, 1] + low[1] + j - 1) * shape[level, 2] + low[2] - 1
             value, along = ti.cast(0.0, ti.f32), ti.cast(0.0, ti.f32)
-            for k in ti.static(range(6)):
+            for k in ti.static(range(4)):
                 c = coefficient[start + k]
                 value += of_z[k] * c
                 along += along_z[k] * c
             row += ti.Vector([of_y[j] * value, along_y[j] * value, of_y[j] * along], dt=ti.f32)
         slope += ti.Vector([along_x[i] * row[0], of_x[i] * row[1], of_x[i] * row[2]], dt=ti.f32)
-    return slope / ti.max(slope.norm(), 1e-30)
+    return slope * frame[level, 3]
 
 
 @cache
@@ -184,30 +200,55 @@ def _kernel() -> Any:
                 middle = (low[n] + high[n]) / 2
                 x = origin[n] + middle * along[n]
                 k1 = ti.Vector([0.0, 0.0, 0.0], dt=ti.f32)
-                k2, k3, ahead = k1, k1, x
+                k2, k3, k4, k5, k6, ahead = k1, k1, k1, k1, k1, x
                 h = ti.cast(0.0, ti.f32)
                 end = -1
                 step = 0
-                stage = 2  # a path begins with a step of no length, which finds its direction
+                stage = 6  # a path begins with a step of no length, which finds its slope
                 while step < most:
                     at = x
-                    if stage == 0:
-                        at = x + h / 2 * k1
-                    elif stage == 1:
-                        at = x + 3 * h / 4 * k2
+                    if stage == 1:
+                        at = x + h * (_STAGES[0][0] * k1)
+                    elif stage == 2:
+                        at = x + h * (_STAGES[1][0] * k1 + _STAGES[1][1] * k2)
+                    elif stage == 3:
+                        at = x + h * (_STAGES[2][0] * k1 + _STAGES[2][1] * k2 + _STAGES[2][2] * k3)
+                    elif stage == 4:
+                        at = x + h * (_STAGES[3][0] * k1 + _STAGES[3][1] * k2 + _STAGES[3][2] * k3 + _STAGES[3][3] * k4)
+                    elif stage == 5:
+                        at = x + h * (
+                            _STAGES[4][0] * k1
+                            + _STAGES[4][1] * k2
+                            + _STAGES[4][2] * k3
+                            + _STAGES[4][3] * k4
+                            + _STAGES[4][4] * k5
+                        )
                     else:
-                        ahead = x + h * (2 * k1 + 3 * k2 + 4 * k3) / 9
-                        at = ahead
-                    k = _uphill(at, coefficient, shape, begins, frame)
-                    if stage == 0:
+                        at = x + h * (
+                            _STAGES[5][0] * k1
+                            + _STAGES[5][2] * k3
+                            + _STAGES[5][3] * k4
+                            + _STAGES[5][4] * k5
+                            + _STAGES[5][5] * k6
+                        )
+                        ahead = at
+                    k = _gradient(at, coefficient, shape, begins, frame)
+                    if stage == 1:
                         k2 = k
-                        stage = 1
-                    elif stage == 1:
+                    elif stage == 2:
                         k3 = k
-                        stage = 2
-                    else:
-                        error = (h * (-5 * k1 + 6 * k2 + 8 * k3 - 9 * k) / 72).norm()
-                        if error <= tolerance or h <= shortest:
+                    elif stage == 3:
+                        k4 = k
+                    elif stage == 4:
+                        k5 = k
+                    elif stage == 5:
+                        k6 = k
+                    stage += 1
+                    if stage == 7:
+                        stage = 1
+                        off = _ERROR[0] * k1 + _ERROR[2] * k3 + _ERROR[3] * k4 + _ERROR[4] * k5 + _ERROR[5] * k6
+                        error = h * (off + _ERROR[6] * k).norm()
+                        if error <= tolerance or (ahead - x).norm() <= shortest:
                             x = ahead
                             k1 = k
                             place = (x - corner) * per_bohr
@@ -220,13 +261,13 @@ def _kernel() -> Any:
                                 end = sphere if (x - centre[sphere]).norm() < radius[sphere] else -1
                             if end >= 0:
                                 break
-                        factor = 0.9 * ti.pow(tolerance / ti.max(error, 1e-12), 1.0 / 3)
+                        slope = ti.max(k1.norm(), _FLATTEST)
                         if step == 0:
-                            h = first
+                            h = first / ti.max(slope, 0.1)
                         else:
-                            h = ti.max(shortest, ti.min(longest, h * ti.max(0.2, ti.min(3.0, factor))))
+                            factor = 0.9 * ti.pow(tolerance / ti.max(error, 1e-12), 0.2)
+                            h = ti.min(longest / slope, h * ti.max(0.2, ti.min(4.0, factor)))
                         step += 1
-                        stage = 0
                 if end >= 0:
                     if (end == own[n]) == (width[n] > 0):
                         low[n] = middle
