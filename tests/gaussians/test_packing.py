@@ -145,7 +145,7 @@ def test_rotated_terms_are_the_same_orbital_in_another_frame():
     points = np.random.default_rng(1).normal(size=(40, 3))
     turned = rotate_terms(terms, merged.degree, frame)
     shifted = points - merged.centre[0]
-    centred = type(merged)(0 * merged.centre, merged.exponent, merged.degree, merged.first_term, merged.from_basis)
+    centred = type(merged)(0 * merged.centre, merged.exponent, merged.degree, merged.first_term, merged.rows)
     assert sum_of_merged(centred, turned, shifted @ frame.T) == pytest.approx(
         orbital(wavefunction, 0, points), abs=1e-12
     )

@@ -38,6 +38,7 @@ from ..base.memory import share
 from ..base.watch import checkpoint
 from ..model.cell import Cell, molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
+from ..model.neighbours import pairs_within
 from ..model.wavefunction import Basis, Shell, Wavefunction
 
 if TYPE_CHECKING:
@@ -348,15 +349,11 @@ class _ShellTable:
 
 def _near_atoms(left: _ShellTable, right: _ShellTable) -> tuple[Indices, Indices, Reals]:
     """Pairs of atoms whose most diffuse functions overlap: indices, and squares of distances."""
-    from scipy.spatial import cKDTree
-
     widest = right.smallest_exponent.min()
     own = left.smallest_exponent
     with np.errstate(invalid="ignore"):
         reach = np.where(np.isfinite(own), np.sqrt(_NEGLIGIBLE_EXPONENT * (1 / own + 1 / widest)), 0.0)
-    found = cKDTree(right.positions).query_ball_point(left.positions, reach)
-    i = np.repeat(np.arange(len(own)), [len(near) for near in found])
-    j = np.concatenate([np.asarray(near, np.intp) for near in found])
+    i, j = pairs_within(left.positions, right.positions, reach)
     return i, j, np.sum((left.positions[i] - right.positions[j]) ** 2, axis=1)
 
 

@@ -614,7 +614,10 @@ def _molden(data: bytes) -> Statements:
     stated: dict[int, float] = {}
     cells: tuple[Reals, ...] = ()
     n_functions, kinds = functions_of(data, sections)
-    rewritten = {"gto": _basis, "mo": partial(orbitals, n_functions=n_functions)}
+    rewritten: dict[str, Callable[[bytes], bytes | None]] = {
+        "gto": _basis,
+        "mo": partial(orbitals, n_functions=n_functions),
+    }
     for n, (name, start, end) in enumerate(sections):
         heading = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
         if n == 0 and name == "molden format" and data[:start].strip() != _HEADER:

@@ -458,7 +458,8 @@ def dialects_of_iodata(
     cell: Reals = _NO_CELL, attempts: Attempts | None = None, package: str = _PARSERS
 ) -> Iterator[None]:
     """While a file is read by the parsers of a package: our overlap, the periodic one in a cell, and more dialects."""
-    molden, molekel = (import_module(f"{package}.formats.{name}") for name in ("molden", "molekel"))
+    molden: Any = import_module(f"{package}.formats.molden")
+    molekel: Any = import_module(f"{package}.formats.molekel")
     utils = import_module(f"{package}.utils")
     record = Attempts() if attempts is None else attempts
 

@@ -23,4 +23,4 @@ def compute_overlap(basis: Any, positions: Reals) -> Reals:
 def gob_cart_normalization(exponent: float, powers: Reals) -> float:
     """What makes a Cartesian Gaussian of such powers of x, y, z have the norm 1; exponent in bohr^-2."""
     i, j, k = (int(power) for power in powers)
-    return float(radial_normalization(np.float64(exponent), i + j + k)) * angular_normalization((i, j, k))
+    return float(radial_normalization(np.array(exponent), i + j + k)) * angular_normalization((i, j, k))

@@ -59,7 +59,7 @@ class LineIterator:
         self._stream.seek(place)
 
 
-class _OfFile:
+class _OfFile(Exception):
     """A message about a file, and where in it."""
 
     def __init__(self, message: str, file: LineIterator | str | None = None, lineno: int | None = None) -> None:
@@ -68,11 +68,11 @@ class _OfFile:
         self.lineno = getattr(file, "lineno", lineno)
 
 
-class LoadError(_OfFile, Exception):
+class LoadError(_OfFile):
     """A file does not say what it should."""
 
 
-class DumpError(_OfFile, Exception):
+class DumpError(_OfFile):
     """Something cannot be written, which nobody asks for here."""
 
 
@@ -80,11 +80,11 @@ class PrepareDumpError(DumpError):
     """As above, found before anything is written."""
 
 
-class LoadWarning(_OfFile, UserWarning):
+class LoadWarning(_OfFile, Warning):
     """A file was understood in another way than it is written."""
 
 
-class PrepareDumpWarning(_OfFile, UserWarning):
+class PrepareDumpWarning(_OfFile, Warning):
     """Something was changed to be written, which nobody asks for here."""
 
 
