@@ -398,7 +398,7 @@ class Attempts:
     Attributes
     ----------
     least : float
-        Largest deviation of a norm from 1 in the dialect that comes closest; of some orbitals where it is large.
+        Largest deviation of a norm from 1 in the dialect that comes closest, among the orbitals looked at.
     closest : tuple
         That dialect: basis set, positions, coefficients of alpha orbitals, and of beta ones.
     """
@@ -444,8 +444,8 @@ class Attempts:
 _SLIGHT = 0.2
 """Deviation of norms below which the dialect is probably right, and numbers are not."""
 
-_FEW = 64
-"""Orbitals whose norms are looked at first."""
+_LOOKED_AT = 256
+"""Orbitals, at most, whose norms tell dialects apart: every so many of them. Later all are tested."""
 
 _SCALED = 500
 """Basis functions up to which a factor of the positions is looked for, which takes some thirty overlap matrices."""
@@ -468,15 +468,10 @@ def dialects_of_iodata(
         # with images an overlap takes seconds, and dialects differ in norms first
         if len(cell) and np.any(np.abs(contraction_norms(shells) - 1) > _NORMALISED):
             return False
-
-        def deviation_of(orbitals: slice) -> float:
-            parts = [part[:, orbitals] for part in (alpha, beta) if part is not None]
-            coefficients = np.hstack(parts)[order] * signs[:, None]
-            return float(np.abs(orbital_norms(shells, positions, coefficients, cell) - 1).max(initial=0.0))
-
-        deviation = deviation_of(slice(None, None, -(-alpha.shape[1] // _FEW)))
-        if deviation < _SLIGHT:  # a dialect that is not that of the file shows in a few orbitals
-            deviation = deviation_of(slice(None))
+        some = slice(None, None, -(-alpha.shape[1] // _LOOKED_AT) or None)
+        parts = [part[:, some] for part in (alpha, beta) if part is not None]
+        norms = orbital_norms(shells, positions, np.hstack(parts)[order] * signs[:, None], cell)
+        deviation = float(np.abs(norms - 1).max(initial=0.0))
         if deviation < record.least:
             record.least, record.closest = deviation, (basis, positions, alpha, beta)
         return deviation <= threshold
