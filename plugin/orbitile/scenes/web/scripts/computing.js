@@ -2,6 +2,7 @@
 
 import { keyOf } from "./controls.js";
 import { Extraction } from "./extraction.js";
+import { isosurface } from "./isosurface.js";
 import { Lattice, radiiOf } from "./lattice.js";
 
 const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many or few points
@@ -116,7 +117,6 @@ export class Computing {
   async slide({ field, color_by, isovalue, frame }, told) {
     const mine = ++this.asked;
     const stopped = () => mine !== this.asked;
-    this.extraction ??= new Extraction(); // begins while values are computed
     try {
       if (this.latest?.field !== field || this.latest.frame !== frame) {
         this.latest = null;
@@ -173,7 +173,12 @@ export class Computing {
     const { colours, opacity, finish } = this.frames[frame];
     const [meshes, patches] = [[], []];
     let open = false;
-    (await this.extraction.surfaces(values, grid, isovalue, signs)).forEach((found, n) => {
+    // The first surface is found here: browsers that print an address, or take a picture of it, do not wait for workers.
+    const surfaces = volume.isDrawn
+      ? await (this.extraction ??= new Extraction()).surfaces(values, grid, isovalue, signs)
+      : signs.map((sign) => isosurface(values, grid, isovalue, sign));
+    volume.isDrawn = true;
+    surfaces.forEach((found, n) => {
       if (!found.faces.length) return;
       open ||= found.open;
       const colour = colours[n];

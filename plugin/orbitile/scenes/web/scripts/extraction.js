@@ -1,4 +1,4 @@
-// Isosurfaces beside the page: a worker finds them, so that the page turns and slides meanwhile. Its script is the text
+// Isosurfaces beside the page: a worker finds them while an isovalue is dragged, so that the page turns meanwhile. Its script is the text
 // of the functions that find surfaces; the policy of the page lets it begin workers from its own memory alone. Where a
 // browser does not begin it, they are found in the page.
 
