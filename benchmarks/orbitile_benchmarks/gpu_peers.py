@@ -63,7 +63,7 @@ def cugbasis(case: Case, vertices: Array) -> Iterator[Row]:
 
     if not case.system.whole:
         raise RuntimeError("needs all occupied orbitals")
-    with dialects_of_iodata():  # qc-iodata's own, which it reads files with, takes minutes for a large molecule
+    with dialects_of_iodata(package="iodata"):  # the overlap of qc-iodata itself takes minutes for a large molecule
         molecule = program.Molecule(str(case.path))
     name, n = f"cuGBasis {released('qc-cuGBasis')}", case.lattice.n_points
     points = case.lattice.points()

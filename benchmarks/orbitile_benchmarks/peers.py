@@ -141,7 +141,7 @@ def gbasis(case: Case, vertices: Array) -> Iterator[Row]:
 
     from orbitile.readers.iodata import dialects_of_iodata
 
-    with dialects_of_iodata():  # its own takes minutes for a large molecule
+    with dialects_of_iodata(package="iodata"):  # its own takes minutes for a large molecule
         data = load_one(str(case.path))
     basis, name, n = from_iodata(data), f"qc-gbasis {released('qc-gbasis')}", case.lattice.n_points
     few = int(np.clip(4_000_000 // case.wavefunction.n_basis, 500, 5000))

@@ -309,6 +309,20 @@ def test_importing_orbitile_loads_nothing_heavy():
     assert not {"numpy", "scipy", "taichi", "OpenGL", "skimage", "iodata", "cclib", "PIL"} & set(eval(done.stdout))
 
 
+@pytest.mark.parametrize("command", ["info", "render"])
+@pytest.mark.parametrize("name", ["nh3_molden_pure.molden", "h2o_sto3g.fchk", "h2o_sto3g.wfn", "h2_ub3lyp_ccpvtz.wfx"])
+def test_small_molecules_and_their_orbitals_need_nothing_of_scipy(tmp_path, command, name):
+    """Nor the whole of qc-iodata: their imports take longer than everything else."""
+    arguments = [
+        command,
+        str(SAMPLES / name),
+        *(["homo", "-o", str(tmp_path / "a.png")] if command == "render" else []),
+    ]
+    done = run("-c", f"import sys; from orbitile.commandline import main; main({arguments}); print(*sys.modules)")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not {"scipy", "iodata"} & set(done.stdout.splitlines()[-1].split())
+
+
 def test_public_names_are_what_they_say_whatever_is_imported_first():
     program = "import orbitile.scenes.scene, orbitile.evaluation.surfaces, orbitile as ob\n"
     program += "assert all(callable(getattr(ob, n)) for n in ob.__all__ if n != '__version__')"

@@ -23,11 +23,12 @@ from tests.oracle import basis_functions
     ],
 )
 def test_against_iodata(name):
-    data = load_one(str(SAMPLES / name))
-    expected = compute_overlap(data.obasis, data.atcoords)
+    data, wavefunction = load_one(str(SAMPLES / name)), load(SAMPLES / name)
+    assert wavefunction.positions == pytest.approx(data.atcoords, rel=1e-8)  # it has another Angstrom
+    expected = compute_overlap(data.obasis, wavefunction.positions)
     order, signs = convert_conventions(data.obasis, HORTON2_CONVENTIONS)
     expected = expected[order][:, order] * signs[:, None] * signs
-    assert overlap_matrix(load(SAMPLES / name)).toarray() == pytest.approx(expected, abs=1e-12)
+    assert overlap_matrix(wavefunction).toarray() == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.slow
@@ -85,6 +86,15 @@ def test_only_near_pairs_are_formed():
 
     assert stored(800) - stored(600) == stored(1000) - stored(800)
     assert stored(400) < 1.01 * 400 / 200 * stored(200) + 1e4
+
+
+def test_of_a_large_compact_molecule_it_is_dense():
+    """Nearly all of its functions overlap; those of a chain of as many atoms do not."""
+    n_atoms = 520
+    shells = tuple(Shell(atom, l, False, [0.4], [1.0]) for atom in range(n_atoms) for l in (0, 1))
+    ball, chain = np.random.default_rng(0).normal(size=(n_atoms, 3)), np.arange(n_atoms)[:, None] * [2.5, 0.0, 0.0]
+    assert isinstance(shell_overlap(shells, ball, shells, ball), np.ndarray)
+    assert not isinstance(shell_overlap(shells, chain, shells, chain), np.ndarray)
 
 
 @pytest.mark.parametrize(

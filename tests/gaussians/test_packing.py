@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from orbitile import Orbitals, Shell, Wavefunction
+from orbitile.gaussians import packing
 from orbitile.gaussians.expansion import polynomial_powers
 from orbitile.gaussians.packing import merged_primitives, packed_shells
 from orbitile.gaussians.rotation import rotate_terms
@@ -145,7 +146,7 @@ def test_rotated_terms_are_the_same_orbital_in_another_frame():
     points = np.random.default_rng(1).normal(size=(40, 3))
     turned = rotate_terms(terms, merged.degree, frame)
     shifted = points - merged.centre[0]
-    centred = type(merged)(0 * merged.centre, merged.exponent, merged.degree, merged.first_term, merged.from_basis)
+    centred = type(merged)(0 * merged.centre, merged.exponent, merged.degree, merged.first_term, merged.rows)
     assert sum_of_merged(centred, turned, shifted @ frame.T) == pytest.approx(
         orbital(wavefunction, 0, points), abs=1e-12
     )
@@ -183,3 +184,13 @@ def test_how_large_an_orbital_is_about_its_atoms(n_atoms):
         largest, magnitude = merged.largest(terms)
         assert largest == pytest.approx(np.abs(sum_of_merged(merged, terms, points)).max(), rel=1e-9)
         assert magnitude == pytest.approx(magnitudes_of_terms(merged, terms, points).max(), rel=1e-9)
+
+
+def test_one_orbital_is_taken_to_its_terms_as_by_scipy(monkeypatch):
+    wavefunction = random_wavefunction(4)
+    column = wavefunction.alpha.coefficients[:, 0]
+    for form in (packed_shells(wavefunction), merged_primitives(wavefunction)):
+        expected = form.from_basis.toarray() @ column
+        for most in (packing._MOST_ELEMENTS, 0):  # by NumPy, and by SciPy as for a large molecule
+            monkeypatch.setattr(packing, "_MOST_ELEMENTS", most)
+            assert form.rows @ column == pytest.approx(expected, rel=1e-13, abs=1e-15)

@@ -30,9 +30,10 @@ def opened(browser):
     """Opens a file, of which all errors are errors of the test."""
     contexts, problems = [], []
 
-    def open_file(path, **options):
+    def open_file(path, init_script="", **options):
         contexts.append(browser.new_context(offline=True, viewport={"width": 1000, "height": 640}, **options))
         page = contexts[-1].new_page()
+        page.add_init_script(init_script)
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: request.url.startswith("http") and problems.append(request.url))
         page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
@@ -195,6 +196,27 @@ def test_an_orbital_is_computed_in_the_frame_that_is_chosen(opened, frames):
     page.get_by_role("button", name="Pause").click()
 
 
+def test_energies_are_those_of_the_frame_that_is_shown(opened, frames, water):
+    page = opened(frames)
+    page.get_by_role("option", name="HOMO", exact=False).first.click()
+    wait_for(page, "mo:5")
+    levels = page.locator(".orbitile-diagram")
+    for frame in (0, 8, 3):
+        page.get_by_label("Frame").fill(str(frame))
+        page.get_by_text(f"{frame + 1} / 9").wait_for()
+        alpha = water[frame].alpha
+        told = [row.inner_text().split() for row in page.get_by_role("listbox").get_by_role("option").all()[1:]]
+        assert [row[0] for row in told] == [str(n) for n in range(len(alpha), 0, -1)]
+        for row in told:
+            at = int(row[0]) - 1
+            assert float(row[-2].replace("−", "-")) == pytest.approx(alpha.energies[at] * 27.211386, abs=0.006)
+            assert float(row[-1]) == alpha.occupations[at]
+        chosen = levels.locator(".orbitile-chosen title").text_content()
+        assert chosen == f"HOMO, {alpha.energies[4] * 27.211386245988:.3f} eV"
+    levels.locator(".orbitile-occupied rect").last.click(force=True)  # the diagram is another one, and works
+    wait_for(page, "mo:5")
+
+
 def unpacked_middle(wavefunction):
     return document_of([bare_slide(wavefunction)], wavefunction).middle
 
@@ -217,6 +239,61 @@ def test_any_orbital_is_computed_at_any_isovalue(opened, computed):
     page.get_by_role("option", name="electron density").click()
     wait_for(page, "density")
     assert page.locator(".orbitile-caption").inner_text() == "electron density"
+
+
+WORKERS = """
+window.asked = [];
+const Begun = window.Worker;
+window.Worker = class extends Begun {
+  postMessage(message) {
+    window.asked.push(message.isovalue);
+    super.postMessage(message);
+  }
+};"""
+
+DRAG = """(places) => {
+  const input = document.querySelector('.orbitile-slider input');
+  for (const place of places) {
+    input.value = place;
+    input.dispatchEvent(new Event('input'));
+  }
+}"""
+
+
+def test_surfaces_are_found_by_a_worker_which_leaves_out_what_was_overtaken(opened, computed):
+    page = opened(computed, init_script=WORKERS)
+    page.get_by_role("option", name="HOMO-3").click()
+    wait_for(page, "mo:18")
+    assert page.evaluate("asked") == []  # the first surface is found in the page
+    usual = pixels_at_rest(page.locator("canvas"))
+    page.evaluate(DRAG, list(range(500, 900, 10)))
+    changed(page.locator("canvas"), usual, 0.02)
+    asked = page.evaluate("asked")
+    assert len(asked) < 6  # of forty
+    assert float(page.locator(".orbitile-slider output").first.inner_text()) == pytest.approx(asked[-1], rel=5e-3)
+    assert f"{asked[-1]:.3g}" in page.locator(".orbitile-legend").first.inner_text()
+
+
+@pytest.mark.parametrize("how", ["no workers", "policy"])
+def test_without_a_worker_the_page_finds_surfaces_itself(opened, computed, tmp_path, how):
+    text = computed.read_text(encoding="utf-8")
+    if how == "policy":
+        assert "worker-src blob:" in text
+        text = text.replace("worker-src blob:", "worker-src 'none'")
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    pictures = []
+    for path, script in (
+        (computed, WORKERS),
+        (tmp_path / "a.html", "delete window.Worker" if how == "no workers" else ""),
+    ):
+        page = opened(path, init_script=script)
+        page.get_by_role("option", name="HOMO-3").click()
+        wait_for(page, "mo:18")
+        usual = pixels_at_rest(page.locator("canvas"))
+        page.get_by_label("Isovalue").fill("900")
+        pictures.append(changed(page.locator("canvas"), usual, 0.02))
+        assert page.locator(".orbitile-status").inner_text() == ""
+    assert difference(*pictures) < 0.001
 
 
 def test_a_page_of_a_notebook_computes_in_its_frame(browser, benzene, tmp_path):

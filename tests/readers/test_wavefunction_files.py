@@ -2,11 +2,10 @@
 
 import re
 import shutil
+from importlib import import_module
 
 import numpy as np
 import pytest
-from iodata.formats import molden
-from iodata.utils import LineIterator
 
 import orbitile as ob
 from orbitile.analysis.information import as_text, notes
@@ -17,6 +16,7 @@ from orbitile.fields.orbital import orbital_range
 from orbitile.model.wavefunction import DAMAGED
 from orbitile.pictures.orbitals import levels_of
 from orbitile.readers import load_trajectory
+from orbitile.readers._qc_iodata.utils import LineIterator
 from orbitile.readers.iodata import _orbitals_at_once
 from tests.conftest import SAMPLES, WITHOUT_ORBITALS, sample_parameters
 
@@ -175,12 +175,14 @@ def test_orbitals_read_at_once_are_those_read_line_by_line(tmp_path, name, end):
     path = tmp_path / name
     path.write_text((SAMPLES / name).read_text(encoding="utf-8").rstrip() + end, encoding="utf-8")
     results = []
-    for reader in (_orbitals_at_once, molden._load_helper_coeffs):
-        with LineIterator(str(path)) as lines:
-            next(line for line in lines if line.strip().lower() == "[mo]")
-            spins = reader(lines)
-            results.append([np.asarray(part) for spin in spins for part in spin if part is not None])
-            results[-1].append([line for line in lines if line.strip()])
+    line_by_line = import_module("orbitile.readers._qc_iodata.formats.molden")._load_helper_coeffs
+    for reader in (_orbitals_at_once, line_by_line):
+        lines = LineIterator(path.name, path.read_bytes())
+        next(line for line in lines if line.strip().lower() == "[mo]")
+        spins = reader(lines)
+        results.append([np.asarray(part) for spin in spins for part in spin if part is not None])
+        results[-1].append([line for line in lines if line.strip()])
+        results[-1].append(lines.lineno if end else 0)  # at the end of a file it is counted on
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -515,14 +517,17 @@ def test_a_coefficient_that_is_not_a_number(tmp_path, name):
 
 
 def test_our_overlap_stands_in_for_that_of_iodata(monkeypatch):
-    """And only while a file is read."""
-    from iodata.formats import molden
+    """And only while a file is read, and never in qc-iodata itself."""
+    import iodata.formats.molden
 
-    from orbitile.readers import iodata
+    from orbitile.readers import iodata as reader
 
+    molden = import_module("orbitile.readers._qc_iodata.formats.molden")
+    assert molden is not iodata.formats.molden
+    assert molden.__file__ == iodata.formats.molden.__file__
     calls = []
     original = molden._is_normalized_properly
-    monkeypatch.setattr(iodata, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
+    monkeypatch.setattr(reader, "orbital_norms", lambda *arguments: calls.append(1) or np.ones(1))
     monkeypatch.setattr(molden, "compute_overlap", lambda *arguments: pytest.fail("the slow overlap was computed"))
     with pytest.raises(ConventionError):  # as written it is not normalised, and our stand-in said that it was
         ob.load(SAMPLES / "nh3_orca.molden")

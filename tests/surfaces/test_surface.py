@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from skimage.measure import marching_cubes
 
 import orbitile as ob
@@ -13,7 +14,7 @@ from orbitile.model.lattice import Lattice
 from orbitile.model.surface import Surface
 from orbitile.model.volume import Volume
 from orbitile.surfaces.isosurface import _merge_at_lattice_points, isosurface, lobe, working_bytes
-from orbitile.surfaces.isovalue import enclosing_isovalue, suitable_isovalue
+from orbitile.surfaces.isovalue import _share_below, enclosing_isovalue, suitable_isovalue
 
 CENTRE = np.array([0.31, -0.22, 0.17])
 RADIUS = 1.7
@@ -263,3 +264,8 @@ def test_what_would_not_fit_is_refused_before(benzene, monkeypatch):
         ob.compute_surface(benzene, "homo", 0.03, large, device="cpu")
     with pytest.raises(ob.OrbitileError, match=r"^an isosurface on .* points needs 0\.\d GB"):
         isosurface(Volume(np.zeros(large.shape, np.float32), large), 0.03)
+
+
+def test_the_normal_distribution_is_that_of_scipy_to_its_stated_digits():
+    x = np.concatenate([np.linspace(-9, 9, 1801), [-1e100, 1e100]])
+    assert np.abs(_share_below(x) - ndtr(x)).max() < 7.5e-8

@@ -10,8 +10,11 @@ import pytest
 from orbitile import Vibrations
 from orbitile.analysis.information import facts
 from orbitile.commandline import main
+from orbitile.evaluation.requests import FileReferences
 from orbitile.model.wavefunction import Stated
+from orbitile.pictures.collection import entry_of
 from orbitile.pictures.pages import bare_slide, document_of
+from orbitile.pictures.surface import Listener
 from orbitile.scenes.web.collection import Entry, page_of
 from tests.web.unpacking import documents_in
 
@@ -40,6 +43,11 @@ def test_molecules_are_found_by_names_of_their_own(benzene):
     assert places == ["c6h6-gas", "c6h6-gas-2", "m-1-3", "m", "c6h6-gas-3"]
     for place in places:
         assert f'<a href="#{place}">' in text
+
+
+def test_a_file_whose_name_is_blank_is_called_by_its_title(benzene):
+    named = replace(benzene, source="/somewhere/ .molden", title="")
+    assert entry_of(named, [], FileReferences(), Listener(), with_picture=False).name == "C6H6"
 
 
 def test_facts_are_those_of_the_file(benzene):

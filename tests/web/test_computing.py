@@ -77,6 +77,20 @@ def test_each_frame_has_its_own_orbitals_and_shares_the_basis_set(water):
     assert len({id(given["centre"]) for given in found}) == len(water)
 
 
+def test_a_page_has_the_energies_of_each_frame(water):
+    slides = [replace(bare_slide(one), frame=n) for n, one in enumerate(water)]
+    found = unpacked(packed(with_computing(document_of(slides, water[0], len(water)), water)))
+    at = {choice["field"]: n for n, choice in enumerate(found["choices"])}
+    for (energies, occupations), wavefunction in zip(found["levels"], water, strict=True):
+        for n, (energy, occupation) in enumerate(
+            zip(wavefunction.alpha.energies, wavefunction.alpha.occupations, strict=True), 1
+        ):
+            assert energies[at[f"mo:{n}"]] == pytest.approx(energy, rel=1e-6)
+            assert occupations[at[f"mo:{n}"]] == occupation
+        assert np.isnan(energies[at["density"]])
+    assert len({tuple(energies.tolist()) for energies, _ in found["levels"]}) == len(water)
+
+
 def test_frames_share_what_a_page_may_carry(water, monkeypatch):
     monkeypatch.setattr(rules, "MOST_COEFFICIENTS", 2 * len(water) * water[0].n_basis)
     assert [given["orbitals"] for given in computing_of_frames(water)] == [["mo:5", "mo:6"]] * len(water)

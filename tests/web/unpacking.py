@@ -32,6 +32,7 @@ def unpacked(content: bytes) -> dict:
         for name in ("centre", "exponent", "degree", "matrix", "columns", "counts", "unit"):
             given[name] = once(given[name])
         given["planes"] = [once(plane) for plane in given["planes"]]
+    found["levels"] = [[once(number) for number in frame] for frame in found["levels"]]
     return found
 
 

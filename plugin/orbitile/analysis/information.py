@@ -25,6 +25,7 @@ from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
 from ..model.core_potentials import believable, is_usual
 from ..model.elements import SYMBOLS
 from ..model.geometry import formula
+from ..model.neighbours import pairs_among
 from ..model.report import atom_names
 from ..model.units import angstrom, electronvolt
 from ..model.vibrations import STRENGTHS, Vibrations
@@ -226,14 +227,12 @@ def _of_order(orbitals: Orbitals, some: NDArray[np.intp], values: Reals, what: s
 
 def _of_atoms(wavefunction: Wavefunction) -> list[str]:
     """Nuclei that lie on each other, and core charges that no potential has."""
-    from scipy.spatial import cKDTree
-
     result = []
     real = np.flatnonzero(wavefunction.core_charges)
     names = atom_names(wavefunction.atomic_numbers)
-    pairs = cKDTree(wavefunction.positions[real]).query_pairs(_CLOSE) if len(real) > 1 else set()
-    if pairs:
-        one, other = (int(real[n]) for n in min(pairs))
+    first, second = pairs_among(wavefunction.positions[real], _CLOSE)
+    if len(first):
+        one, other = int(real[first[0]]), int(real[second[0]])
         distance = float(np.linalg.norm(wavefunction.positions[one] - wavefunction.positions[other])) / angstrom
         result.append(f"atoms {names[one]} and {names[other]} are {distance:.2f} Angstrom apart, closer than any bond")
     cores = wavefunction.atomic_numbers - wavefunction.core_charges

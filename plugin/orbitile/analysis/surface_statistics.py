@@ -513,11 +513,13 @@ def _peaks(values: Reals, faces: NDArray[np.int32], least: float) -> tuple[list[
     rank = np.empty(len(values), np.intp)
     rank[order] = np.arange(len(values))
     later, earlier = np.sort(rank[edges], axis=1)[:, ::-1].T
-    by_later = np.argsort(later, kind="stable")
-    earlier = earlier[by_later]
-    first = np.searchsorted(later[by_later], np.arange(len(values) + 1)).tolist()
-    height, hill, lower = values[order].tolist(), list(range(len(values))), earlier.tolist()
-    gone = set()
+    top = np.arange(len(values))  # of the hill that one gets to by going to the highest neighbour again and again
+    np.minimum.at(top, later, earlier)
+    while not np.array_equal(top, higher := top[top]):
+        top = higher
+    between = np.flatnonzero(top[later] != top[earlier])  # hills meet there, and nowhere else
+    between = between[np.argsort(later[between], kind="stable")]
+    height, hill = values[order], list(range(len(values)))
     depth = np.full(len(height), np.inf)
 
     def summit(n: int) -> int:
@@ -526,22 +528,17 @@ def _peaks(values: Reals, faces: NDArray[np.int32], least: float) -> tuple[list[
             n = hill[n]
         return n
 
-    for n in range(len(height)):
+    places = (later[between], top[later[between]], top[earlier[between]])
+    for n, (place, one, other) in enumerate(zip(*(part.tolist() for part in places), strict=True)):
         if n % _OFTEN == 0:
             checkpoint()
-        tops = sorted({summit(m) for m in lower[first[n] : first[n + 1]]})
-        if not tops:
-            continue
-        hill[n] = tops[0]
-        gone.add(n)
-        for top in tops[1:]:
-            hill[top] = tops[0]
-            depth[top] = height[top] - height[n]
-            if depth[top] <= least:
-                gone.add(top)
+        first, second = sorted((summit(one), summit(other)))
+        if first != second:
+            hill[second] = first
+            depth[second] = height[second] - height[place]
     used = np.zeros(len(values), bool)
     used[edges.reshape(-1)] = True
-    kept = [n for n in range(len(height)) if n not in gone and used[order[n]]]
+    kept = np.flatnonzero((top == np.arange(len(values))) & used[order] & (depth > least))
     return order[kept].tolist(), depth[kept]
 
 

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,8 @@ def required(module: str, error: type[Exception], what: str, *packages: str) -> 
 
 def _with_version(package: str) -> str:
     """A package as Orbitile requires it."""
+    from importlib.metadata import PackageNotFoundError, requires  # here, as it imports all that reads e-mail
+
     try:
         required = requires("orbitile") or []
     except PackageNotFoundError:  # a folder without an installation, as of the plugin in a viewer

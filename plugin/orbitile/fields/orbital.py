@@ -103,11 +103,11 @@ class Orbital(Field):
 
     @cached_property
     def _packed(self) -> Reals:
-        return packed_shells(self.wavefunction).from_basis @ self._coefficients
+        return packed_shells(self.wavefunction).rows @ self._coefficients
 
     @cached_property
     def _terms(self) -> Reals:
-        terms: Reals = merged_primitives(self.wavefunction).from_basis @ self._coefficients
+        terms: Reals = merged_primitives(self.wavefunction).rows @ self._coefficients
         terms.setflags(write=False)  # sent to a device once
         return terms
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base.errors import ConventionError, FileError
 from ..model.conventions import ANGULAR_MOMENTUM_LETTERS
+from ..model.neighbours import pairs_among
 from ..model.wavefunction import DAMAGED, Orbitals, Spinors, Wavefunction
 from .overlap import Matrix, own_overlap
 
@@ -170,22 +171,16 @@ def _check_occupations(wavefunction: Wavefunction) -> None:
 
 
 def _check_nuclei(wavefunction: Wavefunction) -> None:
-    from scipy.spatial import cKDTree
-
     real = np.flatnonzero(wavefunction.core_charges)
     if len(real) < 2:
         return
-    places = wavefunction.positions[real]
-    distances, nearest = cKDTree(places).query(places, k=2, distance_upper_bound=_ONE_PLACE)
-    close = np.flatnonzero(np.isfinite(distances[:, 1]))
-    if len(close):
-        first = int(close[0])
-        one, other = sorted((first, int(nearest[first][nearest[first] != first][0])))
+    first, second = pairs_among(wavefunction.positions[real], _ONE_PLACE)
+    if len(first):
         reason = "their coordinates are damaged"
         if wavefunction.promolecule:
             reason = "keep one of alternate locations (in PyMOL: remove not alt ''+A)"
         raise FileError(
-            f"{_name(wavefunction)}: atoms {real[one] + 1} and {real[other] + 1} are at one place: {reason}"
+            f"{_name(wavefunction)}: atoms {real[first[0]] + 1} and {real[second[0]] + 1} are at one place: {reason}"
         )
 
 

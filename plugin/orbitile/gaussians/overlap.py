@@ -2,7 +2,8 @@ r"""Overlap of basis functions, screened and vectorised, and what follows: posit
 
 The matrix :math:`S_{\mu\nu} = \langle\phi_\mu|\phi_\nu\rangle` is sparse for large molecules; pairs of shells whose
 Gaussian product is negligible are never formed, so that time and memory grow linearly with the number of atoms. Up to
-2,000 basis functions it is an ordinary array, since that is filled and multiplied several times faster.
+2,000 basis functions it is an ordinary array, since that is filled and multiplied several times faster; up to 4,000
+where a good part of all pairs of atoms is near.
 One-dimensional overlaps of primitives follow the recurrence of Obara and Saika (J. Chem. Phys. 1986, 84, 3963).
 
 **Positions.** About its atom A a Cartesian function of angular momentum l becomes, times x, one of l + 1 with the same
@@ -37,6 +38,7 @@ from ..base.memory import share
 from ..base.watch import checkpoint
 from ..model.cell import Cell, molecules_only
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
+from ..model.neighbours import pairs_within
 from ..model.wavefunction import Basis, Shell, Wavefunction
 
 if TYPE_CHECKING:
@@ -54,8 +56,11 @@ matrix take about six times what it takes."""
 _NO_CELL = np.empty(0)
 """Stands for the vectors of the cell of a molecule."""
 
-_DENSE = 2000**2
-"""Up to this many elements (32 MB) a matrix is an ordinary array."""
+_DENSE, _DENSE_IF_FULL = 2000**2, 4000**2
+"""Up to this many elements (32 MB, and 128 MB) a matrix is an ordinary array: always, and where it is hardly sparse."""
+
+_FULL = 0.2
+"""Share of near pairs of atoms from which on a matrix counts as full: products with a sparse one take longer by far."""
 
 _LATEST: Cache[Reals] = Cache("pairs of functions", most=2)
 """Overlaps of basis sets with themselves, where they are dense: a frame that was checked is followed next."""
@@ -167,20 +172,28 @@ def momentum_matrices(basis: Basis | Wavefunction, origin: Reals) -> tuple[Reals
     return matrices[:3], matrices[3:]
 
 
-def _matrix(left: _ShellTable, right: _ShellTable, same: bool, kinetic: bool = False) -> Matrix:
-    """Overlaps of the functions of two tables, or kinetic energy; half are computed where both are the `same`."""
-    from scipy.sparse import coo_matrix
+def _matrix(
+    left: _ShellTable, right: _ShellTable, same: bool, kinetic: bool = False, sparse: bool | None = None
+) -> Matrix:
+    """Overlaps of the functions of two tables, or kinetic energy; half are computed where both are the `same`.
 
-    shape = (left.n_functions, right.n_functions)
-    if shape[0] * shape[1] <= _DENSE:
+    It is sparse where that pays, unless it is said whether it is to be.
+    """
+    shape, near = (left.n_functions, right.n_functions), _near_atoms(left, right)
+    if sparse is None:
+        full = len(near[0]) > _FULL * len(left.positions) * len(right.positions)
+        sparse = shape[0] * shape[1] > (_DENSE_IF_FULL if full else _DENSE)
+    if not sparse:
         dense = np.zeros(shape)
-        for i, j, block in _entries(left, right, same, kinetic):
+        for i, j, block in _entries(left, right, near, same, kinetic):
             dense[i, j] = block
             if same:
                 dense[j, i] = block
         return dense
+    from scipy.sparse import coo_matrix
+
     rows, columns, values = [], [], []
-    for i, j, block in _entries(left, right, same, kinetic):
+    for i, j, block in _entries(left, right, near, same, kinetic):
         i, j = np.broadcast_to(i, block.shape), np.broadcast_to(j, block.shape)
         # within the block of a shell with itself both halves are there already
         off = np.flatnonzero(i[:, 0, 0] != j[:, 0, 0])
@@ -212,7 +225,7 @@ def repeated_overlap(
         When the cell is too small for functions that are as diffuse.
     """
     key = None
-    if bra is ket and bra_positions is ket_positions and sum(shell.n_functions for shell in bra) ** 2 <= _DENSE:
+    if bra is ket and bra_positions is ket_positions and sum(shell.n_functions for shell in bra) ** 2 <= _DENSE_IF_FULL:
         of_shells = tuple((s.atom, s.pure, s.exponents.tobytes(), s.coefficients.tobytes()) for s in bra)
         key = (of_shells, tuple(s.angular_momentum for s in bra), bra_positions.tobytes(), vectors.tobytes())
         if (known := _LATEST.get(key)) is not None:
@@ -243,7 +256,7 @@ def _add_images(
     if same:  # the image on the other side has the transposed overlap
         shifts = shifts[_is_ahead(np.rint(shifts @ np.linalg.inv(vectors)))]
     for shift in shifts:
-        image = _matrix(table, other.moved(shift), False)
+        image = _matrix(table, other.moved(shift), False, sparse=not isinstance(total, np.ndarray))
         total = total + image + image.T if same else total + image
     return total
 
@@ -255,10 +268,9 @@ def _is_ahead(steps: Reals) -> NDArray[np.bool_]:
 
 
 def _entries(
-    left: _ShellTable, right: _ShellTable, same: bool, kinetic: bool
+    left: _ShellTable, right: _ShellTable, near: tuple[Indices, Indices, Reals], same: bool, kinetic: bool
 ) -> Iterator[tuple[Indices, Indices, Reals]]:
     """Rows, columns and blocks of shell pairs, shape (n, functions of a, functions of b); each pair once if `same`."""
-    near = _near_atoms(left, right)
     for kind_a, class_a in left.classes.items():
         for kind_b, class_b in right.classes.items():
             if same and kind_b < kind_a:
@@ -337,15 +349,11 @@ class _ShellTable:
 
 def _near_atoms(left: _ShellTable, right: _ShellTable) -> tuple[Indices, Indices, Reals]:
     """Pairs of atoms whose most diffuse functions overlap: indices, and squares of distances."""
-    from scipy.spatial import cKDTree
-
     widest = right.smallest_exponent.min()
     own = left.smallest_exponent
     with np.errstate(invalid="ignore"):
         reach = np.where(np.isfinite(own), np.sqrt(_NEGLIGIBLE_EXPONENT * (1 / own + 1 / widest)), 0.0)
-    found = cKDTree(right.positions).query_ball_point(left.positions, reach)
-    i = np.repeat(np.arange(len(own)), [len(near) for near in found])
-    j = np.concatenate([np.asarray(near, np.intp) for near in found])
+    i, j = pairs_within(left.positions, right.positions, reach)
     return i, j, np.sum((left.positions[i] - right.positions[j]) ** 2, axis=1)
 
 

@@ -49,6 +49,7 @@ from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..model.cell import Cell, cell_of
 from ..model.conventions import angular_normalization, cartesian_powers, pure_from_cartesian, radial_normalization
+from ..model.neighbours import pairs_within
 from ..model.wavefunction import Basis, Shell, Wavefunction
 from .expansion import GaussianExpansion, polynomial_powers, runs, starts, term_counts
 from .periodic import TOLERANCE, images_of
@@ -57,6 +58,50 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Integers = NDArray[np.int32]
+
+
+_MOST_ELEMENTS = 1 << 17
+"""Elements up to which a product takes less than a millisecond without SciPy, whose import takes 0.2 s."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRows:
+    """A sparse matrix by rows, which takes one column by itself: a single orbital needs nothing of SciPy.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_elements,)
+    columns : ndarray of int, shape (n_elements,)
+    first : ndarray of int, shape (n_rows + 1,)
+        Range of elements of each row.
+    n_columns : int
+    """
+
+    values: Reals
+    columns: NDArray[np.integer]
+    first: NDArray[np.integer]
+    n_columns: int
+
+    @classmethod
+    def of(cls, matrix: csr_matrix) -> SparseRows:
+        """Those of a matrix of SciPy."""
+        rows = matrix.tocsr()
+        return cls(rows.data, rows.indices, rows.indptr, rows.shape[1])
+
+    @cached_property
+    def matrix(self) -> csr_matrix:
+        """The matrix for SciPy, shape (n_rows, n_columns)."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((self.values, self.columns, self.first), shape=(len(self.first) - 1, self.n_columns))
+
+    def __matmul__(self, column: Reals) -> Reals:
+        """The product with a column of real numbers, shape (n_columns,)."""
+        if len(self.values) > _MOST_ELEMENTS:
+            product: Reals = self.matrix @ column
+            return product
+        row = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+        return np.bincount(row, self.values * column[self.columns], len(self.first) - 1).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +123,8 @@ class PackedShells:
         Range of primitives of each shell.
     exponent, contraction : ndarray, shape (n_primitives,)
         Exponents in bohr^-2 and normalised contraction coefficients.
-    from_basis : csr_matrix, shape (n_coefficients, n_basis)
-        Takes orbital coefficients to packed Cartesian coefficients.
+    rows : SparseRows, shape (n_coefficients, n_basis)
+        Takes orbital coefficients to packed Cartesian coefficients; `from_basis` is the same for SciPy.
     """
 
     atom_position: Reals
@@ -90,7 +135,12 @@ class PackedShells:
     shell_first_primitive: Integers
     exponent: Reals
     contraction: Reals
-    from_basis: csr_matrix
+    rows: SparseRows
+
+    @property
+    def from_basis(self) -> csr_matrix:
+        """The matrix of the rows."""
+        return self.rows.matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +157,20 @@ class MergedPrimitives:
         Degree L of the polynomial.
     first_term : ndarray of int32, shape (n_primitives + 1,)
         Range of polynomial coefficients of each primitive, in the order of `polynomial_powers`.
-    from_basis : csr_matrix, shape (n_terms, n_basis)
-        Takes orbital coefficients to polynomial coefficients.
+    rows : SparseRows, shape (n_terms, n_basis)
+        Takes orbital coefficients to polynomial coefficients; `from_basis` is the same for SciPy.
     """
 
     centre: Reals
     exponent: Reals
     degree: Integers
     first_term: Integers
-    from_basis: csr_matrix
+    rows: SparseRows
+
+    @property
+    def from_basis(self) -> csr_matrix:
+        """The matrix of the rows."""
+        return self.rows.matrix
 
     def with_terms(self, terms: Reals) -> GaussianExpansion:
         """The sum of its Gaussians with some polynomial coefficients, such as those of an orbital."""
@@ -143,16 +198,12 @@ class MergedPrimitives:
     @cached_property
     def _near(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Reals, Reals, int]:
         """Pairs of a point about the atoms and a primitive: both numbers, the vector between, the Gaussian; points."""
-        from scipy.spatial import cKDTree
-
         atoms, atom_of = np.unique(self.centre, axis=0, return_inverse=True)
         atom_of = atom_of.reshape(-1)
         star = np.vstack([np.zeros((1, 3)), *(step * np.eye(3) for step in _STEPS)])
         offsets = star if len(atoms) <= _FEW else _STEPS[-1] * np.vstack([np.zeros(3), np.ones(3), -np.ones(3)])
         points = (atoms[:, None] + offsets).reshape(-1, 3)
-        near = cKDTree(atoms).query_ball_point(points, _NEARBY)
-        point = np.repeat(np.arange(len(points)), [len(found) for found in near])
-        atom = np.concatenate([np.asarray(found, np.intp) for found in near])
+        point, atom = pairs_within(points, atoms, _NEARBY)
         away = points[point] - atoms[atom]
         square = np.einsum("nd,nd->n", away, away)
         # the primitives of an atom, one after the other, for each pair with the atom
@@ -189,24 +240,22 @@ class MergedPrimitives:
         return np.abs(next(totals)), next(totals)
 
     @cached_property
-    def _samplers(self) -> tuple[csr_matrix, csr_matrix]:
+    def _samplers(self) -> tuple[SparseRows, SparseRows]:
         """Take polynomial coefficients to values of the orbital at points about the atoms, shape (n_points, n_terms).
 
         The second holds the magnitudes of the first.
         """
-        from scipy.sparse import csr_matrix
-
         point, _, _, radial, n_points = self._near
         values, rows, columns = [], [], []
         for chosen, coefficient, monomial in self._monomials():
             values.append(radial[chosen] * monomial)
             rows.append(point[chosen])
             columns.append(coefficient)
-        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        matrix = csr_matrix(entries, shape=(n_points, int(self.first_term[-1])))
-        matrix.data[np.abs(matrix.data) < 1e-12] = 0
-        matrix.eliminate_zeros()
-        return matrix, abs(matrix)
+        value, row, column = np.concatenate(values), np.concatenate(rows), np.concatenate(columns)
+        order = np.argsort(row, kind="stable")
+        order = order[np.abs(value[order]) >= 1e-12]
+        parts = column[order], starts(np.bincount(row[order], minlength=n_points)), int(self.first_term[-1])
+        return SparseRows(value[order], *parts), SparseRows(np.abs(value[order]), *parts)
 
 
 _STEPS = (0.06, 0.25, 0.8)
@@ -336,7 +385,7 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         contraction=np.concatenate(
             [shell.coefficients * radial_normalization(shell.exponents, shell.angular_momentum) for shell in all_shells]
         ),
-        from_basis=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
+        rows=_block_matrix([basis.packed_block for basis in chosen], columns, n_basis),
     )
     degree = np.concatenate([basis.degrees for basis in chosen])
     merged = MergedPrimitives(
@@ -344,7 +393,7 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
         exponent=np.concatenate([basis.exponents for basis in chosen]),
         degree=degree,
         first_term=starts(term_counts(degree)),
-        from_basis=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
+        rows=_block_matrix([basis.merged_block for basis in chosen], columns, n_basis),
     )
     return _Plan(packed, merged, atoms, n_exponents)
 
@@ -386,18 +435,15 @@ def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
     return _AtomBasis(shells, exponents, degrees, packed_block, merged_block)
 
 
-def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_columns: int) -> csr_matrix:
+def _block_matrix(blocks: list[Reals], columns: list[NDArray[np.int64]], n_columns: int) -> SparseRows:
     """Sparse matrix with the blocks below each other, each in the columns given for it."""
-    from scipy.sparse import csr_matrix
-
     values, indices, counts = [], [], []
     for block, column in zip(blocks, columns, strict=True):
         i, j = block.nonzero()
         values.append(block[i, j])
         indices.append(column[j])
         counts.append(np.bincount(i, minlength=len(block)))
-    first = starts(np.concatenate(counts))
-    return csr_matrix((np.concatenate(values), np.concatenate(indices), first), shape=(len(first) - 1, n_columns))
+    return SparseRows(np.concatenate(values), np.concatenate(indices), starts(np.concatenate(counts)), n_columns)
 
 
 def _with_images(
@@ -425,7 +471,7 @@ def _with_images(
         exponent=merged.exponent[which],
         degree=merged.degree[which],
         first_term=starts(counts[which]),
-        from_basis=merged.from_basis[runs(merged.first_term[which], counts[which])],
+        rows=SparseRows.of(merged.from_basis[runs(merged.first_term[which], counts[which])]),
     )
     # an atom goes with each of its primitives
     of_primitive = np.repeat(np.arange(len(n_primitives)), n_primitives)[which]
@@ -442,6 +488,6 @@ def _with_images(
         shell_first_primitive=packed.shell_first_primitive,
         exponent=packed.exponent,
         contraction=packed.contraction,
-        from_basis=packed.from_basis[runs(packed.atom_first_coefficient[atom], size[atom])],
+        rows=SparseRows.of(packed.from_basis[runs(packed.atom_first_coefficient[atom], size[atom])]),
     )
     return shells, primitives

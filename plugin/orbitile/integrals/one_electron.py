@@ -15,7 +15,7 @@ from taichi_kernels.target import Target
 from ..base.arrays import Reals
 from ..base.caches import Derived
 from ..gaussians.expansion import polynomial_powers, starts, term_counts
-from ..gaussians.packing import MergedPrimitives, merged_primitives
+from ..gaussians.packing import MergedPrimitives, SparseRows, merged_primitives
 from ..model.wavefunction import Basis, Wavefunction
 from .hermite_list import HermiteList
 from .pairs import TOLERANCE, Pairs, pairs_of_primitives, to_hermite, to_matrix
@@ -68,7 +68,7 @@ def derivative_pairs(basis: Basis | Wavefunction) -> Pairs:
         primitives = merged_primitives(basis)
         degree = (primitives.degree + 1).astype(np.int32)
         along = hstack([_derivative(primitives, axis) @ primitives.from_basis for axis in range(3)]).tocsr()
-        raised = replace(primitives, degree=degree, first_term=starts(term_counts(degree)), from_basis=along)
+        raised = replace(primitives, degree=degree, first_term=starts(term_counts(degree)), rows=SparseRows.of(along))
         return pairs_of_primitives(raised, basis.positions, TOLERANCE)
 
     return _DERIVATIVES.of(basis, None, make)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..base.errors import OrbitileError
 from .elements import SYMBOLS
+from .neighbours import pairs_among
 from .units import angstrom
 
 
@@ -139,16 +140,13 @@ def covalent_radius(atomic_number: int) -> float:
 
 def find_bonds(atomic_numbers: NDArray[np.int64], positions: NDArray[np.float64]) -> NDArray[np.int64]:
     """Pairs of atoms at covalent distance, shape (m, 2), sorted."""
-    from scipy.spatial import cKDTree
-
     radii = np.array([covalent_radius(z) for z in atomic_numbers])
     if len(radii) < 2:
         return np.zeros((0, 2), np.int64)
-    pairs = cKDTree(positions).query_pairs(2 * radii.max() + BOND_TOLERANCE, output_type="ndarray").astype(np.int64)
+    pairs = np.stack(pairs_among(positions, 2 * radii.max() + BOND_TOLERANCE), axis=1).astype(np.int64)
     distances = np.linalg.norm(positions[pairs[:, 0]] - positions[pairs[:, 1]], axis=1)
     bonded = (distances < radii[pairs].sum(axis=1) + BOND_TOLERANCE) & (distances > NOT_A_BOND)
-    kept: NDArray[np.int64] = pairs[bonded]
-    return kept[np.lexsort((kept[:, 1], kept[:, 0]))]
+    return pairs[bonded]
 
 
 def connected_parts(n: int, pairs: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -63,7 +63,7 @@ def entry_of(
         document = with_computing(document, [wavefunction])
     path = PurePath(readable(wavefunction.source))
     return Entry(
-        path.stem or document.title,
+        path.stem.strip() or document.title,  # a name of blanks could not be clicked
         document,
         (("file", path.name), *((what, unit_in_print(text)) for what, text in facts(wavefunction, vibrations))),
         xyz_text(wavefunction.atomic_numbers, wavefunction.positions[None], path.stem),

@@ -38,7 +38,7 @@ MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
 
 
-_OF_FIRST_FRAME = "Energies and occupations in the list are those of the first frame."
+_OF_FRAMES = "Orbitals have the names of the first frame; energies and occupations are those of the frame shown."
 
 
 def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
@@ -257,8 +257,21 @@ def with_computing(
     for slide in document.slides:
         in_page = slide.field in computed and not slide.color_by
         slides.setdefault((slide.field, slide.frame) if in_page else len(slides), slide)
-    choices, note = (*new, *document.choices), _OF_FIRST_FRAME if len(computing) > 1 else ""
-    return replace(document, computing=computing, choices=choices, slides=tuple(slides.values()), note=note)
+    document = replace(
+        document, computing=computing, choices=(*new, *document.choices), slides=tuple(slides.values()), note=""
+    )
+    return document if len(computing) == 1 else _with_levels(document, wavefunctions)
+
+
+def _with_levels(document: Document, wavefunctions: Sequence[Wavefunction]) -> Document:
+    """A document with the energies and occupations of its choices in each frame."""
+    found = np.full((2, len(wavefunctions), len(document.choices)), np.nan, np.float32)
+    for frame, wavefunction in enumerate(wavefunctions):
+        there = {name_of(wavefunction, level): level for those in own_levels_of(wavefunction) for level in those}
+        for at, choice in enumerate(document.choices):
+            if choice.field in there and not choice.color_by:
+                found[:, frame, at] = there[choice.field].energy, there[choice.field].occupation
+    return replace(document, energies=found[0], occupations=found[1], note=_OF_FRAMES)
 
 
 def with_others(choices: tuple[Choice, ...], slides: Sequence[Slide]) -> tuple[Choice, ...]:

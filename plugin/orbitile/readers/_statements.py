@@ -9,8 +9,9 @@ one; what they say of the atoms is kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -363,20 +364,38 @@ def sections_of(data: bytes) -> list[tuple[str, int, int]]:
 
 def without_empty_lines(text: bytes) -> bytes | None:
     """A section without the empty lines above its last line, at which it would end; None where there is none."""
-    filled = b"\n" + text.rstrip()
-    letters = np.frombuffer(filled, np.uint8)
-    ends = np.flatnonzero(letters[1:] == ord("\n"))
-    # an expression takes as long as a tenth of all the rest; it is for lines that are empty or end with blanks
-    if not np.any(letters[ends] <= ord(" ")) or re.search(rb"\n[ \t\r]*\n", filled) is None:
+    if not _may_have_empty_lines(text) or re.search(rb"\n[ \t\r]*\n", b"\n" + text.rstrip()) is None:
         return None
     return b"".join(line for line in text.splitlines(keepends=True) if line.strip())
 
 
-def orbitals(text: bytes) -> bytes | None:
-    """The orbitals without empty lines between them, or None where there is none.
+def _may_have_empty_lines(text: bytes) -> bool:
+    """Whether some line above the last one is empty or ends with a blank.
+
+    An expression takes as long as a tenth of all the rest; it is for such lines.
+    """
+    letters = np.frombuffer(text, np.uint8)
+    filled = len(text.rstrip(b" \t\r\n"))
+    if text[:1] == b"\n":
+        return True
+    for start in range(0, filled, _PIECE):
+        ends = np.flatnonzero(letters[start + 1 : min(start + 1 + _PIECE, filled)] == ord("\n"))
+        if np.any(letters[start + ends] <= ord(" ")):
+            return True
+    return False
+
+
+_PIECE = 1 << 18
+"""Bytes that are looked at together: few enough for the cache of a processor."""
+
+
+def orbitals(text: bytes, n_functions: int) -> bytes | None:
+    """The orbitals with all their coefficients and no empty lines between them, or None where they are so.
 
     What stands between two orbitals may be half of another one: its energy must not be taken for that of the next.
     """
+    if (complete := filled_up(text, n_functions)) is not None:
+        return complete
     filled = without_empty_lines(text)
     if filled is None:
         return None
@@ -452,9 +471,19 @@ def of_both_spins(data: bytes) -> bytes:
 
 def _spins(data: bytes, sections: list[tuple[str, int, int]]) -> set[bytes]:
     """First letters of the spins of the orbitals."""
-    found = (re.findall(rb"spin[ \t]*=[ \t]*([ab])", data[start:end].lower())  # a fixed beginning is found fast
-             for name, start, end in sections if name == "mo")  # fmt: skip
-    return {letter for letters in found for letter in letters}
+    stated = (pair for name, start, end in sections if name == "mo" for pair in _stated(data, start, end))
+    return {value[:1] for key, value in stated if key.endswith(b"spin")} & {b"a", b"b"}
+
+
+def _stated(data: bytes, start: int, end: int) -> Iterator[tuple[bytes, bytes]]:
+    """What is before and behind each "=" between two places, a few letters of it, small ones: orbitals have few."""
+    at = data.find(b"=", start, end)
+    while at >= 0:
+        yield data[max(at - _LETTERS, start) : at].rstrip(b" \t").lower(), data[at + 1 : at + _LETTERS].lstrip().lower()
+        at = data.find(b"=", at + 1, end)
+
+
+_LETTERS = 16
 
 
 PURE = {"5d": "df", "5d7f": "df", "5d10f": "d", "7f": "f", "9g": "gh", "5d7f9g": "dfgh", "5d7f9g11h": "dfgh"}
@@ -503,8 +532,8 @@ def _n_coefficients(data: bytes, sections: list[tuple[str, int, int]]) -> int | 
 
 
 def _n_occupations(text: bytes) -> int:
-    """Orbitals of a section; an expression for whole lines in letters of both sizes takes much longer."""
-    return len(re.findall(rb"occup[ \t]*=", text.lower()))
+    """Orbitals of a section."""
+    return sum(key.endswith(b"occup") for key, _ in _stated(text, 0, len(text)))
 
 
 def filled_up(text: bytes, n_functions: int) -> bytes | None:
@@ -579,13 +608,16 @@ def _molden(data: bytes) -> Statements:
     missing = [heading for heading in ("[Atoms]", "[GTO]", "[MO]") if heading[1:-1].lower() not in present]
     if missing and "molden format" in present and "sto" not in present:
         raise FileError(f"it has no section {' and no '.join(missing)}; it is cut off, or still being written")
-    rewritten = {"gto": _basis, "mo": orbitals}
     changes: list[tuple[int, int, bytes]] = []
     names: list[str] = []
     column: list[float] = []
     stated: dict[int, float] = {}
     cells: tuple[Reals, ...] = ()
     n_functions, kinds = functions_of(data, sections)
+    rewritten: dict[str, Callable[[bytes], bytes | None]] = {
+        "gto": _basis,
+        "mo": partial(orbitals, n_functions=n_functions),
+    }
     for n, (name, start, end) in enumerate(sections):
         heading = data.rfind(b"\n", 0, max(start - 1, 0)) + 1
         if n == 0 and name == "molden format" and data[:start].strip() != _HEADER:
@@ -604,9 +636,7 @@ def _molden(data: bytes) -> Statements:
                 changes.append((start, end, text))
         elif name == "gto" and re.fullmatch(rb"\[gto\]\s+\(?au\)?", data[heading:start].strip().lower()):
             changes.append((heading, start, b"[GTO]\n"))
-        if name == "mo" and (filled := filled_up(data[start:end], n_functions)) is not None:
-            changes.append((start, end, filled))
-        elif name in rewritten and (text := rewritten[name](data[start:end])) is not None:
+        if name in rewritten and (text := rewritten[name](data[start:end])) is not None:
             changes.append((start, end, text))
     if not names:
         return Statements()

@@ -1,21 +1,22 @@
 """Wavefunction files through qc-iodata: Molden in all its dialects, fchk, mkl, wfn, wfx and mwfn.
 
-The parsers and the repairs of known mistakes are qc-iodata's. Programs write Molden and Molekel files in dialects: the
-one that makes the orbitals normalised is taken. qc-iodata's test of each rests on an overlap matrix computed in nested
-Python loops, which takes seconds for a medium-sized molecule; ours stands in for it while a file is read, and more
-dialects follow.
+The parsers and the repairs of known mistakes are qc-iodata's, imported without the rest of it (`_qc_iodata`). Programs
+write Molden and Molekel files in dialects: the one that makes the orbitals normalised is taken. qc-iodata's test of
+each rests on an overlap matrix computed in nested Python loops, which takes seconds for a medium-sized molecule; ours
+stands in for it while a file is read, and more dialects follow.
 """
 
 from __future__ import annotations
 
 import re
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 
 from ..base.arrays import Indices, Reals
 from ..base.errors import ConventionError, FileError, OrbitileError
-from ..base.temporary import own_folder
 from ..files.reading import DAMAGES, damage_as_error
 from ..gaussians.orthonormality import REMEDY, TOLERANCE, accepting_damaged
 from ..gaussians.overlap import contraction_norms, orbital_norms, shell_overlap
@@ -31,6 +31,7 @@ from ..model.conventions import ANGULAR_MOMENTUM_LETTERS, angular_normalization,
 from ..model.core_potentials import lack_cores, named_ghosts, settled_charges
 from ..model.wavefunction import Orbitals, Shell, Wavefunction, are_natural
 from ._contractions import order_and_signs
+from ._decimal_columns import decimals
 from ._statements import Statements, statements, why_not_normalised
 
 _NORMALISED = 1e-3
@@ -70,7 +71,7 @@ def recognises(head: str) -> bool:
 
 def read(path: Path) -> Wavefunction:
     """Read a wavefunction, in whatever dialect makes its orbitals normalised."""
-    from iodata.utils import FileFormatError, LoadError, LoadWarning
+    from ._qc_iodata.utils import LoadError, LoadWarning
 
     with path.open(encoding="utf-8", errors="replace") as stream:
         head = stream.read(4096)
@@ -83,13 +84,13 @@ def read(path: Path) -> Wavefunction:
         warnings.simplefilter("always")
         try:
             found = statements(format_name, content)
-            with _plain(path, found.copy) as file:
-                data, cell = _first_that_fits(file, format_name, found.cells or (_NO_CELL,), attempts)
+            text = content if found.copy is None else found.copy
+            data, cell = _first_that_fits(text, path.name, format_name, found.cells or (_NO_CELL,), attempts)
         except FileError as error:
             raise FileError(f"{path.name}: damaged or incomplete {format_name} file ({error})") from error
         except OrbitileError as error:  # of a cell that its functions do not fit
             raise FileError(f"{path.name}: {error}") from error
-        except (LoadError, FileFormatError) as error:
+        except LoadError as error:
             raise _translated(error, path, format_name, content, attempts) from error
         except (*DAMAGES, MemoryError) as error:
             raise FileError(f"{path.name}: damaged {format_name} file ({type(error).__name__}: {error})") from error
@@ -97,40 +98,56 @@ def read(path: Path) -> Wavefunction:
         found = replace(found, remarks=(*found.remarks, attempts.explained()))
     repairs = [_repair(str(w.message)) for w in caught if issubclass(w.category, LoadWarning)]
     with damage_as_error(path, f"{format_name} file"):
-        return _wavefunction(data, found, cell, path, format_name, [repair for repair in repairs if repair])
+        return _wavefunction(data, found, cell, path, content, format_name, [repair for repair in repairs if repair])
 
 
-def _first_that_fits(file: Path, format_name: str, cells: tuple[Reals, ...], attempts: Attempts) -> tuple[Any, Reals]:
+def _first_that_fits(
+    content: bytes, name: str, format_name: str, cells: tuple[Reals, ...], attempts: Attempts
+) -> tuple[Any, Reals]:
     """What qc-iodata reads, and the first of the cells with which the orbitals are normalised.
 
     Raises
     ------
-    LoadError, FileFormatError
+    LoadError
         With the last cell, when there is none.
     """
-    from iodata.api import load_one
-    from iodata.utils import LoadError
+    from ._qc_iodata.utils import LoadError
 
     for cell in cells[:-1]:
         try:
             with dialects_of_iodata(cell, attempts):
-                return load_one(str(file), fmt=format_name), cell
+                return next(_parsed(content, name, format_name)), cell
         except (LoadError, OrbitileError):  # a cell may also be too small to be one
             continue
     with dialects_of_iodata(cells[-1], attempts):
-        return load_one(str(file), fmt=format_name), cells[-1]
+        return next(_parsed(content, name, format_name)), cells[-1]
 
 
-@contextmanager
-def _plain(path: Path, copy: bytes | None) -> Iterator[Path]:
-    """The file, or the copy that stands for it."""
-    if copy is None:
-        yield path
-        return
-    with tempfile.TemporaryDirectory(dir=own_folder()) as folder:
-        file = Path(folder, path.name)
-        file.write_bytes(copy)
-        yield file
+_PARSERS = f"{__package__}._qc_iodata"
+
+
+def _parsed(content: bytes, name: str, format_name: str, parser: str = "load_one") -> Iterator[Any]:
+    """What a parser of qc-iodata makes of the content of a file: one `IOData`, or as many as `load_many` finds.
+
+    Raises
+    ------
+    LoadError
+        When the parser raises anything, since it does so where a file is damaged.
+    """
+    from ._qc_iodata.utils import LineIterator, LoadError
+
+    data, module = import_module(f"{_PARSERS}.iodata").IOData, import_module(f"{_PARSERS}.formats.{format_name}")
+    lines = LineIterator(name, content)
+    try:
+        found = getattr(module, parser)(lines)
+        for fields in [found] if isinstance(found, dict) else found:
+            yield data(**fields)
+    except LoadError:
+        raise
+    except StopIteration as error:
+        raise LoadError("the file ends before all was read", lines) from error
+    except Exception as error:
+        raise LoadError("the parser failed", lines) from error
 
 
 def _format_of(head: str, name: str) -> str | None:
@@ -167,7 +184,7 @@ def _repair(message: str) -> str:
 
 
 def _wavefunction(
-    data: Any, found: Statements, cell: Reals, path: Path, format_name: str, repairs: list[str]
+    data: Any, found: Statements, cell: Reals, path: Path, content: bytes, format_name: str, repairs: list[str]
 ) -> Wavefunction:
     for name, what in (("atcoords", "atoms"), ("obasis", "basis set"), ("mo", "orbitals")):
         if getattr(data, name, None) is None:
@@ -249,7 +266,7 @@ def _wavefunction(
         program="; ".join([format_name, *repairs]),
         density_matrix=density if density.size else _density(data, "post_scf_ao", order, signs),
         spin_density_matrix=spin_density if density.size else _density(data, "post_scf_spin_ao", order, signs),
-        geometries=_geometries(path) if format_name == "fchk" else np.empty(0),
+        geometries=_geometries(content, path.name) if format_name == "fchk" else np.empty(0),
         method="/".join(part.upper() for part in (data.lot, data.obasis_name) if part),
         overlapping=overlapping,
         unordered=unordered,
@@ -342,16 +359,15 @@ def _density(data: Any, name: str, order: Indices, signs: Reals) -> Reals:
     return matrix[np.ix_(order, order)] * signs[:, None] * signs
 
 
-def _geometries(path: Path) -> Reals:
+def _geometries(content: bytes, name: str) -> Reals:
     """Geometries of an optimisation, scan or reaction path in a formatted checkpoint file; none where it has none."""
-    from iodata.api import load_many
-    from iodata.utils import FileFormatError, LoadError
+    from ._qc_iodata.utils import LoadError
 
-    if not re.search(rb"^(Opt|IRC) point +\d+ Geometries", path.read_bytes(), re.MULTILINE):
+    if not re.search(rb"^(Opt|IRC) point +\d+ Geometries", content, re.MULTILINE):
         return np.empty(0)
-    damaged = (LoadError, FileFormatError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
+    damaged = (LoadError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
     try:
-        geometries = np.array([frame.atcoords for frame in load_many(str(path), fmt="fchk")], float)
+        geometries = np.array([frame.atcoords for frame in _parsed(content, name, "fchk", "load_many")], float)
     except damaged:  # which takes nothing from the orbitals
         return np.empty(0)
     return geometries if np.all(np.isfinite(geometries)) else np.empty(0)
@@ -382,7 +398,7 @@ class Attempts:
     Attributes
     ----------
     least : float
-        Largest deviation of a norm from 1 in the dialect that comes closest.
+        Largest deviation of a norm from 1 in the dialect that comes closest, among the orbitals looked at.
     closest : tuple
         That dialect: basis set, positions, coefficients of alpha orbitals, and of beta ones.
     """
@@ -428,6 +444,9 @@ class Attempts:
 _SLIGHT = 0.2
 """Deviation of norms below which the dialect is probably right, and numbers are not."""
 
+_LOOKED_AT = 256
+"""Orbitals, at most, whose norms tell dialects apart: every so many of them. Later all are tested."""
+
 _SCALED = 500
 """Basis functions up to which a factor of the positions is looked for, which takes some thirty overlap matrices."""
 
@@ -435,11 +454,13 @@ _patching = threading.Lock()
 
 
 @contextmanager
-def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None) -> Iterator[None]:
-    """While a file is read by qc-iodata: our overlap, the periodic one where there is a cell, and more dialects."""
-    from iodata.formats import molden, molekel
-    from iodata.utils import LoadError, LoadWarning
-
+def dialects_of_iodata(
+    cell: Reals = _NO_CELL, attempts: Attempts | None = None, package: str = _PARSERS
+) -> Iterator[None]:
+    """While a file is read by the parsers of a package: our overlap, the periodic one in a cell, and more dialects."""
+    molden: Any = import_module(f"{package}.formats.molden")
+    molekel: Any = import_module(f"{package}.formats.molekel")
+    utils = import_module(f"{package}.utils")
     record = Attempts() if attempts is None else attempts
 
     def is_normalised(basis: Any, positions: Reals, alpha: Reals, beta: Any, threshold: float = 1e-4) -> bool:
@@ -447,8 +468,9 @@ def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None)
         # with images an overlap takes seconds, and dialects differ in norms first
         if len(cell) and np.any(np.abs(contraction_norms(shells) - 1) > _NORMALISED):
             return False
-        coefficients = alpha if beta is None else np.hstack([alpha, beta])
-        norms = orbital_norms(shells, positions, coefficients[order] * signs[:, None], cell)
+        some = slice(None, None, -(-alpha.shape[1] // _LOOKED_AT) or None)
+        parts = [part[:, some] for part in (alpha, beta) if part is not None]
+        norms = orbital_norms(shells, positions, np.hstack(parts)[order] * signs[:, None], cell)
         deviation = float(np.abs(norms - 1).max(initial=0.0))
         if deviation < record.least:
             record.least, record.closest = deviation, (basis, positions, alpha, beta)
@@ -458,15 +480,15 @@ def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None)
         try:
             known_to_iodata(result, lines, threshold)
             return
-        except LoadError as error:
+        except utils.LoadError as error:
             unknown = error
         from warnings import warn
 
         basis, mo = result["obasis"], result["mo"]
-        for name, changed, factors in _more_dialects(basis):
+        for name, changed, factors in _more_dialects(molden, basis):
             coefficients = mo.coeffs if factors is None else mo.coeffs / factors[:, None]
             if is_normalised(changed, result["atcoords"], coefficients, None, threshold):
-                warn(LoadWarning(f"Corrected for {name} in Molden/MKL file.", lines.filename), stacklevel=2)
+                warn(utils.LoadWarning(f"Corrected for {name} in Molden/MKL file.", lines.filename), stacklevel=2)
                 result["obasis"] = changed
                 mo.coeffs[:] = coefficients
                 return
@@ -479,7 +501,8 @@ def dialects_of_iodata(cell: Reals = _NO_CELL, attempts: Attempts | None = None)
         known_to_iodata = molden._fix_molden_from_buggy_codes
         own, line_by_line = molden._is_normalized_properly, molden._load_helper_coeffs
         molden._is_normalized_properly = is_normalised
-        molden._load_helper_coeffs = lambda lines: _orbitals_at_once(lines) or line_by_line(lines)
+        if package == _PARSERS:
+            molden._load_helper_coeffs = lambda lines: _orbitals_at_once(lines) or line_by_line(lines)
         molden._fix_molden_from_buggy_codes = molekel._fix_molden_from_buggy_codes = fix
         try:
             yield
@@ -493,7 +516,7 @@ def _orbitals_at_once(lines: Any) -> Any:
 
     Parameters
     ----------
-    lines
+    lines : LineIterator
         The file, at its first orbital: behind the last one after this, or else where it was.
 
     Returns
@@ -501,26 +524,26 @@ def _orbitals_at_once(lines: Any) -> Any:
     tuple
         Occupations, coefficients, energies and symmetries of spin alpha, and the same of beta.
     """
-    rest = "".join(reversed(lines.stack)) + lines.fh.read()
-    bracket = rest.find("[")
-    text = (rest if bracket < 0 else rest[: rest.rfind("\n", 0, bracket) + 1]).rstrip() + "\n"
+    content, at = lines.rest()
+    bracket = content.find(b"[", at)
+    end = len(content) if bracket < 0 else content.rfind(b"\n", 0, bracket) + 1
+    while end > at and not (last := content[content.rfind(b"\n", at, end - 1) + 1 : end]).strip():
+        end -= len(last)  # an empty line
     found: tuple[list[Any], list[Any]] = ([], [])
-    at = 0
+    coefficients_of = _Coefficients(content)
     try:
-        while at < len(text):
+        while at < end:
             stated: dict[str, str] = {}
-            while (line := text[at : (end := text.index("\n", at) + 1)]).count("=") == 1:
-                key, _, value = line.partition("=")
+            while (line := content[at : content.find(b"\n", at, end) + 1 or end]).count(b"=") == 1:
+                key, _, value = line.decode().partition("=")
                 stated[key.strip().lower()] = value.strip()
-                at = end
-            following = text.find("=", at)
-            end = len(text) if following < 0 else text.rfind("\n", 0, following) + 1
-            numbers = np.fromstring(text[at:end], sep=" ").reshape(-1, 2)
-            if end == at or not np.array_equal(numbers[:, 0], np.arange(1, text.count("\n", at, end) + 1)):
-                raise ValueError
+                at += len(line)
+            following = content.find(b"=", at, end)
+            stop = end if following < 0 else content.rfind(b"\n", 0, following) + 1
             of_spin = found[stated["spin"].lower() != "alpha"]
-            of_spin.append((float(stated["occup"]), numbers[:, 1], float(stated["ene"]), stated.get("sym", "??")))
-            at = end
+            coefficients = coefficients_of(at, stop)
+            of_spin.append((float(stated["occup"]), coefficients, float(stated["ene"]), stated.get("sym", "??")))
+            at = stop
         result = [
             (np.array(occupations), np.array(columns).T, np.array(energies), list(symmetries))
             for occupations, columns, energies, symmetries in (
@@ -528,19 +551,64 @@ def _orbitals_at_once(lines: Any) -> Any:
             )
         ]
     except (KeyError, ValueError):
-        result = []
-    left = rest[len(text) :] if result and found[0] else rest
-    lines.stack = left.splitlines(keepends=True)[::-1]
-    if left is rest:
         return None
-    lines.lineno += text.count("\n")
+    if not (result and found[0]):
+        return None
+    lines.skip_to(end)
     return result[0], result[1] if found[1] else (None, None, None, [])
 
 
-def _more_dialects(basis: Any) -> Iterator[tuple[str, Any, Reals | None]]:
-    """Name, basis set, and what coefficients of orbitals are divided by, of dialects that qc-iodata does not know."""
-    from iodata.formats import molden
+class _Coefficients:
+    """Coefficients of one orbital after another, from lines with a number from 1 and a value.
 
+    Parameters
+    ----------
+    content
+        The file.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        self._content, self._letters = content, np.frombuffer(content, np.uint8)
+        self._numbers = np.empty((0, 0), np.uint8)
+
+    def __call__(self, start: int, stop: int) -> Reals:
+        """Those of the lines between two places of the file.
+
+        Raises
+        ------
+        ValueError
+            When there are none, or other lines.
+        """
+        values = self._from_columns(start, stop)
+        if values is not None:
+            return values
+        text = self._content[start:stop]
+        pairs = np.fromstring(text, sep=" ").reshape(-1, 2)
+        n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
+        if not len(pairs) or not np.array_equal(pairs[:, 0], np.arange(1, n_lines + 1)):
+            raise ValueError
+        return pairs[:, 1]
+
+    def _from_columns(self, start: int, stop: int) -> Reals | None:
+        """The same of lines that are all as long; None where they are not, or not as they usually are."""
+        width = self._content.find(b"\n", start, stop) + 1 - start
+        if width < 1 or (stop - start) % width:
+            return None
+        table = self._letters[start:stop].reshape(-1, width)
+        if not np.array_equal(table[:, : self._numbers.shape[1]], self._numbers):
+            last = b"%d" % len(table)  # no number is longer
+            numbers = table[:, : table[-1].tobytes().find(last) + len(last)]
+            if [row.tobytes().strip() for row in numbers] != [b"%d" % n for n in range(1, len(table) + 1)]:
+                return None
+            self._numbers = numbers
+        first = self._numbers.shape[1]
+        if not first or np.any(table[:, first] != ord(" ")) or np.any(table[:, -1] != ord("\n")):
+            return None
+        return decimals(table[:, first:-1])
+
+
+def _more_dialects(molden: ModuleType, basis: Any) -> Iterator[tuple[str, Any, Reals | None]]:
+    """Name, basis set, and what coefficients of orbitals are divided by, of dialects that qc-iodata does not know."""
     of_primitives = [
         angular_normalization((int(shell.angmoms[0]), 0, 0))
         * radial_normalization(shell.exponents, int(shell.angmoms[0]))[:, None]

@@ -18,6 +18,7 @@ from ..base.errors import RenderError
 from ..model.cell import Cell, cell_of
 from ..model.elements import SYMBOLS
 from ..model.geometry import Geometry, covalent_radius, find_bonds
+from ..model.neighbours import nearest
 from ..model.report import Drawing
 from ..model.surface import Colouring, Surface
 from ..model.units import angstrom
@@ -200,22 +201,19 @@ class Molecule:
         surfaces
             Vertices of each surface, shape (n, 3), in bohr.
         """
-        from scipy.spatial import cKDTree
-
         if not len(self.centres):
             return self
         radii, stick_radius = self.radii.copy(), self.stick_radius
-        tree = cKDTree(self.centres)
         for vertices in surfaces:
             few = vertices[:: len(vertices) // 64 + 1]  # tell of most surfaces that they are seen
             for points in (few, vertices):
-                distances, nearest = tree.query(points)
-                is_hidden = bool(np.all(distances < self.radii[nearest]))
+                distances, centres = nearest(points, self.centres)
+                is_hidden = bool(np.all(distances < self.radii[centres]))
                 if not is_hidden:
                     break
             if is_hidden:
                 within = np.full(len(radii), np.inf)
-                np.minimum.at(within, nearest, _INSIDE * distances)
+                np.minimum.at(within, centres, _INSIDE * distances)
                 radii = np.minimum(radii, within)
                 stick_radius = np.minimum(stick_radius, within.min())
         return replace(self, radii=radii, stick_radius=stick_radius)

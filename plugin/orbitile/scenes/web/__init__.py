@@ -157,6 +157,9 @@ class Document:
         then, whose molecule is drawn with them.
     note : str
         What has to be known of all of it, as a sentence: why the page does not compute.
+    energies, occupations : ndarray of float32, shape (n_frames, n_choices)
+        Of the choices in each frame, in hartree and in electrons; NaN where there is none. Empty where those that the
+        choices have hold in all frames.
     """
 
     title: str = ""
@@ -169,6 +172,8 @@ class Document:
     spectrum: Mapping[str, Any] = field(default_factory=dict)
     computing: tuple[Computing, ...] = ()
     note: str = ""
+    energies: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    occupations: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
 
     def __post_init__(self) -> None:
         for name, shape in (("rotation", (3, 3)), ("middle", (3,))):
@@ -181,6 +186,10 @@ class Document:
                 raise RenderError(f"frame of a slide: expected 0 to {self.n_frames - 1}, got {slide.frame}")
         if len(self.computing) not in (0, self.n_frames):
             raise RenderError(f"computing of a view: expected {self.n_frames}, one a frame, got {len(self.computing)}")
+        for name in ("energies", "occupations"):
+            shape, expected = getattr(self, name).shape, (self.n_frames, len(self.choices))
+            if shape not in ((0, 0), expected):
+                raise RenderError(f"{name} of a view: expected the shape {expected}, got {shape}")
 
 
 def legend_of(surface: Surface, pair: tuple[RGB, RGB]) -> Legend:
@@ -248,6 +257,10 @@ def packed(document: Document) -> bytes:
         "spectrum": document.spectrum,
         "computing": [_computing(computing, arrays) for computing in document.computing],
         "note": document.note,
+        "levels": [
+            [arrays.add(energies), arrays.add(occupations)]
+            for energies, occupations in zip(document.energies, document.occupations, strict=True)
+        ],
         "arrays": arrays.index,
     }
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
@@ -329,6 +342,9 @@ def _bytes(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 _MODULES = ("elements", "unpack", "geometry", "fog", "drawing", "turning", "controls", "diagram", "viewer")
 
+COMPUTING = ("lattice", "isosurface", "extraction", "computing", "links", "molecule")
+"""Modules of pages that compute, behind those of the viewer."""
+
 _SHADERS = ("sphere_vertex", "sphere_fragment", "stick_vertex", "stick_fragment", "mesh_vertex", "mesh_fragment")
 
 _OPENGL, _WEBGL = "#version 330 core", "#version 300 es\nprecision highp float;\nprecision highp int;"
@@ -390,14 +406,15 @@ def html_page(title: str, style: str, body: str, script: str) -> str:
         Plain text.
     style, script : str
         The only ones that the browser applies and runs: the policy has their digests (W3C, Content Security Policy
-        Level 3, section 2.3.1). Pictures may be part of the page; nothing may be fetched.
+        Level 3, section 2.3.1). Pictures may be part of the page, and workers be begun from texts of the script, for
+        which the same policy holds; nothing may be fetched.
     body : str
         HTML, in which all texts of files are escaped.
     """
     style, script = f"\n{style.strip()}\n", f"\n{script.strip()}\n"
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
+        "worker-src blob:; base-uri 'none'; form-action 'none'"
     )
     return _PAGE.format(policy=policy, title=html.escape(title), style=style, body=body, script=script)
 
@@ -413,11 +430,7 @@ def coded(document: Document) -> str:
 
 def page(document: Document) -> str:
     """The page of a document: its arrays as text, the viewer as it is."""
-    ends = (
-        ("spectrum", "modes")
-        if document.spectrum
-        else ("lattice", "isosurface", "computing", "links", "molecule", "page")
-    )
+    ends = ("spectrum", "modes") if document.spectrum else (*COMPUTING, "page")
     title = document.title or "Orbitile"
     body = _BODY.format(title=html.escape(title), document=coded(document))
     return html_page(title, f"{_WHOLE_WINDOW}\n{style()}", body, viewer_script(*ends))

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import quote, urlencode
 
-from . import Document, Slide, coded, html_page, style, viewer_script
+from . import COMPUTING, Document, Slide, coded, html_page, style, viewer_script
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +96,7 @@ def page_of(entries: Sequence[Entry], title: str) -> str:
         ),
         sections="\n".join(_section(name, entry) for name, entry in zip(names, entries, strict=True)),
     )
-    ends = ("lattice", "isosurface", "computing", "links", "molecule", "collection")
-    return html_page(title, f"{style()}\n{_style()}", body, viewer_script(*ends))
+    return html_page(title, f"{style()}\n{_style()}", body, viewer_script(*COMPUTING, "collection"))
 
 
 @cache

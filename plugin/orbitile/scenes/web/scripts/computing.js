@@ -1,6 +1,7 @@
 // Slides that the page computes: from the coefficients of an orbital to its values on a lattice, to its surface.
 
 import { keyOf } from "./controls.js";
+import { Extraction } from "./extraction.js";
 import { isosurface } from "./isosurface.js";
 import { Lattice, radiiOf } from "./lattice.js";
 
@@ -10,7 +11,7 @@ const MARGIN = 10; // bohr beyond the atoms that a lattice reaches at most
 const SHARE = 0.9; // of the probability of an orbital that its usual surface encloses
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
 const USUAL = { density: 0.02, spin: 0.005 };
-const [BINS, PER_FACTOR] = [8192, 400]; // of squares from 1e-9 to 1, in equal ratios
+const DROPPED = 14; // bits of a float that do not count where values are sorted: bins are some 0.2 % wide
 const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
 
 /** What computes the slides of a document; `contents.computing` is there. */
@@ -25,7 +26,7 @@ export class Computing {
     });
     this.lattice = new Lattice(Math.max(...[...layouts.values()].map(({ rowsOfZ }) => rowsOfZ)));
     this.latest = null; // values of what was asked for last
-    this.asked = 0;
+    [this.asked, this.left] = [0, 0]; // requests, and those of them of which nothing is to be shown any more
   }
 
   /** Whether a field can be computed: in a frame, the first one unless it is told. */
@@ -109,7 +110,10 @@ export class Computing {
     return { field, frame, name: sum?.title, values, grid, kind, least, most };
   }
 
-  /** The slide that is asked for, or null where another was asked for in the meantime. */
+  /**
+   * The slide that is asked for, or null where another was asked for in the meantime. Of isovalues that follow each
+   * other faster than surfaces are found, those are left out that another has overtaken before its surface was begun.
+   */
   async slide({ field, color_by, isovalue, frame }, told) {
     const mine = ++this.asked;
     const stopped = () => mine !== this.asked;
@@ -124,18 +128,26 @@ export class Computing {
       if (error instanceof Stopped) return null;
       throw error;
     }
-    return this.drawn(this.latest, isovalue, { field, color_by });
+    const volume = this.latest;
+    const slide = await this.inTurn(() => !stopped() && this.drawn(volume, isovalue, { field, color_by }));
+    return slide && volume === this.latest && mine > this.left ? slide : null;
+  }
+
+  /** Do something with the worker, which does one thing at a time, once it has done what came before. */
+  inTurn(work) {
+    return (this.extracting = Promise.resolve(this.extracting).catch(() => {}).then(work));
   }
 
   /** Show nothing of what is being computed: something else is shown now. */
   leave() {
-    this.asked++;
+    this.left = this.asked++;
   }
 
   /** Compute nothing any more, and give the graphics back. */
   dispose() {
     this.leave();
     this.lattice.dispose();
+    this.extraction?.dispose();
   }
 
   /** Isovalues to offer for a slide that was computed beforehand, until the page computes it. */
@@ -149,29 +161,33 @@ export class Computing {
     return work();
   }
 
-  drawn(volume, asked, { field, color_by }) {
+  async drawn(volume, asked, { field, color_by }) {
     const { values, grid, kind, least, most, frame } = volume;
     const greatest = Math.max(most, -least);
     const range = [Math.min(LEAST[kind], greatest / 20), 0.9 * greatest];
-    const usual = USUAL[kind] ?? enclosing(values, SHARE);
-    const isovalue = Math.min(Math.max(asked || usual, range[0]), range[1]);
+    const usual = () => USUAL[kind] ?? (volume.usual ??= enclosing(values, SHARE));
+    const isovalue = Math.min(Math.max(asked || usual(), range[0]), range[1]);
     const choice = this.contents.choices.find((one) => keyOf(one) === keyOf({ field, color_by })) ?? {};
     const signs = least < -NEGATIVE ? [1, -1] : [1];
     const beside = this.contents.slides.find((slide) => slide.frame === frame);
     const { colours, opacity, finish } = this.frames[frame];
     const [meshes, patches] = [[], []];
     let open = false;
-    for (const sign of signs) {
-      const found = isosurface(values, grid, isovalue, sign);
-      if (!found.faces.length) continue;
+    // The first surface is found here: browsers that print an address, or take a picture of it, do not wait for workers.
+    const surfaces = volume.isDrawn
+      ? await (this.extraction ??= new Extraction()).surfaces(values, grid, isovalue, signs)
+      : signs.map((sign) => isosurface(values, grid, isovalue, sign));
+    volume.isDrawn = true;
+    surfaces.forEach((found, n) => {
+      if (!found.faces.length) return;
       open ||= found.open;
-      const colour = colours[sign < 0 ? 1 : 0];
-      const paint = new Uint8Array((4 * found.vertices.length) / 3);
-      for (let n = 0; n < paint.length; n++) paint[n] = n % 4 < 3 ? colour[n % 4] : opacity;
+      const colour = colours[n];
+      const [one] = new Uint32Array(Uint8Array.of(...colour, opacity).buffer);
+      const paint = new Uint8Array(new Uint32Array(found.vertices.length / 3).fill(one).buffer);
       meshes.push({ ...found, name: "", finish, colours: paint });
-      const mark = sign < 0 ? "−" : signs.length > 1 ? "+" : "";
+      const mark = n ? "−" : signs.length > 1 ? "+" : "";
       patches.push([`rgb(${colour.join(" ")})`, `${mark}${Number(isovalue.toPrecision(3))}`]);
-    }
+    });
     const name = volume.name ?? `orbital ${choice.number ?? ""}${choice.spin ? ` ${choice.spin}` : ""}`;
     return {
       ...beside,
@@ -204,17 +220,18 @@ function layoutOf(degree) {
 
 /** The isovalue of the surface that encloses a share of the square of what a lattice holds. */
 function enclosing(values, share) {
-  const sums = new Float64Array(BINS);
+  const bits = new Uint32Array(values.buffer); // of floats, whose magnitudes are in the order of these numbers
+  const sums = new Float64Array(2 ** (31 - DROPPED));
   let total = 0;
   for (let n = 0; n < values.length; n++) {
     const square = values[n] * values[n];
     total += square;
-    sums[Math.min(BINS - 1, Math.max(0, Math.floor(BINS + PER_FACTOR * Math.log(square || 1e-300))))] += square;
+    sums[(bits[n] & 0x7fffffff) >>> DROPPED] += square;
   }
   let left = total * (1 - share);
-  for (let n = 0; n < BINS; n++) {
+  for (let n = 0; n < sums.length; n++) {
     left -= sums[n];
-    if (left < 0) return Math.exp((n + 0.5 - BINS) / PER_FACTOR / 2);
+    if (left < 0) return new Float32Array(Uint32Array.of((n + 0.5) * 2 ** DROPPED).buffer)[0];
   }
   return 0;
 }

@@ -6,6 +6,12 @@ import { made } from "./elements.js";
 /** What choices and slides are known by. */
 export const keyOf = ({ field, color_by }) => JSON.stringify([field, color_by]);
 
+/** What the list says of the energy and the occupation of a choice. */
+const textsOf = ({ energy, occupation }) => [
+  energy === null ? "–" : (energy * ELECTRONVOLTS).toFixed(2).replace("-", "−"),
+  Number.isFinite(occupation) ? String(Math.round(occupation * 100) / 100) : "–",
+];
+
 let numbered = 0; // for identifiers of options, of which a page may have several lists
 
 /** A list of choices; `choose` is given the one that is clicked or reached by keys, `known` says which can be shown. */
@@ -13,14 +19,13 @@ export function choiceList(choices, { choose, known }) {
   const head = `orbitile-${numbered++}-`;
   const hasLabels = choices.some(({ label }) => label);
   const rows = choices.map((choice, at) => {
-    const { number, spin, title, label, energy, occupation } = choice;
+    const { number, spin, title, label } = choice;
     const cells = number
       ? [
           `${number}${{ alpha: "α", beta: "β" }[spin] ?? ""}`,
           title,
           ...(hasLabels ? [label] : []),
-          energy === null ? "–" : (energy * ELECTRONVOLTS).toFixed(2).replace("-", "−"),
-          String(Math.round(occupation * 100) / 100),
+          ...textsOf(choice),
         ]
       : [title];
     const row = made("li", { id: head + at, role: "option", "aria-selected": "false" });
@@ -56,6 +61,12 @@ export function choiceList(choices, { choose, known }) {
       node.setAttribute("aria-activedescendant", rows[next].id);
       this.reveal();
     },
+    /** Energies and occupations are others now: those of choices in the order of the list. */
+    update(now) {
+      now.forEach((choice, at) => {
+        if (choice.number) textsOf(choice).forEach((text, n) => (rows[at].children[rows[at].children.length - 2 + n].textContent = text));
+      });
+    },
     /** Scroll to what is selected, where it is out of sight. */
     reveal() {
       if (chosen < 0) return;
@@ -71,8 +82,14 @@ const STEPS = 1000;
 /** A slider of isovalues in equal ratios; `ask` is given the one that is wanted. */
 export function isovalueSlider(ask) {
   let values = () => 0;
-  const input = made("input", { type: "range", "aria-label": "Isovalue", oninput: () => ask(values(Number(input.value))) });
   const text = made("output", {});
+  const write = (isovalue) => (text.textContent = Number(isovalue.toPrecision(3)).toString());
+  const input = made("input", { type: "range", "aria-label": "Isovalue" });
+  input.addEventListener("input", () => {
+    const wanted = values(Number(input.value));
+    write(wanted); // now: its surface may come later
+    ask(wanted);
+  });
   const node = made("label", { class: "orbitile-slider" }, made("span", {}, "isovalue"), input, text);
   return {
     node,
@@ -80,10 +97,11 @@ export function isovalueSlider(ask) {
     set(isovalue, [low, high], list) {
       node.hidden = !(isovalue > 0) || !(list ? list.length > 1 : high > low);
       if (node.hidden) return;
-      text.textContent = Number(isovalue.toPrecision(3)).toString();
+      const isHeld = document.activeElement === input && input.matches(":active"); // by the user
+      if (!isHeld) write(isovalue);
       input.max = list ? list.length - 1 : STEPS;
       values = list ? (place) => list[place] : (place) => low * (high / low) ** (place / STEPS);
-      if (document.activeElement === input && input.matches(":active")) return; // it is held by the user
+      if (isHeld) return;
       input.value = list ? list.indexOf(isovalue) : (STEPS * Math.log(isovalue / low)) / Math.log(high / low);
       input.setAttribute("aria-valuetext", text.textContent);
     },

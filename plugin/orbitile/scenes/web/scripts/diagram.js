@@ -16,23 +16,32 @@ export function drawn(kind, attributes, text) {
   return node;
 }
 
-/**
- * A diagram of choices, or null where too few of them have energies.
- *
- * choose   is given the choice whose level is clicked
- * known    says of a choice whether it can be shown
- * The result has `node`, and `select` for the key of what is shown.
- */
-export function diagram(choices, { choose, known, key }) {
-  const levels = choices.filter(({ number, energy }) => number && energy !== null).map((choice) => ({ choice, energy: choice.energy * ELECTRONVOLTS }));
+/** The levels of choices that have energies, in eV. */
+const levelsOf = (choices) =>
+  choices.filter(({ number, energy }) => number && energy !== null).map((choice) => ({ choice, energy: choice.energy * ELECTRONVOLTS }));
+
+/** Energies between which a diagram shows the levels of choices, in eV; null where there are too few. */
+export function spanOf(choices) {
+  const levels = levelsOf(choices);
   if (levels.length < 2) return null;
   const frontier = [
     ...levels.filter(({ choice }) => choice.occupation > 0.5).map(({ energy }) => energy).sort((a, b) => b - a).slice(0, 1),
     ...levels.filter(({ choice }) => choice.occupation <= 0.5).map(({ energy }) => energy).sort((a, b) => a - b).slice(0, 1),
   ];
   const [bottom, top] = [Math.min(...frontier) - BELOW, Math.max(...frontier) + ABOVE];
-  const listed = levels.filter(({ energy }) => energy >= bottom && energy <= top).sort((a, b) => a.energy - b.energy);
-  const [low, high] = [listed[0].energy, listed[listed.length - 1].energy];
+  const shown = levels.map(({ energy }) => energy).filter((energy) => energy >= bottom && energy <= top);
+  return [Math.min(...shown), Math.max(...shown)];
+}
+
+/**
+ * A diagram of choices between two energies, which `spanOf` gives.
+ *
+ * choose   is given the choice whose level is clicked
+ * known    says of a choice whether it can be shown
+ * The result has `node`, and `select` for the key of what is shown.
+ */
+export function diagram(choices, [low, high], { choose, known, key }) {
+  const listed = levelsOf(choices).filter(({ energy }) => energy >= low && energy <= high).sort((a, b) => a.energy - b.energy);
   const height = (energy) => EDGE + ((high - energy) / Math.max(high - low, 1e-6)) * (HEIGHT - 2 * EDGE);
 
   const node = drawn("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "orbitile-diagram", role: "img" });

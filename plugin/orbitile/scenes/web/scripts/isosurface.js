@@ -103,3 +103,6 @@ function interpolated(corner, place, gradient) {
   }
   return value;
 }
+
+/** All of this as the text of a script. */
+export const SOURCE = [`const [BEGINS, ENDS] = ${JSON.stringify([BEGINS, ENDS])};`, isosurface, findPlace, differences, interpolated].join("\n");

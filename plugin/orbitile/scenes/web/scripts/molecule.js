@@ -32,23 +32,25 @@ export function molecule(element, contents, { name = "", wheel } = {}) {
     const ofFrame = mine.filter((slide) => slide.frame === frame);
     const those = ofFrame.length ? ofFrame : mine;
     const away = (slide) => (isovalue ? Math.abs(Math.log(slide.isovalue / isovalue)) : 0);
+    last++;
     view.compute(false);
     view.show(those.reduce((best, slide) => (away(slide) < away(best) ? slide : best)));
   }
 
+  let last = 0; // of what is being computed
   async function compute(asked) {
+    const mine = ++last;
     const late = setTimeout(() => view.tell("Computing …"), LONG);
     view.compute(true);
     try {
       const slide = await computing.slide({ ...asked }, view.tell);
-      if (!slide) return; // something else was asked for
-      view.show(slide);
+      if (slide) view.show(slide); // unless something else was asked for
     } catch (error) {
       view.tell(error.message, true);
     } finally {
       clearTimeout(late);
     }
-    view.compute(false);
+    if (mine === last) view.compute(false);
   }
 
   /** What was computed beforehand as it is asked for; volumes are not. */

@@ -39,6 +39,7 @@ export function unpack(bytes) {
     for (const name of ["centre", "exponent", "degree", "matrix", "columns", "counts", "unit"]) frame[name] = once(frame[name]);
     frame.planes = frame.planes.map(once);
   }
+  contents.levels = contents.levels.map((frame) => frame.map(once));
   return contents;
 }
 

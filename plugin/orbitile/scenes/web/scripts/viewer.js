@@ -1,7 +1,7 @@
 // The view: a picture that can be turned, and beside it what can be chosen.
 
 import { choiceList, frameBar, isovalueSlider, keyOf, legend, lookMenu } from "./controls.js";
-import { diagram } from "./diagram.js";
+import { diagram, spanOf } from "./diagram.js";
 import { Drawing } from "./drawing.js";
 import { made } from "./elements.js";
 import { framed } from "./geometry.js";
@@ -44,7 +44,22 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   const want = (change) => ask(Object.assign(wanted, change));
   const choose = ({ field, color_by }) => want({ field, color_by, isovalue: null });
   const list = choiceList(contents.choices, { choose, known });
-  const levels = diagram(contents.choices, { choose, known, key: keyOf });
+  const listed = contents.levels.map(([energies, occupations]) =>
+    contents.choices.map((choice, at) => ({ ...choice, energy: Number.isFinite(energies[at]) ? energies[at] : null, occupation: occupations[at] })),
+  ); // in each frame, where those differ
+  const spans = (listed.length ? listed : [contents.choices]).map(spanOf).filter(Boolean); // one axis for all of them
+  const span = spans.length ? [Math.min(...spans.map(([low]) => low)), Math.max(...spans.map(([, high]) => high))] : null;
+  let [levels, levelsAt] = [span && diagram(listed[0] ?? contents.choices, span, { choose, known, key: keyOf }), 0];
+  /** Have the list and the diagram show the energies of a frame. */
+  function level(frame) {
+    if (frame === levelsAt || !listed.length) return;
+    levelsAt = frame;
+    list.update(listed[frame]);
+    if (!levels) return;
+    const next = diagram(listed[frame], span, { choose, known, key: keyOf });
+    levels.node.replaceWith(next.node);
+    levels = next;
+  }
   const slider = isovalueSlider((isovalue) => want({ isovalue }));
   const frames = frameBar(contents.n_frames, (frame) => want({ frame }));
   const toggle = made("button", { type: "button", "aria-pressed": "false", onclick: () => label(!labelled) }, "labels");
@@ -138,6 +153,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     Object.assign(wanted, { field, color_by, isovalue: isovalue || null, frame });
     drawing?.show(slide);
     looks.hidden = !volumes(slide);
+    level(frame);
     list.select(keyOf(slide));
     levels?.select(keyOf(slide));
     slider.set(isovalue, slide.range, isovalues(slide));
