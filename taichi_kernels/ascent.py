@@ -27,6 +27,10 @@ import numpy as np
 from ._taichi import ti
 from .launching import launch
 
+EMPTY, OUTSIDE, INSIDE, UNCLEAR, ASKED = range(5)
+"""Of a point along a ray: where there is too little; in another basin; in its own; in a cell with a border, where it
+does not matter; and where it does."""
+
 _MOST_STEPS = 300
 """Steps that a path may take."""
 
@@ -347,3 +351,115 @@ def divide(
         found=found,
     )
     return ends[0], ends[1], found
+
+
+@cache
+def _ray_kernel() -> Any:
+    @ti.kernel
+    def mark(
+        direction: ti.types.ndarray(dtype=ti.types.vector(3, ti.f32), ndim=1),
+        basin: ti.types.ndarray(dtype=ti.i32, ndim=3),
+        near: ti.types.ndarray(dtype=ti.i32, ndim=3),
+        density: ti.types.ndarray(dtype=ti.f32, ndim=3),
+        begin: ti.types.vector(3, ti.f32),  # of the rays, in spacings from the first point
+        first: ti.f32,  # radius
+        step: ti.f32,
+        per_bohr: ti.f32,
+        own: ti.i32,
+        mixed: ti.i32,
+        every_other: ti.f32,
+        all_of_them: ti.f32,
+        state: ti.types.ndarray(dtype=ti.i32, ndim=2),
+    ):
+        n_radii = state.shape[1]
+        for n in range(state.shape[0] * n_radii):
+            ray, k = n // n_radii, n % n_radii
+            radius = first + step * k
+            place = begin + radius * per_bohr * direction[ray]
+            cell = ti.Vector([0, 0, 0])
+            there = True
+            for axis in ti.static(range(3)):
+                cell[axis] = int(ti.floor(place[axis]))
+                there = there and cell[axis] >= 0 and cell[axis] < basin.shape[axis]
+            found = EMPTY
+            if k == 0:
+                found = INSIDE
+            elif there:
+                of_cell = basin[cell[0], cell[1], cell[2]]
+                if of_cell == own:
+                    found = INSIDE
+                elif of_cell >= 0:
+                    found = OUTSIDE
+                elif of_cell == mixed:
+                    at = ti.Vector([0, 0, 0])
+                    for axis in ti.static(range(3)):
+                        at[axis] = int(ti.floor(place[axis] + 0.5))
+                    worth = all_of_them if k % 2 == 1 else every_other
+                    found = UNCLEAR
+                    if density[at[0], at[1], at[2]] * radius * radius > worth:
+                        # a border between two other basins is none of this one
+                        found = ASKED if near[cell[0], cell[1], cell[2]] != 0 else OUTSIDE
+            state[ray, k] = found
+
+    return mark
+
+
+def along_rays(
+    centre: np.ndarray,
+    directions: np.ndarray,
+    radii: np.ndarray,
+    basin: np.ndarray,
+    near: np.ndarray,
+    density: np.ndarray,
+    frame: tuple[np.ndarray, float],
+    own: int,
+    mixed: int,
+    worth: tuple[float, float],
+) -> np.ndarray:
+    """What cells of a lattice of cubes say of points along rays.
+
+    Parameters
+    ----------
+    centre : ndarray, shape (3,)
+        Where the rays begin, in bohr: in their own basin.
+    directions : ndarray, shape (n_rays, 3)
+    radii : ndarray, shape (n_radii,)
+        Of the points, in bohr, two or more, evenly spaced. The first is in the basin.
+    basin : ndarray of int32, one shorter than the lattice along each axis
+        Of cells that are whole in one; below 0 for others.
+    near : ndarray of int32, of the same shape
+        Not 0 in cells that the own basin may have a part of.
+    density : ndarray of float32, shape (nx, ny, nz)
+        At the points of the lattice, in e bohr^-3.
+    frame : tuple
+        First point of the lattice and its spacing, in bohr.
+    own, mixed : int
+        The basin of the rays, and what stands for cells with a border.
+    worth : tuple of float
+        Density times the square of the radius, in e per bohr, from which on points near a border are asked: those with
+        even numbers, and those with odd ones.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_rays, n_radii)
+        EMPTY, OUTSIDE, INSIDE, UNCLEAR or ASKED.
+    """
+    state = np.empty((len(directions), len(radii)), np.int32)
+    origin, spacing = frame
+    launch(
+        _ray_kernel(),
+        direction=np.ascontiguousarray(directions, np.float32),
+        basin=basin,
+        near=near,
+        density=density,
+        begin=((centre - origin) / spacing).astype(np.float32),
+        first=float(radii[0]),
+        step=float(radii[1] - radii[0]),
+        per_bohr=1 / spacing,
+        own=own,
+        mixed=mixed,
+        every_other=worth[0],
+        all_of_them=worth[1],
+        state=state,
+    )
+    return state

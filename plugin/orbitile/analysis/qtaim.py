@@ -675,12 +675,12 @@ too many on one side."""
 _CLOSER = 4
 """How much shorter the parts are that quick paths halve."""
 
-_WORTH = np.array([2e-3, 2e-2])
+_WORTH = 2e-3, 2e-2
 """Density times the square of the radius, in e per bohr, from which on points near a border are asked: every other one,
 and all of them."""
 
 _SCANNED_AT_ONCE = share("large matrix", 4)
-"""Points along rays that are told apart together: 3 bytes each, and some 200 for those whose paths are followed."""
+"""Points along rays that are told apart together: 4 bytes each, and some 200 for those whose paths are followed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -725,21 +725,16 @@ class _Scan:
     directions, weights : ndarray, shapes (n_rays, 3) and (n_rays,)
     radii : ndarray, shape (n_radii,)
         Of the points in bohr, from that of the sphere on.
-    inside : ndarray of bool, shape (n_radii, n_rays)
-        Which of the clear ones are in the basin.
-    unclear : ndarray of bool, shape (n_radii, n_rays)
-        For which of them this is not known, as a border runs through their cell, or it is empty.
-    empty : ndarray of bool, shape (n_radii, n_rays)
-        Where the density is too small to matter: there a ray stays where it was.
+    state : ndarray of int32, shape (n_rays, n_radii)
+        What is known of each, as `taichi_kernels.ascent.along_rays` says it. Where there is too little to matter, or it
+        is not clear, a ray stays where it was.
     """
 
     attractor: int
     directions: Reals
     weights: Reals
     radii: Reals
-    inside: Flags
-    unclear: Flags
-    empty: Flags
+    state: Integers
 
 
 def rays_of(
@@ -771,7 +766,7 @@ def rays_of(
     waiting: list[_Scan] = []
     for attractor, rule in zip(attractors, rules, strict=True):
         waiting.append(_scanned(attractor, spheres, cells, *rule))
-        if sum(one.inside.size for one in waiting) > _SCANNED_AT_ONCE or attractor == attractors[-1]:
+        if sum(one.state.size for one in waiting) > _SCANNED_AT_ONCE or attractor == attractors[-1]:
             done = len(found)
             with stage(done / len(attractors), (done + len(waiting)) / len(attractors)):
                 _settle(waiting, cells, spheres, gradient, quick)
@@ -782,58 +777,58 @@ def rays_of(
 
 def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, weights: Reals) -> _Scan:
     """What the cells say of points along rays, out to the farthest corner of the lattice."""
+    from taichi_kernels.ascent import along_rays
+
     checkpoint()
     centre, first = spheres.centre[attractor], spheres.radius[attractor]
-    step = float(cells.lattice.spacings.min()) / 4
+    spacing = float(cells.lattice.spacings.min())
     corners = np.stack([cells.lattice.origin, cells.lattice.far_corner])
-    farthest = float(np.linalg.norm(np.maximum(*np.abs(corners - centre)))) + step
-    radii = first + step * np.arange(max(2, int((farthest - first) / step)))
-    points = (centre + radii[:, None, None] * directions).reshape(-1, 3)
-    basin = cells.around(points).reshape(len(radii), len(directions))
-    basin[0] = attractor
-    empty = basin == EMPTY
-    unclear = empty | (basin == MIXED)
-    return _Scan(attractor, directions, weights, radii, basin == attractor, unclear, empty)
+    farthest = float(np.linalg.norm(np.maximum(*np.abs(corners - centre)))) + spacing / 4
+    radii = first + spacing / 4 * np.arange(max(2, int((farthest - first) / (spacing / 4))))
+    state = along_rays(
+        centre,
+        directions,
+        radii,
+        cells.basin,
+        cells.near(attractor).astype(np.int32),
+        cells.density,
+        (cells.lattice.origin, spacing),
+        attractor,
+        MIXED,
+        _WORTH,
+    )
+    return _Scan(attractor, directions, weights, radii, state)
 
 
 def _settle(scans: list[_Scan], cells: Cells, spheres: Spheres, gradient: Gradient, quick: QuickPaths | None) -> None:
     """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
-    asked, starts, densities = [], [], []
-    for scan in scans:
-        k, ray = np.nonzero(scan.unclear & ~scan.empty)
-        points = spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
-        density = cells.densities(points)
-        some = np.flatnonzero(density * scan.radii[k] ** 2 > _WORTH[k % 2])
-        # a border between two other basins is none of this one
-        cell = np.floor((points[some] - cells.lattice.origin) / cells.lattice.spacings).astype(np.intp)
-        own = cells.near(scan.attractor)[tuple(cell.T)]
-        others = k[some[~own]], ray[some[~own]]
-        scan.inside[others], scan.unclear[others] = False, False
-        some = some[own]
-        asked.append((k[some], ray[some]))
-        starts.append(points[some])
-        densities.append(density[some])
-    ends = ends_of(np.concatenate(starts), np.concatenate(densities), gradient, spheres, quick)
-    parts = np.split(ends, np.cumsum([len(start) for start in starts])[:-1])
+    from taichi_kernels.ascent import ASKED, INSIDE, OUTSIDE
+
+    asked = [np.nonzero(scan.state == ASKED) for scan in scans]
+    starts = np.concatenate(
+        [
+            spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
+            for scan, (ray, k) in zip(scans, asked, strict=True)
+        ]
+    )
+    ends = ends_of(starts, cells.densities(starts), gradient, spheres, quick)
+    parts = np.split(ends, np.cumsum([len(ray) for ray, _ in asked])[:-1])
     for scan, place, end in zip(scans, asked, parts, strict=True):
-        scan.inside[place], scan.unclear[place] = end == scan.attractor, False
+        scan.state[place] = np.where(end == scan.attractor, INSIDE, OUTSIDE)
 
 
-def _last_clear(unclear: Flags) -> Indices:
-    """Of each point the last one along its ray that is clear, itself included; shape (n_radii, n_rays)."""
-    return np.maximum.accumulate(np.where(unclear, 0, np.arange(len(unclear))[:, None]), axis=0)
+def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags, Flags]:
+    """Rays that cross a border, one after the other, the clear points before and after, and whether they leave; and
+    which rays never leave in the end."""
+    from taichi_kernels.ascent import INSIDE, OUTSIDE
 
-
-def _carried(scan: _Scan) -> Flags:
-    """On which side the last clear point is, shape (n_radii, n_rays)."""
-    return np.take_along_axis(scan.inside, _last_clear(scan.unclear), axis=0)
-
-
-def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags]:
-    """Rays that cross a border, one after the other, the clear points before and after, and whether they leave."""
-    last, side = _last_clear(scan.unclear), _carried(scan)
-    ray, k = np.nonzero(side[1:].T != side[:-1].T)
-    return ray, scan.radii[last[k, ray]], scan.radii[k + 1], side[k, ray]
+    clear = np.flatnonzero((scan.state == INSIDE) | (scan.state == OUTSIDE))
+    inside = scan.state.reshape(-1)[clear] == INSIDE
+    ray, k = np.divmod(clear, len(scan.radii))
+    same = ray[1:] == ray[:-1]
+    crosses = np.flatnonzero(same & (inside[1:] != inside[:-1]))
+    last = np.append(np.flatnonzero(~same), len(ray) - 1)  # each ray has a first point that is clear
+    return ray[crosses], scan.radii[k[crosses]], scan.radii[k[crosses + 1]], inside[crosses], inside[last]
 
 
 def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient, quick: QuickPaths | None) -> list[Rays]:
@@ -874,17 +869,17 @@ def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient, quick: Qu
     attractors_of(points(left), gradient, spheres, again, TOLERANCE)
     borders = np.split((low + high) / 2, np.cumsum(count)[:-1])
     return [
-        _parts(scan, ray, leaving, border)
-        for scan, (ray, _, _, leaving), border in zip(scans, changes, borders, strict=True)
+        _parts(scan, ray, leaving, endless, border)
+        for scan, (ray, _, _, leaving, endless), border in zip(scans, changes, borders, strict=True)
     ]
 
 
-def _parts(scan: _Scan, ray: Indices, leaves: Flags, border: Reals) -> Rays:
+def _parts(scan: _Scan, ray: Indices, leaves: Flags, never: Flags, border: Reals) -> Rays:
     """Parts of rays that begin at the sphere or where a ray comes back, and end where it leaves, or never."""
     n_rays = len(scan.directions)
     begun = np.concatenate([np.arange(n_rays), ray[~leaves]])
     begin = np.concatenate([np.full(n_rays, scan.radii[0]), border[~leaves]])
-    endless = np.flatnonzero(_carried(scan)[-1])
+    endless = np.flatnonzero(never)
     ended = np.concatenate([ray[leaves], endless])
     end = np.concatenate([border[leaves], np.full(len(endless), np.inf)])
     first, last = np.lexsort((begin, begun)), np.lexsort((end, ended))
