@@ -429,7 +429,7 @@ def along_rays(
         Of cells that are whole in one; below 0 for others.
     near : ndarray of int32, of the same shape
         Not 0 in cells that the own basin may have a part of.
-    density : ndarray of float32, shape (nx, ny, nz)
+    density : ndarray, shape (nx, ny, nz)
         At the points of the lattice, in e bohr^-3.
     frame : tuple
         First point of the lattice and its spacing, in bohr.
@@ -451,7 +451,7 @@ def along_rays(
         direction=np.ascontiguousarray(directions, np.float32),
         basin=basin,
         near=near,
-        density=density,
+        density=np.ascontiguousarray(density, np.float32),
         begin=((centre - origin) / spacing).astype(np.float32),
         first=float(radii[0]),
         step=float(radii[1] - radii[0]),

@@ -45,20 +45,8 @@ are so cheap that steps and the last parts of rays are shorter than those of the
 They end in cells that are whole in a basin. Molecules that are too large for so fine lattices have the others only, and
 so have paths that come to no end.
 
-**Shares** of basins in the points of a lattice are by the method of M. Yu and D. R. Trinkle (J. Chem. Phys.
-2011, 134, 064111): what is at a point flows to those of its neighbours where the field is higher, in proportion to the
-difference,
-
-.. math::  w_A(X) = \sum_{X'} J_{X X'}\, w_A(X'), \qquad
-    J_{XX'} = \frac{a_{XX'} (f_{X'} - f_X) / l_{XX'}}{\sum_{X''} a_{XX''} (f_{X''} - f_X) / l_{XX''}}
-
-over neighbours with a higher value, whose cells touch its own along an area a at a distance l. On a cubic lattice these
-are six of equal weight. What is integrated with these shares converges with the square of the spacing.
-
-Points are done in waves: those come next all of whose higher neighbours are done.
-
-**Cells** of a lattice are whole in one basin, or a border runs through them. The shares of `partition` are only about
-right near borders: there paths of steepest ascent say which basin a point of the lattice is in.
+**Cells** of a lattice are whole in one basin, or a border runs through them. Steepest ways over points of
+the lattice are only about right near borders: there paths of steepest ascent say which basin a point is in.
 """
 
 from __future__ import annotations
@@ -361,6 +349,10 @@ def _cells_in(spheres: Spheres, lattice: Lattice, spacing: float) -> Integers:
     return found
 
 
+_WORTH_FOLLOWING = 1e-5
+"""Density in e bohr^-3 below which no exact path is followed where quick ones come to no end."""
+
+
 def ends_of(points: Reals, density: Reals, gradient: Gradient, spheres: Spheres, quick: QuickPaths | None) -> Indices:
     """The attractors that paths lead to: by quick paths, and by exact ones where those do not find it.
 
@@ -368,12 +360,17 @@ def ends_of(points: Reals, density: Reals, gradient: Gradient, spheres: Spheres,
     ----------
     points, density : ndarray, shapes (n, 3) and (n,)
         In bohr, and the density there in e bohr^-3.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        -1 where it is not found quickly, and the density is so small that it does not matter.
     """
     found = np.full(len(points), -1, np.intp)
     if quick is not None:
         some = np.flatnonzero(density > 2 * _LEAST)
         found[some] = quick.ends(points[some])
-    left = np.flatnonzero(found < 0)
+    left = np.flatnonzero((found < 0) & (density > _WORTH_FOLLOWING))
     found[left] = attractors_of(points[left], gradient, spheres)
     return found
 
@@ -383,42 +380,8 @@ Integers = NDArray[np.int32]
 _MOST = 3_000_000
 """Points of a lattice of a molecule; larger molecules get wider ones."""
 
-SHARED = 4
-"""Basins that a point may have shares in: the largest."""
-
-_SHARED_AT_ONCE = share("large matrix", 4096)
-"""Points whose shares are summed at once: they take 5 kB each."""
-
-_FACES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
-_EARLIER = np.tri(len(_FACES) * SHARED, k=-1, dtype=bool)
-"""Which of the shares of all neighbours come before another."""
-
-_CUBE = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if i or j or k])
-
-
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """Shares of basins in the points of a cubic lattice.
-
-    Attributes
-    ----------
-    lattice : Lattice
-    basin : ndarray of int32, shape (n_points, SHARED)
-        Basins that have a share, the largest first; -1 for none.
-    share : ndarray of float32, shape (n_points, SHARED)
-        They add up to 1, or 0 where the field is too small.
-    """
-
-    lattice: Lattice
-    basin: Integers
-    share: NDArray[np.float32]
-
-    def largest(self, points: Reals) -> Integers:
-        """The basin with the largest share at each point, -1 for none; shape (n_points,)."""
-        place = np.rint((points - self.lattice.origin) / self.lattice.spacings).astype(np.intp)
-        there = np.all((place >= 0) & (place < self.lattice.shape), axis=1)
-        nearest = np.ravel_multi_index(tuple(place.T), self.lattice.shape, mode="clip")
-        return np.where(there, self.basin[nearest, 0], np.int32(-1))
+CUBE = np.array([(i, j, k) for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if i or j or k])
+"""Steps to all neighbours of a point of a lattice."""
 
 
 def lattice_about(wavefunction: Wavefunction, density: float, spacing: float, most: int = _MOST) -> Lattice:
@@ -448,115 +411,16 @@ def maxima(values: NDArray[np.floating], least: float) -> NDArray[np.intp]:
     padded = np.pad(values, 1, constant_values=-np.inf)
     highest = values > least
     inner = tuple(slice(1, -1) for _ in range(3))
-    for move in _CUBE:
+    for move in CUBE:
         other = padded[tuple(slice(1 + d, n + 1 + d) for d, n in zip(move, values.shape, strict=True))]
         before = tuple(move) < (0, 0, 0)
         highest &= (padded[inner] > other) if before else (padded[inner] >= other)
     return np.flatnonzero(highest)
 
 
-def partition(values: NDArray[np.floating], lattice: Lattice, least: float, sources: Integers) -> Partition:
-    """Share the points of a lattice out to basins.
-
-    Parameters
-    ----------
-    values : ndarray, shape (nx, ny, nz)
-        The field, on a lattice of cubes.
-    lattice
-        Its lattice.
-    least
-        Points with smaller values belong to nobody.
-    sources : ndarray of int32, shape (n_points,)
-        Basin of the points for which it is known, among them all `maxima`; -1 for others.
-
-    Returns
-    -------
-    Partition
-        Memory: some 150 bytes for each point above the limit while it is made, 32 for each point afterwards.
-    """
-    n_points = values.size
-    flat = values.reshape(-1)
-    inside = np.flatnonzero(flat > least)
-    order = inside[np.argsort(-flat[inside], kind="stable")]
-    rank = np.full(np.array(values.shape) + 2, -1, np.int32)
-    at = np.stack(np.unravel_index(order, values.shape)) + 1
-    rank[tuple(at)] = np.arange(len(order), dtype=np.int32)
-    sorted_values = flat[order].astype(np.float64)
-    checkpoint()
-    neighbours = np.stack([rank[tuple(at + move[:, None])] for move in _FACES], axis=1)
-    own = np.arange(len(order), dtype=np.int32)[:, None]
-    known = sources[order] >= 0
-    flow = np.where((neighbours >= 0) & (neighbours < own) & ~known[:, None], neighbours, -1)
-    # on a sharp ridge along a diagonal none of the six may be higher where one of the 26 is
-    for n in np.flatnonzero(~known & (flow < 0).all(axis=1)).tolist():
-        around = rank[tuple(at[:, n, None] + _CUBE.T)]
-        around = around[around >= 0]
-        flow[n, 0] = around.min() if len(around) and around.min() < n else -1
-    waiting = (flow >= 0).sum(axis=1).astype(np.int8)
-    basin, share = np.full((n_points, SHARED), -1, np.int32), np.zeros((n_points, SHARED), np.float32)
-    made_basin, made_share = np.full((len(order), SHARED), -1, np.int32), np.zeros((len(order), SHARED), np.float32)
-    made_basin[known, 0], made_share[known, 0] = sources[order[known]], 1.0
-    below, first_below = _transposed(flow)
-    wave = np.flatnonzero(waiting == 0)
-    done = 0
-    while len(wave):
-        checkpoint(done / len(order))
-        done += len(wave)
-        _share_wave(wave[~known[wave]], flow, sorted_values, made_basin, made_share)
-        counts = first_below[wave + 1] - first_below[wave]
-        starts = np.repeat(first_below[wave] - np.cumsum(counts) + counts, counts)
-        reached = below[starts + np.arange(len(starts))]
-        np.subtract.at(waiting, reached, 1)
-        wave = np.unique(reached[waiting[reached] == 0])
-    basin[order], share[order] = made_basin, made_share
-    return Partition(lattice, basin, share)
-
-
-def _transposed(flow: Integers) -> tuple[Integers, NDArray[np.int64]]:
-    """For each point those that flow to it, one after the other, and where they begin."""
-    source, direction = np.nonzero(flow >= 0)
-    goal = flow[source, direction]
-    order = np.argsort(goal, kind="stable")
-    first = np.concatenate([[0], np.cumsum(np.bincount(goal, minlength=len(flow)))])
-    return source[order].astype(np.int32), first
-
-
-def _share_wave(
-    points: NDArray[np.intp], flow: Integers, values: Reals, basin: Integers, share: NDArray[np.float32]
-) -> None:
-    """Shares of points from those of the points that they flow to."""
-    for piece in pieces(len(points), _SHARED_AT_ONCE):
-        some = points[piece]
-        goals = flow[some]
-        there = goals >= 0
-        main = basin[goals, 0]
-        reference = main[np.arange(len(some)), there.argmax(axis=1)]
-        alone = ((share[goals, 0] > 1 - 1e-6) & (main == reference[:, None])) | ~there
-        same = alone.all(axis=1) & there.any(axis=1)
-        basin[some[same], 0], share[some[same], 0] = reference[same], 1.0
-        mixed, goals, there = some[~same], goals[~same], there[~same]
-        if not len(mixed):
-            continue
-        weight = np.where(there, values[goals] - values[mixed][:, None], 0.0) + np.where(there, 1e-30, 0.0)
-        weight /= np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
-        which = np.where(there[..., None], basin[goals], -1).reshape(len(mixed), -1)
-        part = (share[goals] * weight[..., None]).reshape(len(mixed), -1) * (which >= 0)
-        together = which[:, :, None] == which[:, None, :]
-        total = np.einsum("nij,nj->ni", together, part)
-        later = (together & _EARLIER).any(axis=2) | (which < 0)
-        total[later] = 0.0
-        largest = np.argsort(-total, axis=1, kind="stable")[:, :SHARED]
-        kept = np.take_along_axis(total, largest, axis=1)
-        kept /= np.maximum(kept.sum(axis=1, keepdims=True), 1e-300)
-        share[mixed] = kept
-        basin[mixed] = np.where(kept > 0, np.take_along_axis(which, largest, axis=1), -1)
-
-
-_WORTH_FOLLOWING = 2e-6
-"""Density in e bohr^-3 below which the way over points of a lattice is good enough."""
-
 EMPTY, MIXED = -1, -2
 """Instead of a basin: of cells where the density is too small, and of those that more than one has corners of."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -623,12 +487,13 @@ def cells_of(
     lattice = density.lattice
     basin = about.reshape(-1).copy()
     heights = density.values.reshape(-1)
-    known = (basin < 0) | (heights <= _WORTH_FOLLOWING)
+    known = basin < 0
     while len(wanted := np.flatnonzero(_beside_others(basin.reshape(lattice.shape)).reshape(-1) & ~known)):
         at = np.stack(np.unravel_index(wanted, lattice.shape), axis=1)
         points = lattice.origin + at * np.asarray(lattice.spacings)
         known[wanted] = True
-        basin[wanted] = ends_of(points, heights[wanted].astype(np.float64), gradient, spheres, quick)
+        ends = ends_of(points, heights[wanted].astype(np.float64), gradient, spheres, quick)
+        basin[wanted] = np.where(ends < 0, basin[wanted], ends)
     basin = basin.reshape(lattice.shape)
     return Cells(lattice, _of_cells(basin), basin, density.values)
 
@@ -802,7 +667,7 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
 
 def _settle(scans: list[_Scan], cells: Cells, spheres: Spheres, gradient: Gradient, quick: QuickPaths | None) -> None:
     """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
-    from taichi_kernels.ascent import ASKED, INSIDE, OUTSIDE
+    from taichi_kernels.ascent import ASKED, INSIDE, OUTSIDE, UNCLEAR
 
     asked = [np.nonzero(scan.state == ASKED) for scan in scans]
     starts = np.concatenate(
@@ -814,12 +679,14 @@ def _settle(scans: list[_Scan], cells: Cells, spheres: Spheres, gradient: Gradie
     ends = ends_of(starts, cells.densities(starts), gradient, spheres, quick)
     parts = np.split(ends, np.cumsum([len(ray) for ray, _ in asked])[:-1])
     for scan, place, end in zip(scans, asked, parts, strict=True):
-        scan.state[place] = np.where(end == scan.attractor, INSIDE, OUTSIDE)
+        scan.state[place] = np.where(end == scan.attractor, INSIDE, np.where(end < 0, UNCLEAR, OUTSIDE))
 
 
 def _changes(scan: _Scan) -> tuple[Indices, Reals, Reals, Flags, Flags]:
-    """Rays that cross a border, one after the other, the clear points before and after, and whether they leave; and
-    which rays never leave in the end."""
+    """Rays that cross a border, the clear points before and after, whether they leave; and which stay in it.
+
+    Rays are one after the other, and what one crosses is in its order.
+    """
     from taichi_kernels.ascent import INSIDE, OUTSIDE
 
     clear = np.flatnonzero((scan.state == INSIDE) | (scan.state == OUTSIDE))
@@ -854,7 +721,7 @@ def _divided(scans: list[_Scan], spheres: Spheres, gradient: Gradient, quick: Qu
         going = high[some] - low[some] > width[some]
         return paths[going], points(some[going])
 
-    left = np.flatnonzero((high - low > width) & (density > 2 * _LEAST))
+    left = np.flatnonzero((high - low > width) & (density > _WORTH_FOLLOWING))
     if quick is not None:
         low[left], high[left], ends = quick.divided(
             origin[left],
@@ -1268,7 +1135,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
             quick = quick_paths(finer_densities(wavefunction, density, device), spheres)
-            cells = cells_of(_led_to(density, spheres, gradient), density, gradient, spheres, quick)
+            cells = cells_of(led_to(density, spheres, gradient), density, gradient, spheres, quick)
             if quick is not None:
                 quick = quick.ending_in(cells)
         with stage(0.2, 0.6):
@@ -1279,7 +1146,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             return integrated(wavefunction, spheres, rays, gradient)
 
 
-def _led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
+def led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
     """The attractor that the steepest way over points of the lattice leads to from each, -1 where there is too little.
 
     Directions are those to 26 neighbours alone, so borders are about right only; `cells_of` sees to them.
@@ -1316,13 +1183,15 @@ def _within(spheres: Spheres, lattice: Lattice) -> Integers:
 
 
 def _steepest(values: NDArray[np.floating]) -> NDArray[np.intp]:
-    """For each point of a lattice of cubes the one of 26 neighbours that the way goes up to most steeply, as a flat
-    index: itself where none is higher."""
+    """Where the way from each point of a lattice of cubes goes up most steeply, as a flat index.
+
+    That is one of 26 neighbours, or itself where none is higher.
+    """
     own = np.arange(values.size).reshape(values.shape)
     ahead = own.copy()
     slope = np.zeros(values.shape, values.dtype)
     steps = np.array([values.shape[1] * values.shape[2], values.shape[2], 1])
-    for move in _CUBE[len(_CUBE) // 2 :]:
+    for move in CUBE[len(CUBE) // 2 :]:
         checkpoint()
         here = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(move, values.shape, strict=True))
         there = tuple(slice(max(0, d), n + min(0, d)) for d, n in zip(move, values.shape, strict=True))

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
+from orbitile.analysis.elf_basins import partition
 from orbitile.analysis.qtaim import (
     EMPTY,
     MIXED,
-    SHARED,
-    Partition,
     attractors_of,
     cells_of,
     directions_of,
+    led_to,
     maxima,
-    partition,
     quick_paths,
     rays_of,
 )
@@ -64,9 +63,14 @@ def test_quick_paths_lead_where_exact_ones_do(device):
     assert np.array_equal(found[clear], (side > 0)[clear].astype(int))
 
 
-def lattice_basins(spacing):
+def density_on_lattice(spacing):
     lattice = Lattice.box([-5.0] * 3, [5.0] * 3, spacing)
-    values = peaks(lattice.points())[0].reshape(lattice.shape)
+    return Volume(peaks(lattice.points())[0].reshape(lattice.shape), lattice)
+
+
+def lattice_basins(spacing):
+    density = density_on_lattice(spacing)
+    lattice, values = density.lattice, density.values
     sources = SPHERES.around(lattice.points()).astype(np.int32)
     found = maxima(values, 1e-9)
     assert len(found) == 2
@@ -93,9 +97,21 @@ def test_points_of_equal_value_belong_to_one_of_them():
     assert maxima(values, 0.5).tolist() == [np.ravel_multi_index((1, 2, 2), values.shape)]
 
 
+def test_steepest_ways_over_points_lead_to_the_nearer_peak():
+    density = density_on_lattice(0.25)
+    basin = led_to(density, SPHERES, peaks)
+    side = (density.lattice.points() @ (CENTRES[1] - CENTRES[0])).reshape(basin.shape)
+    inside = density.values > 1e-5
+    assert np.all(basin[~(density.values > 1e-6)] == EMPTY)
+    assert set(basin[inside].tolist()) == {0, 1}
+    wrong = inside & (basin != (side > 0))
+    assert np.count_nonzero(wrong) < 0.05 * np.count_nonzero(inside)
+    assert np.all(np.abs(side[wrong]) < 1.5)
+
+
 def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
-    lattice, values, shares = lattice_basins(0.25)
-    cells = cells_of(shares.basin[:, 0].reshape(lattice.shape), Volume(values, lattice), peaks, SPHERES)
+    density = density_on_lattice(0.25)
+    cells = cells_of(led_to(density, SPHERES, peaks), density, peaks, SPHERES)
     middles = Lattice.box([-4.5] * 3, [4.5] * 3, 0.25).points() + 0.1
     basin = cells.around(middles)
     side = middles @ (CENTRES[1] - CENTRES[0]) / np.linalg.norm(CENTRES[1] - CENTRES[0])
@@ -110,12 +126,11 @@ def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
 
 @pytest.mark.parametrize("quickly", [False, True])
 def test_rays_end_at_the_plane_or_never(quickly, device):
-    lattice, values, shares = lattice_basins(0.25)
-    density = Volume(values, lattice)
+    density = density_on_lattice(0.25)
     rule = directions_of(17)
     with device_session(device, "single"):
         quick = quick_paths([density], SPHERES) if quickly else None
-        cells = cells_of(shares.basin[:, 0].reshape(lattice.shape), density, peaks, SPHERES, quick)
+        cells = cells_of(led_to(density, SPHERES, peaks), density, peaks, SPHERES, quick)
         quick = quick.ending_in(cells) if quickly else None
         found = rays_of([0, 1], SPHERES, cells, peaks, [rule, rule], quick)
     for attractor, rays in enumerate(found):
