@@ -113,6 +113,7 @@ def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
     density = density_on_lattice(0.25)
     cells = cells_of(led_to(density, SPHERES, peaks), density, peaks, SPHERES)
     middles = Lattice.box([-4.5] * 3, [4.5] * 3, 0.25).points() + 0.1
+    middles = middles[peaks(middles)[0] > 1e-4]  # borders are about right only below a tenth of it, a cell away
     basin = cells.around(middles)
     side = middles @ (CENTRES[1] - CENTRES[0]) / np.linalg.norm(CENTRES[1] - CENTRES[0])
     assert set(basin) <= {0, 1, EMPTY, MIXED}
