@@ -110,7 +110,7 @@ def splines_of(lattices: Sequence[tuple[np.ndarray, np.ndarray, float]]) -> Spli
 
     sizes = [values.size for values, _, _ in lattices]
     return Splines(
-        np.concatenate([spline_filter(v, 3, mode="mirror").astype(np.float32).reshape(-1) for v, _, _ in lattices]),
+        np.concatenate([spline_filter(v, 3, np.float32, "mirror").reshape(-1) for v, _, _ in lattices]),
         np.array([values.shape for values, _, _ in lattices], np.int32),
         np.array(np.cumsum([0, *sizes[:-1]]), np.int32),
         np.array([[*origin, 1 / spacing] for _, origin, spacing in lattices], np.float32),

@@ -283,10 +283,10 @@ _LEAST, _SPACING = 1e-6, 0.2
 _LATTICES = ((0.02, 0.05), (1e-4, 0.1))
 """Densities in e bohr^-3 down to which lattices of splines reach beside the one of the basins, and their spacings."""
 
-_MOST_OF_SPLINES, _WIDEST = 24_000_000, 1.6
-"""Points of a lattice of splines: 4 bytes each, and 30 while they are made. How many times as wide as above it may be
-for that: 1.4 times as wide moves populations in hydrogen cyanide by 2e-4 e, those of the carbon atoms of acetylene by
-1.5e-3 e, and of the maximum between them by 3e-3 e."""
+_MOST_OF_SPLINES, _WIDEST = 36_000_000, 1.3
+"""Points of a lattice of splines: 4 bytes each, and 12 while they are made. How many times as wide as above it may be
+for that: 1.2 times as wide moves populations of the carbon atoms of acetylene by 3e-4 e, and of the maximum between
+them by 5e-4 e."""
 
 
 def finer_densities(wavefunction: Wavefunction, density: Volume, device: str | None) -> list[Volume]:
