@@ -4,7 +4,6 @@ import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
-from orbitile.base import packages
 from orbitile.base.packages import install_command
 
 
@@ -15,7 +14,7 @@ def test_packages_are_named_in_the_versions_that_are_asked_for(monkeypatch):
     def not_installed(_):
         raise PackageNotFoundError
 
-    monkeypatch.setattr(packages, "requires", not_installed)  # a plugin's folder
+    monkeypatch.setattr("importlib.metadata.requires", not_installed)  # a plugin's folder
     assert install_command("h5py", python="py") == "py -m pip install h5py"
 
 

@@ -28,8 +28,11 @@ def indices(orbitals: ob.Orbitals) -> list[int]:
 
 def by_gbasis(path, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Alpha and beta orbitals at points by qc-gbasis, each of shape (n_orbitals, n_points)."""
-    with dialects_of_iodata():
+    with dialects_of_iodata(package="iodata"):
         data = load_one(str(path))
+    places = ob.load(path).positions
+    assert places == pytest.approx(data.atcoords, rel=1e-8, abs=1e-12)  # it has another Angstrom
+    data.atcoords = places
     functions = evaluate_basis(from_iodata(data), points, screen_basis=False)
     mo = data.mo
     alpha = mo.coeffs if mo.kind == "restricted" else mo.coeffsa
