@@ -36,7 +36,8 @@ def modules():
     for package in (taichi_kernels, orbitile):
         for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             within = any(f".hosts.{program}." in found.name for program in ("pymol", "blender"))
-            if not found.name.endswith("__main__") and not within:
+            ours = found.module_finder.path.startswith(package.__path__[0])  # parsers of qc-iodata are listed, too
+            if ours and not found.name.endswith("__main__") and not within:
                 yield found.name
 
 names = list(modules())

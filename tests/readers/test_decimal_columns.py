@@ -16,7 +16,7 @@ def lines(texts, width=30):
 @pytest.mark.parametrize("powers", [(-3, 3), (-30, -1), (-240, -30), (5, 15), (15, 240), (-308, -240), (240, 307)])
 def test_numbers_are_those_of_float(form, powers):
     if "f" in form and powers[1] > 3:
-        pytest.skip("too many digits for a line")
+        pytest.skip("too many digits for a line: such numbers are printed with exponents")
     dice = random.Random(f"{form}{powers}")
     texts = [form % (dice.choice((1, -1)) * dice.random() * 10 ** dice.uniform(*powers)) for _ in range(500)]
     texts += [form % 0.0, form % -0.0]

@@ -168,7 +168,7 @@ def test_browsing(browser):
     browser.molecules.follow()
     assert browser.showing.molecule == ""
     assert browser.showing.levels == [[]]
-    assert browser.window.busy[-1] is False
+    wait(browser, lambda: browser.window.busy[-1] is False)  # orbitals are computed ahead
 
 
 @pytest.fixture
