@@ -68,15 +68,11 @@ from ..base.watch import checkpoint, pieces, stage
 from ..evaluation.devices import device_session, first_device
 from ..evaluation.lattices import compute
 from ..fields.localisation import unpaired
-from ..integrals.grids import Grid
-from ..integrals.pairs import pairs_of, to_hermite
-from ..integrals.quadrature import quadrature_of
 from ..model.cell import molecules_only
 from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ._quadrature import density_matrix
-from .density_derivatives import DensityDerivatives, density_derivatives
+from .density_derivatives import density_derivatives
 from .topology import Spheres
 
 if TYPE_CHECKING:
@@ -85,11 +81,8 @@ if TYPE_CHECKING:
 Gradient = Callable[[Reals], tuple[Reals, Reals]]
 """Takes points, shape (n, 3), to values and gradients there, shapes (n,) and (n, 3)."""
 
-_EVALUATED_AT_ONCE = share("lists", 128)
-"""Points that are evaluated at once; some 100 bytes each."""
-
 _FEW = 64
-"""Points for which sums over basis functions take less time than it takes to find out which products reach them."""
+"""Points for which sums with NumPy take less time than it takes to prepare and launch a kernel."""
 
 _FIRST, _LONGEST_STEP, _SHORTEST, _MOST_STEPS = 0.15, 0.7, 0.01, 300
 """Steps in bohr, and how many a path may take."""
@@ -101,28 +94,17 @@ _TOLERANCE = 3e-4
 def gradient_of_density(wavefunction: Wavefunction, target: Target) -> Gradient:
     """The density and its gradient at many points, on the device of the current session.
 
-    Terms are summed as those of a quadrature are, with an error of some 1e-6 of the gradient in single precision.
+    In single precision the error is some 1e-6 of the gradient.
 
     Raises
     ------
     FieldError
         When there are no occupied orbitals.
     """
-    pairs = pairs_of(wavefunction)
-    coefficients = to_hermite(pairs, density_matrix(wavefunction), target)
-    of_few = density_derivatives(wavefunction).gradient
+    density = density_derivatives(wavefunction)
 
     def of(points: Reals) -> tuple[Reals, Reals]:
-        if len(points) <= _FEW:
-            return of_few(points)
-        values = np.empty((len(points), 4))
-        for first in range(0, len(points), _EVALUATED_AT_ONCE):
-            some = np.array(points[first : first + _EVALUATED_AT_ONCE])
-            # the number of a point stands where that of its atom would: the quadrature has an order of its own
-            grid = Grid(some, np.ones(len(some)), np.arange(len(some), dtype=np.int32))
-            quadrature = quadrature_of(pairs, grid, target)
-            values[first + quadrature.atom] = quadrature.density(coefficients, gradient=True).T
-        return values[:, 0], values[:, 1:]
+        return density.gradient(points) if len(points) <= _FEW else density.gradient_by_kernel(points, target)
 
     return of
 
@@ -836,7 +818,9 @@ def directions_of(degree: int) -> tuple[Reals, Reals]:
     return Rotation.from_euler("zyz", _TURNED).apply(directions.T), weights
 
 
-def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays], gradient: Gradient) -> AtomicBasins:
+def integrated(
+    wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays], gradient: Gradient, target: Target
+) -> AtomicBasins:
     """Sum up what is in basins.
 
     Parameters
@@ -848,10 +832,11 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
         Of each attractor that has a basin.
     gradient
         Of the density, for the edge of the molecule.
+    target
+        The device of the current session.
     """
-    total = density_derivatives(wavefunction)
     spins = [density_derivatives(wavefunction, spin) for spin in unpaired(wavefunction)]
-    sets = spins or [total]
+    sets = spins or [density_derivatives(wavefunction)]
     n_basins = len(all_rays)
     n_overlaps = n_basins * sum(len(of_spin.weights) ** 2 for of_spin in sets)
     kept = (
@@ -869,11 +854,11 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
             outside, inside = _outside(rays, centre, edge), _inside(centre, radius)
             volumes[n] = 4 / 3 * np.pi * radius**3 + _volume(rays, edge)
             borders[n] = rays.border_density(centre, gradient)
-            laplacian = _flux(total, rays, centre, radius)
+            laplacian = _flux(gradient, rays, centre, radius)
             for k, of_spin in enumerate(sets):
                 checkpoint()
-                overlap, bent = of_spin.overlaps_and_laplacian(*outside)
-                overlap += of_spin.overlaps(*inside)
+                overlap, bent = of_spin.overlaps_and_laplacian(*outside, target)
+                overlap += of_spin.overlaps(*inside, target)
                 laplacian += bent
                 populations[n, k] = of_spin.weights @ np.diag(overlap)
                 if kept:
@@ -976,9 +961,9 @@ def _inside(centre: Reals, radius: float) -> tuple[Reals, Reals]:
     return points, np.outer(of_radii, of_directions).reshape(-1)
 
 
-def _flux(density: DensityDerivatives, rays: Rays, centre: Reals, radius: float) -> float:
+def _flux(gradient: Gradient, rays: Rays, centre: Reals, radius: float) -> float:
     """Integral of the Laplacian of the density over a sphere, by the flux of its gradient through it."""
-    slopes = density.gradient(centre + radius * rays.directions)[1]
+    slopes = gradient(centre + radius * rays.directions)[1]
     return float(radius**2 * rays.weights @ np.einsum("ni,ni->n", slopes, rays.directions))
 
 
@@ -1143,7 +1128,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
             rays = rays_of(basins, spheres, cells, gradient, rules, quick)
         with stage(0.6, 1.0):
-            return integrated(wavefunction, spheres, rays, gradient)
+            return integrated(wavefunction, spheres, rays, gradient, target)
 
 
 def led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
