@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ._taichi import kernel_from, number, ti, with_vectors
-from .arrays import aligned, to_numpy
+from ._taichi import kernel_from, lightly_optimised, number, ti, with_vectors
+from .arrays import aligned
 from .direct_sums.radial.exact import power_of_two
 from .direct_sums.shells import LANES
 from .kept_arrays import KeptArrays, vector_of
@@ -109,16 +109,12 @@ def orbitals_at_points(
     primitive = np.stack([-_LOG2E * zeta, shells.contraction, -2 * zeta, 4 * zeta**2], axis=1)
     # a thread of a CPU has the numbers of a block together; those of a GPU have the same ones of neighbours together
     of_block, of_number = (n_components * parts, 1) if target.on_host else (1, blocks)
-    arrays = {
-        name: aligned((*shape, lanes), real)
-        if target.on_host
-        else _held.array(name, vector_of(lanes, number(real)), shape)
-        for name, shape in (
-            ("function", (n_components * parts * blocks,)),
-            ("orbital", (groups * _TOGETHER * blocks,)),
-            ("density", (parts * blocks,)),
-        )
-    }
+    n_functions = (n_components * parts * blocks,)
+    if target.on_host:
+        functions = aligned((*n_functions, lanes), real)
+    else:
+        functions = _held.array("functions", vector_of(lanes, number(real)), n_functions)
+    orbitals, density = (aligned((rows, blocks, lanes), real) for rows in (groups * _TOGETHER, parts))
     launch(
         _kernel(most, parts, target),
         n_blocks=blocks,
@@ -135,13 +131,11 @@ def orbitals_at_points(
             of_orbitals[:, :-1].reshape(groups, _TOGETHER, -1).transpose(0, 2, 1).reshape(-1, _TOGETHER), real
         ),
         weight=np.ascontiguousarray(of_orbitals[:, -1], real),
-        **arrays,
+        function=functions,
+        orbital=orbitals,
+        density=density,
     )
-    orbitals, density = (
-        (arrays[name] if target.on_host else to_numpy(arrays[name])).reshape(-1)[: rows * blocks * lanes]
-        for name, rows in (("orbital", groups * _TOGETHER), ("density", parts))
-    )
-    return orbitals.reshape(-1, blocks * lanes)[:n_orbitals, :n], density.reshape(parts, -1)[:, :n]
+    return orbitals.reshape(len(orbitals), -1)[:n_orbitals, :n], density.reshape(parts, -1)[:, :n]
 
 
 def _in_memory(values: np.ndarray, real: "np.dtype[Any]") -> np.ndarray:
@@ -206,7 +200,7 @@ def _source(most: int, parts: int, lanes: int, on_host: bool) -> str:
         "@ti.kernel\n"
         "def kernel(n_blocks: ti.i32, n_groups: ti.i32, n_components: ti.i32, of_block: ti.i32, of_number: ti.i32, "
         "place: V2, first_shell: I1, position: R2, first_primitive: I1, primitive: F1, coefficient: F1, weight: R1, "
-        "function: V1, orbital: V1, density: V1):\n"
+        "function: V1, orbital: V2, density: V2):\n"
         "    for block in range(n_blocks):\n"
         "        own = block * of_block\n"
         "        first_row = 0\n"
@@ -235,7 +229,7 @@ def _source(most: int, parts: int, lanes: int, on_host: bool) -> str:
     for o in orbitals:
         lines = [
             f"which{o} = group * {_TOGETHER} + {o}",
-            f"orbital[which{o} * n_blocks + block] = t{o}0",
+            f"orbital[which{o}, block] = t{o}0",
             f"w{o} = weight[which{o}] * t{o}0",
             f"d0 += w{o} * t{o}0",
             *(f"d{k} += 2.0 * w{o} * t{o}{k}" for k in range(1, parts)),
@@ -244,7 +238,7 @@ def _source(most: int, parts: int, lanes: int, on_host: bool) -> str:
             squares = " + ".join(f"t{o}{k} * t{o}{k}" for k in (1, 2, 3))
             lines.append(f"d4 += 2.0 * weight[which{o}] * ({squares})")
         text += indented(lines, 3)
-    return text + indented([f"density[{k} * n_blocks + block] = d{k}" for k in range(parts)], 2)
+    return text + indented([f"density[{k}, block] = d{k}" for k in range(parts)], 2)
 
 
 @lru_cache
@@ -262,4 +256,6 @@ def _kernel(most: int, parts: int, target: Target) -> Any:
         "I1": array(ti.i32, 1),
         "power_of_two": power_of_two(target.precision),
     }
-    return with_vectors(kernel_from(_source(most, parts, lanes, target.on_host), "orbitals at points", names))
+    return with_vectors(
+        lightly_optimised(kernel_from(_source(most, parts, lanes, target.on_host), "orbitals at points", names))
+    )

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +47,9 @@ from ..fields.density import occupied
 from ..gaussians.packing import PackedShells, packed_shells
 from ..model.conventions import Powers, cartesian_powers
 from ..model.wavefunction import Wavefunction
+
+if TYPE_CHECKING:
+    from taichi_kernels.orbitals_at_points import ScatteredShells
 
 LEFT_OUT = 1e-12
 """What a shell may be, or its second derivatives, where it is left out; in bohr^-3/2 for a coefficient of one."""
@@ -90,6 +94,8 @@ class Shells:
         """Those that reach into a box."""
         away = np.maximum(np.maximum(low - self.atom_position, self.atom_position - high), 0.0)
         kept = np.flatnonzero(self.reach > np.sqrt((away * away).sum(axis=1))[self.atom])
+        if len(kept) == len(self.atom):
+            return self
         rows = self.contraction[kept]
         gaussians = np.unique(rows.indices)
         atoms, where = np.unique(self.atom[kept], return_inverse=True)
@@ -121,6 +127,20 @@ class Shells:
             components = np.arange(len(cartesian_powers(l)))
             parts.append((components[:, None] + self.first_coefficient[some]).reshape(-1))
         return np.concatenate(parts) if parts else np.zeros(0, np.intp)
+
+    @cached_property
+    def scattered(self) -> ScatteredShells:
+        """As the kernel for scattered points takes them."""
+        from taichi_kernels.orbitals_at_points import ScatteredShells
+
+        rows = self.contraction
+        return ScatteredShells(
+            self.atom_position[self.atom],
+            self.angular_momentum,
+            rows.indptr.astype(np.int32),
+            self.exponent[rows.indices],
+            rows.data,
+        )
 
     @cached_property
     def weighted(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
@@ -307,8 +327,9 @@ _POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 512, 4, 50_000
 """Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
 molecule, the more is saved by leaving out what does not reach a cell."""
 
-_WIDE_EDGE, _POINTS_A_WIDE_CELL = 6.0, 2048
-"""The same for kernels, which have more to do at once than to prepare, and points that a cell should have at least."""
+_WIDE_EDGE, _POINTS_A_WIDE_CELL, _LARGER_ON_GPUS = 6.0, 2048, 16
+"""The same for a kernel, which takes longer to prepare; and how many times as many points a cell should have where it
+runs on a GPU, for which that holds all the more."""
 
 _NUMBERS_AT_ONCE = share("large matrix", 4)
 """Numbers of basis functions and orbitals at the points that a kernel deals with at once."""
@@ -427,33 +448,29 @@ class DensityDerivatives:
         self, points: Reals, wanted: str, target: Target
     ) -> Iterator[tuple[Indices, NDArray[np.floating], NDArray[np.floating]]]:
         """Points that are near to each other and that something reaches, orbitals there, and what is wanted of them."""
-        from taichi_kernels.orbitals_at_points import NUMBERS, ScatteredShells, orbitals_at_points
+        from taichi_kernels.orbitals_at_points import NUMBERS, orbitals_at_points
 
         places, reach = self.shells.atom_position, self.shells.reach.max(initial=0.0)
         low, high = places.min(axis=0, initial=np.inf) - reach, places.max(axis=0, initial=-np.inf) + reach
         within = np.flatnonzero(np.all((points > low) & (points < high), axis=1))
         if not len(within):
             return
-        cells = sorted_into_cells(points[within], _WIDE_EDGE, _POINTS_A_WIDE_CELL, 1)
+        few = _POINTS_A_WIDE_CELL * (1 if target.on_host else _LARGER_ON_GPUS)
+        cells = sorted_into_cells(points[within], _WIDE_EDGE, few, 1)
         for cell in range(len(cells)):
             of_cell = within[cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]]
             shells = self.shells.near(cells.low[cell], cells.high[cell])
             coefficients = self.coefficients[shells.coefficients]
             if not len(coefficients):
                 continue
-            contraction = shells.contraction
-            scattered = ScatteredShells(
-                shells.atom_position[shells.atom],
-                shells.angular_momentum,
-                contraction.indptr.astype(np.int32),
-                shells.exponent[contraction.indices],
-                contraction.data,
-            )
             at_once = max(8, _NUMBERS_AT_ONCE // (NUMBERS[wanted] * len(coefficients) + len(self.weights)))
             for begin in range(0, len(of_cell), at_once):
                 checkpoint()
                 some = of_cell[begin : begin + at_once]
-                yield some, *orbitals_at_points(scattered, coefficients, self.weights, points[some], wanted, target)
+                yield (
+                    some,
+                    *orbitals_at_points(shells.scattered, coefficients, self.weights, points[some], wanted, target),
+                )
 
     def _pieces(self, points: Reals, slopes: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""

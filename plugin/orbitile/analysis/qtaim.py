@@ -282,7 +282,7 @@ def finer_densities(wavefunction: Wavefunction, density: Volume, device: str | N
     return [*volumes, density]
 
 
-def quick_paths(densities: list[Volume], spheres: Spheres) -> QuickPaths | None:
+def quick_paths(densities: list[Volume], spheres: Spheres, target: Target) -> QuickPaths | None:
     """Quick paths to some spheres.
 
     Parameters
@@ -292,6 +292,8 @@ def quick_paths(densities: list[Volume], spheres: Spheres) -> QuickPaths | None:
         the density is above some value.
     spheres
         About all attractors.
+    target
+        The device of the current session.
 
     Returns
     -------
@@ -307,7 +309,8 @@ def quick_paths(densities: list[Volume], spheres: Spheres) -> QuickPaths | None:
         [
             (np.log(np.maximum(of.values, _LEAST / 100)), of.lattice.origin, float(of.lattice.spacings.min()))
             for of in densities
-        ]
+        ],
+        target,
     )
     lattice = densities[-1].lattice
     spacing = float(lattice.spacings.min())
@@ -1119,7 +1122,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             basins = np.flatnonzero(spheres.radius > 0).tolist()
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
-            quick = quick_paths(finer_densities(wavefunction, density, device), spheres)
+            quick = quick_paths(finer_densities(wavefunction, density, device), spheres, target)
             cells = cells_of(led_to(density, spheres, gradient), density, gradient, spheres, quick)
             if quick is not None:
                 quick = quick.ending_in(cells)
@@ -1136,11 +1139,13 @@ def led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
 
     Directions are those to 26 neighbours alone, so borders are about right only; `cells_of` sees to them.
     """
+    from taichi_kernels.ascent import steepest
+
     values, lattice = density.values, density.lattice
     basin = _within(spheres, lattice)
     flat, whole = values.reshape(-1), basin.reshape(-1)
     inside = flat > _LEAST
-    ahead = _steepest(values).reshape(-1)
+    ahead = steepest(values)
     ahead[whole >= 0] = np.flatnonzero(whole >= 0)
     while not np.array_equal(ahead, farther := ahead[ahead]):
         checkpoint()
@@ -1165,26 +1170,3 @@ def _within(spheres: Spheres, lattice: Lattice) -> Integers:
         deepest = into > depth[block]
         found[block][deepest], depth[block][deepest] = n, into[deepest]
     return found
-
-
-def _steepest(values: NDArray[np.floating]) -> NDArray[np.intp]:
-    """Where the way from each point of a lattice of cubes goes up most steeply, as a flat index.
-
-    That is one of 26 neighbours, or itself where none is higher.
-    """
-    own = np.arange(values.size).reshape(values.shape)
-    ahead = own.copy()
-    slope = np.zeros(values.shape, values.dtype)
-    steps = np.array([values.shape[1] * values.shape[2], values.shape[2], 1])
-    for move in CUBE[len(CUBE) // 2 :]:
-        checkpoint()
-        here = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(move, values.shape, strict=True))
-        there = tuple(slice(max(0, d), n + min(0, d)) for d, n in zip(move, values.shape, strict=True))
-        rise = (values[there] - values[here]) * values.dtype.type(1 / np.linalg.norm(move))
-        offset = int(move @ steps)
-        for side, way, sign in ((here, offset, 1), (there, -offset, -1)):
-            up = sign * rise
-            steeper = up > slope[side]
-            slope[side][steeper] = up[steeper]
-            ahead[side][steeper] = own[side][steeper] + way
-    return ahead
