@@ -25,7 +25,9 @@ from typing import Any
 import numpy as np
 
 from ._taichi import ti
+from .arrays import array_of, send
 from .launching import launch
+from .target import Target
 
 EMPTY, OUTSIDE, INSIDE, UNCLEAR, ASKED = range(5)
 """Of a point along a ray: where there is too little; in another basin; in its own; in a cell with a border, where it
@@ -63,8 +65,8 @@ class Splines:
 
     Attributes
     ----------
-    coefficient : ndarray of float32, shape (n,)
-        Of all lattices, one after the other.
+    coefficient : array of float32, shape (n,)
+        Of all lattices, one after the other: of NumPy on a CPU, otherwise on the device.
     shape : ndarray of int32, shape (n_lattices, 3)
     begins : ndarray of int32, shape (n_lattices,)
         Where the coefficients of each begin.
@@ -72,7 +74,7 @@ class Splines:
         First point in bohr, and points in a bohr. The first lattice that has all points about a place counts there.
     """
 
-    coefficient: np.ndarray
+    coefficient: Any
     shape: np.ndarray
     begins: np.ndarray
     frame: np.ndarray
@@ -101,20 +103,111 @@ class Goals:
     radius: np.ndarray
 
 
-def splines_of(lattices: Sequence[tuple[np.ndarray, np.ndarray, float]]) -> Splines:
+_POLE, _REACHES = 3**0.5 - 2, 20
+"""Pole of the filter whose results are the coefficients of cubic splines, and points after which nothing is left of
+it: its powers fall off as 0.27^n."""
+
+_SIDE_BY_SIDE = 256
+"""Lines that a thread of a CPU filters together, so that it reads what lies together."""
+
+
+def splines_of(lattices: Sequence[tuple[np.ndarray, np.ndarray, float]], target: Target) -> Splines:
     """Splines through values, shape (nx, ny, nz), on lattices with a first point and a spacing in bohr.
 
-    They have four points or more along each axis.
+    They have four points or more along each axis. Beyond a face values are those on this side of it, as in a mirror.
     """
-    from scipy.ndimage import spline_filter
+    shapes = np.array([values.shape for values, _, _ in lattices], np.int32)
+    ends = np.cumsum([values.size for values, _, _ in lattices])
+    begins = np.concatenate([[0], ends[:-1]]).astype(np.int32)
+    coefficient: Any = np.concatenate([values.reshape(-1).astype(np.float32, copy=False) for values, _, _ in lattices])
+    if not target.on_host:
+        values, coefficient = coefficient, array_of(ti.f32, coefficient.shape)
+        send(coefficient, values)
+    for begin, (nx, ny, nz) in zip(begins.tolist(), shapes.tolist(), strict=True):
+        for before, n, behind in ((1, nx, ny * nz), (nx, ny, nz), (nx * ny, nz, 1)):
+            width = min(behind, _SIDE_BY_SIDE) if target.on_host else 1
+            launch(_filter(), begin=begin, before=before, n=n, behind=behind, width=width, values=coefficient)
+    frame = np.array([[*origin, 1 / spacing] for _, origin, spacing in lattices], np.float32)
+    return Splines(coefficient, shapes, begins, frame)
 
-    sizes = [values.size for values, _, _ in lattices]
-    return Splines(
-        np.concatenate([spline_filter(v, 3, np.float32, "mirror").reshape(-1) for v, _, _ in lattices]),
-        np.array([values.shape for values, _, _ in lattices], np.int32),
-        np.array(np.cumsum([0, *sizes[:-1]]), np.int32),
-        np.array([[*origin, 1 / spacing] for _, origin, spacing in lattices], np.float32),
-    )
+
+@cache
+def _filter() -> Any:
+    """Along one axis: coefficients in place of values (M. Unser, IEEE Signal Process. Mag. 1999, 16 (6), 22)."""
+
+    @ti.kernel
+    def of_lines(
+        begin: ti.i32,
+        before: ti.i32,  # lines along the axes before, and points along those behind
+        n: ti.i32,
+        behind: ti.i32,
+        width: ti.i32,
+        values: ti.types.ndarray(dtype=ti.f32, ndim=1),
+    ):
+        groups = (behind + width - 1) // width
+        for task in range(before * groups):
+            first = begin + task // groups * n * behind + task % groups * width
+            lines = ti.min(width, behind - task % groups * width)
+            for line in range(lines):
+                share, total = ti.cast(6.0, ti.f32), ti.cast(0.0, ti.f32)
+                for k in range(_REACHES):
+                    place = k % (2 * n - 2)
+                    total += share * values[first + ti.min(place, 2 * n - 2 - place) * behind + line]
+                    share *= ti.cast(_POLE, ti.f32)
+                values[first + line] = total
+            for k in range(1, n):
+                for line in range(lines):
+                    at = first + k * behind + line
+                    values[at] = 6 * values[at] + ti.cast(_POLE, ti.f32) * values[at - behind]
+            for line in range(lines):
+                at = first + (n - 1) * behind + line
+                values[at] = ti.cast(_POLE / (_POLE**2 - 1), ti.f32) * (
+                    values[at] + ti.cast(_POLE, ti.f32) * values[at - behind]
+                )
+            for m in range(1, n):
+                for line in range(lines):
+                    at = first + (n - 1 - m) * behind + line
+                    values[at] = ti.cast(_POLE, ti.f32) * (values[at + behind] - values[at])
+
+    return of_lines
+
+
+def steepest(values: np.ndarray) -> np.ndarray:
+    """Where the way from each point of a lattice of cubes goes up most steeply.
+
+    Parameters
+    ----------
+    values : ndarray, shape (nx, ny, nz)
+
+    Returns
+    -------
+    ndarray of int32, shape (nx * ny * nz,)
+        The flat index of one of 26 neighbours, or of the point itself where none is higher.
+    """
+    ahead = np.empty(values.size, np.int32)
+    launch(_steepest(), values=np.ascontiguousarray(values, np.float32), ahead=ahead)
+    return ahead
+
+
+@cache
+def _steepest() -> Any:
+    @ti.kernel
+    def find(values: ti.types.ndarray(dtype=ti.f32, ndim=3), ahead: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+        nx, ny, nz = values.shape[0], values.shape[1], values.shape[2]
+        for row in range(nx * ny):
+            i, j = row // ny, row % ny
+            for k in range(nz):
+                own, most, found = values[i, j, k], ti.cast(0.0, ti.f32), row * nz + k
+                for a, b, c in ti.static(ti.ndrange((-1, 2), (-1, 2), (-1, 2))):
+                    # beyond a face is a neighbour that is looked at with a shorter way, too
+                    x, y, z = ti.max(0, ti.min(i + a, nx - 1)), ti.max(0, ti.min(j + b, ny - 1)), k + c
+                    z = ti.max(0, ti.min(z, nz - 1))
+                    rise = (values[x, y, z] - own) * ti.cast(max(a * a + b * b + c * c, 1) ** -0.5, ti.f32)
+                    if rise > most:
+                        most, found = rise, (x * ny + y) * nz + z
+                ahead[row * nz + k] = found
+
+    return find
 
 
 @ti.func

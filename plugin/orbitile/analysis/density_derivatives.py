@@ -29,12 +29,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
 from taichi_kernels.cells import sorted_into_cells
+from taichi_kernels.target import Target
 
 from ..base.arrays import Indices, Reals
 from ..base.caches import Derived
@@ -45,6 +47,9 @@ from ..fields.density import occupied
 from ..gaussians.packing import PackedShells, packed_shells
 from ..model.conventions import Powers, cartesian_powers
 from ..model.wavefunction import Wavefunction
+
+if TYPE_CHECKING:
+    from taichi_kernels.orbitals_at_points import ScatteredShells
 
 LEFT_OUT = 1e-12
 """What a shell may be, or its second derivatives, where it is left out; in bohr^-3/2 for a coefficient of one."""
@@ -89,6 +94,8 @@ class Shells:
         """Those that reach into a box."""
         away = np.maximum(np.maximum(low - self.atom_position, self.atom_position - high), 0.0)
         kept = np.flatnonzero(self.reach > np.sqrt((away * away).sum(axis=1))[self.atom])
+        if len(kept) == len(self.atom):
+            return self
         rows = self.contraction[kept]
         gaussians = np.unique(rows.indices)
         atoms, where = np.unique(self.atom[kept], return_inverse=True)
@@ -120,6 +127,20 @@ class Shells:
             components = np.arange(len(cartesian_powers(l)))
             parts.append((components[:, None] + self.first_coefficient[some]).reshape(-1))
         return np.concatenate(parts) if parts else np.zeros(0, np.intp)
+
+    @cached_property
+    def scattered(self) -> ScatteredShells:
+        """As the kernel for scattered points takes them."""
+        from taichi_kernels.orbitals_at_points import ScatteredShells
+
+        rows = self.contraction
+        return ScatteredShells(
+            self.atom_position[self.atom],
+            self.angular_momentum,
+            rows.indptr.astype(np.int32),
+            self.exponent[rows.indices],
+            rows.data,
+        )
 
     @cached_property
     def weighted(self) -> tuple[csr_matrix, csr_matrix, csr_matrix]:
@@ -230,23 +251,6 @@ class ShellsAtPoints:
                 row += len(R)
         return result
 
-    def laplacians(self) -> Reals:
-        """Laplacians of the components, shape (n_components, n_points)."""
-        result = np.empty((len(self._shells.coefficients), self._n))
-        row = 0
-        for (l, some), powers in zip(self._shells.slices, self._powers, strict=True):
-            R, R1, R2 = (part[some] for part in self._radial)
-            radial = (2 * l + 3) * R1 + self._square[self._shells.atom[some]] * R2
-            for component in cartesian_powers(l):
-                here = result[row : row + len(R)]
-                np.multiply(_monomial(powers, component), radial, out=here)
-                for axis in range(3):
-                    if component[axis] > 1:
-                        once = _lowered(component, axis)
-                        here += component[axis] * _derivative(powers, once, axis) * R
-                row += len(R)
-        return result
-
     def contracted_hessian(self, factors: Reals) -> Reals:
         """Second derivatives of the components times factors of shape (n_components, n_points), summed over them.
 
@@ -323,6 +327,13 @@ _POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 512, 4, 50_000
 """Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
 molecule, the more is saved by leaving out what does not reach a cell."""
 
+_WIDE_EDGE, _POINTS_A_WIDE_CELL, _LARGER_ON_GPUS = 6.0, 2048, 16
+"""The same for a kernel, which takes longer to prepare; and how many times as many points a cell should have where it
+runs on a GPU, for which that holds all the more."""
+
+_NUMBERS_AT_ONCE = share("large matrix", 4)
+"""Numbers of basis functions and orbitals at the points that a kernel deals with at once."""
+
 _NUMBERS = share("matrix", 8)
 """Numbers of the largest array that is made; of the largest molecules fewer points are evaluated at once."""
 
@@ -396,32 +407,70 @@ class DensityDerivatives:
             kinetic[some] = piece.kinetic()
         return kinetic
 
-    def overlaps(self, points: ArrayLike, weights: Reals) -> Reals:
+    def overlaps(self, points: Reals, weights: Reals, target: Target) -> Reals:
         r"""Overlaps of the orbitals in a region, :math:`S_{ij} = \sum_g w_g \psi_i(r_g) \psi_j(r_g)`.
 
         Parameters
         ----------
-        points : array_like, shape (n, 3)
+        points : ndarray, shape (n, 3)
             Of a quadrature of the region, in bohr.
         weights : ndarray, shape (n,)
             In bohr^3.
+        target
+            The device of the current session, and the precision of values at points.
 
         Returns
         -------
         ndarray, shape (n_orbitals, n_orbitals)
         """
-        total = np.zeros((len(self.weights), len(self.weights)))
-        for some, piece in self._pieces(checked_points(points), slopes=False):
-            total += piece.overlaps(weights[some])
-        return total
+        return self._integrals(points, weights, "density", target)[0]
 
-    def overlaps_and_laplacian(self, points: ArrayLike, weights: Reals) -> tuple[Reals, float]:
+    def overlaps_and_laplacian(self, points: Reals, weights: Reals, target: Target) -> tuple[Reals, float]:
         """Overlaps, and the integral of the Laplacian of the density in e bohr^-2; parameters as for `overlaps`."""
-        total, laplacian = np.zeros((len(self.weights), len(self.weights))), 0.0
-        for some, piece in self._pieces(checked_points(points), slopes=True):
-            total += piece.overlaps(weights[some])
-            laplacian += float(piece.laplacian() @ weights[some])
-        return total, laplacian
+        return self._integrals(points, weights, "laplacian", target)
+
+    def _integrals(self, points: Reals, weights: Reals, wanted: str, target: Target) -> tuple[Reals, float]:
+        """Overlaps, and the integral of the last of what is wanted of the density."""
+        total, last = np.zeros((len(self.weights), len(self.weights))), 0.0
+        for some, orbitals, density in self._by_kernel(points, wanted, target):
+            total += (orbitals * weights[some].astype(orbitals.dtype)) @ orbitals.T
+            last += float(density[-1].astype(np.float64) @ weights[some])
+        return total, last
+
+    def gradient_by_kernel(self, points: Reals, target: Target) -> tuple[Reals, Reals]:
+        """Density and gradient on the device of the current session; parameters and values as for `gradient`."""
+        values = np.zeros((len(points), 4))
+        for some, _, density in self._by_kernel(points, "gradient", target):
+            values[some] = density.T
+        return values[:, 0], values[:, 1:]
+
+    def _by_kernel(
+        self, points: Reals, wanted: str, target: Target
+    ) -> Iterator[tuple[Indices, NDArray[np.floating], NDArray[np.floating]]]:
+        """Points that are near to each other and that something reaches, orbitals there, and what is wanted of them."""
+        from taichi_kernels.orbitals_at_points import NUMBERS, orbitals_at_points
+
+        places, reach = self.shells.atom_position, self.shells.reach.max(initial=0.0)
+        low, high = places.min(axis=0, initial=np.inf) - reach, places.max(axis=0, initial=-np.inf) + reach
+        within = np.flatnonzero(np.all((points > low) & (points < high), axis=1))
+        if not len(within):
+            return
+        few = _POINTS_A_WIDE_CELL * (1 if target.on_host else _LARGER_ON_GPUS)
+        cells = sorted_into_cells(points[within], _WIDE_EDGE, few, 1)
+        for cell in range(len(cells)):
+            of_cell = within[cells.placed[cells.first_slot[cell] : cells.first_slot[cell + 1]]]
+            shells = self.shells.near(cells.low[cell], cells.high[cell])
+            coefficients = self.coefficients[shells.coefficients]
+            if not len(coefficients):
+                continue
+            at_once = max(8, _NUMBERS_AT_ONCE // (NUMBERS[wanted] * len(coefficients) + len(self.weights)))
+            for begin in range(0, len(of_cell), at_once):
+                checkpoint()
+                some = of_cell[begin : begin + at_once]
+                yield (
+                    some,
+                    *orbitals_at_points(shells.scattered, coefficients, self.weights, points[some], wanted, target),
+                )
 
     def _pieces(self, points: Reals, slopes: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""
@@ -473,15 +522,6 @@ class _Piece:
             for b in range(3):
                 result[a, b] += np.einsum("ip,ip->p", weighted, slopes[:, b])
         return 2 * np.moveaxis(result, 2, 0)
-
-    def laplacian(self) -> Reals:
-        self._y = _product(self._coefficients, self._orbitals[:, 0] * self._weights)
-        curved = np.einsum("np,np->p", self._functions.laplacians(), self._y)
-        return 2 * curved + 4 * self.kinetic()
-
-    def overlaps(self, weights: Reals) -> Reals:
-        orbitals = self._orbitals[:, 0]
-        return (orbitals * weights) @ orbitals.T
 
     def kinetic(self) -> Reals:
         slopes = self._orbitals[:, 1:]

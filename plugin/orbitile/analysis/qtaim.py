@@ -68,15 +68,11 @@ from ..base.watch import checkpoint, pieces, stage
 from ..evaluation.devices import device_session, first_device
 from ..evaluation.lattices import compute
 from ..fields.localisation import unpaired
-from ..integrals.grids import Grid
-from ..integrals.pairs import pairs_of, to_hermite
-from ..integrals.quadrature import quadrature_of
 from ..model.cell import molecules_only
 from ..model.lattice import Lattice
 from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
-from ._quadrature import density_matrix
-from .density_derivatives import DensityDerivatives, density_derivatives
+from .density_derivatives import density_derivatives
 from .topology import Spheres
 
 if TYPE_CHECKING:
@@ -85,11 +81,8 @@ if TYPE_CHECKING:
 Gradient = Callable[[Reals], tuple[Reals, Reals]]
 """Takes points, shape (n, 3), to values and gradients there, shapes (n,) and (n, 3)."""
 
-_EVALUATED_AT_ONCE = share("lists", 128)
-"""Points that are evaluated at once; some 100 bytes each."""
-
 _FEW = 64
-"""Points for which sums over basis functions take less time than it takes to find out which products reach them."""
+"""Points for which sums with NumPy take less time than it takes to prepare and launch a kernel."""
 
 _FIRST, _LONGEST_STEP, _SHORTEST, _MOST_STEPS = 0.15, 0.7, 0.01, 300
 """Steps in bohr, and how many a path may take."""
@@ -101,28 +94,17 @@ _TOLERANCE = 3e-4
 def gradient_of_density(wavefunction: Wavefunction, target: Target) -> Gradient:
     """The density and its gradient at many points, on the device of the current session.
 
-    Terms are summed as those of a quadrature are, with an error of some 1e-6 of the gradient in single precision.
+    In single precision the error is some 1e-6 of the gradient.
 
     Raises
     ------
     FieldError
         When there are no occupied orbitals.
     """
-    pairs = pairs_of(wavefunction)
-    coefficients = to_hermite(pairs, density_matrix(wavefunction), target)
-    of_few = density_derivatives(wavefunction).gradient
+    density = density_derivatives(wavefunction)
 
     def of(points: Reals) -> tuple[Reals, Reals]:
-        if len(points) <= _FEW:
-            return of_few(points)
-        values = np.empty((len(points), 4))
-        for first in range(0, len(points), _EVALUATED_AT_ONCE):
-            some = np.array(points[first : first + _EVALUATED_AT_ONCE])
-            # the number of a point stands where that of its atom would: the quadrature has an order of its own
-            grid = Grid(some, np.ones(len(some)), np.arange(len(some), dtype=np.int32))
-            quadrature = quadrature_of(pairs, grid, target)
-            values[first + quadrature.atom] = quadrature.density(coefficients, gradient=True).T
-        return values[:, 0], values[:, 1:]
+        return density.gradient(points) if len(points) <= _FEW else density.gradient_by_kernel(points, target)
 
     return of
 
@@ -300,7 +282,7 @@ def finer_densities(wavefunction: Wavefunction, density: Volume, device: str | N
     return [*volumes, density]
 
 
-def quick_paths(densities: list[Volume], spheres: Spheres) -> QuickPaths | None:
+def quick_paths(densities: list[Volume], spheres: Spheres, target: Target) -> QuickPaths | None:
     """Quick paths to some spheres.
 
     Parameters
@@ -310,6 +292,8 @@ def quick_paths(densities: list[Volume], spheres: Spheres) -> QuickPaths | None:
         the density is above some value.
     spheres
         About all attractors.
+    target
+        The device of the current session.
 
     Returns
     -------
@@ -325,7 +309,8 @@ def quick_paths(densities: list[Volume], spheres: Spheres) -> QuickPaths | None:
         [
             (np.log(np.maximum(of.values, _LEAST / 100)), of.lattice.origin, float(of.lattice.spacings.min()))
             for of in densities
-        ]
+        ],
+        target,
     )
     lattice = densities[-1].lattice
     spacing = float(lattice.spacings.min())
@@ -836,7 +821,9 @@ def directions_of(degree: int) -> tuple[Reals, Reals]:
     return Rotation.from_euler("zyz", _TURNED).apply(directions.T), weights
 
 
-def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays], gradient: Gradient) -> AtomicBasins:
+def integrated(
+    wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays], gradient: Gradient, target: Target
+) -> AtomicBasins:
     """Sum up what is in basins.
 
     Parameters
@@ -848,10 +835,11 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
         Of each attractor that has a basin.
     gradient
         Of the density, for the edge of the molecule.
+    target
+        The device of the current session.
     """
-    total = density_derivatives(wavefunction)
     spins = [density_derivatives(wavefunction, spin) for spin in unpaired(wavefunction)]
-    sets = spins or [total]
+    sets = spins or [density_derivatives(wavefunction)]
     n_basins = len(all_rays)
     n_overlaps = n_basins * sum(len(of_spin.weights) ** 2 for of_spin in sets)
     kept = (
@@ -869,11 +857,11 @@ def integrated(wavefunction: Wavefunction, spheres: Spheres, all_rays: list[Rays
             outside, inside = _outside(rays, centre, edge), _inside(centre, radius)
             volumes[n] = 4 / 3 * np.pi * radius**3 + _volume(rays, edge)
             borders[n] = rays.border_density(centre, gradient)
-            laplacian = _flux(total, rays, centre, radius)
+            laplacian = _flux(gradient, rays, centre, radius)
             for k, of_spin in enumerate(sets):
                 checkpoint()
-                overlap, bent = of_spin.overlaps_and_laplacian(*outside)
-                overlap += of_spin.overlaps(*inside)
+                overlap, bent = of_spin.overlaps_and_laplacian(*outside, target)
+                overlap += of_spin.overlaps(*inside, target)
                 laplacian += bent
                 populations[n, k] = of_spin.weights @ np.diag(overlap)
                 if kept:
@@ -976,9 +964,9 @@ def _inside(centre: Reals, radius: float) -> tuple[Reals, Reals]:
     return points, np.outer(of_radii, of_directions).reshape(-1)
 
 
-def _flux(density: DensityDerivatives, rays: Rays, centre: Reals, radius: float) -> float:
+def _flux(gradient: Gradient, rays: Rays, centre: Reals, radius: float) -> float:
     """Integral of the Laplacian of the density over a sphere, by the flux of its gradient through it."""
-    slopes = density.gradient(centre + radius * rays.directions)[1]
+    slopes = gradient(centre + radius * rays.directions)[1]
     return float(radius**2 * rays.weights @ np.einsum("ni,ni->n", slopes, rays.directions))
 
 
@@ -1134,7 +1122,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             basins = np.flatnonzero(spheres.radius > 0).tolist()
             if not basins:
                 raise OrbitileError("basins: the density has no maximum at any atom, so there are no basins")
-            quick = quick_paths(finer_densities(wavefunction, density, device), spheres)
+            quick = quick_paths(finer_densities(wavefunction, density, device), spheres, target)
             cells = cells_of(led_to(density, spheres, gradient), density, gradient, spheres, quick)
             if quick is not None:
                 quick = quick.ending_in(cells)
@@ -1143,7 +1131,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
             rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
             rays = rays_of(basins, spheres, cells, gradient, rules, quick)
         with stage(0.6, 1.0):
-            return integrated(wavefunction, spheres, rays, gradient)
+            return integrated(wavefunction, spheres, rays, gradient, target)
 
 
 def led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
@@ -1151,11 +1139,13 @@ def led_to(density: Volume, spheres: Spheres, gradient: Gradient) -> Integers:
 
     Directions are those to 26 neighbours alone, so borders are about right only; `cells_of` sees to them.
     """
+    from taichi_kernels.ascent import steepest
+
     values, lattice = density.values, density.lattice
     basin = _within(spheres, lattice)
     flat, whole = values.reshape(-1), basin.reshape(-1)
     inside = flat > _LEAST
-    ahead = _steepest(values).reshape(-1)
+    ahead = steepest(values)
     ahead[whole >= 0] = np.flatnonzero(whole >= 0)
     while not np.array_equal(ahead, farther := ahead[ahead]):
         checkpoint()
@@ -1180,26 +1170,3 @@ def _within(spheres: Spheres, lattice: Lattice) -> Integers:
         deepest = into > depth[block]
         found[block][deepest], depth[block][deepest] = n, into[deepest]
     return found
-
-
-def _steepest(values: NDArray[np.floating]) -> NDArray[np.intp]:
-    """Where the way from each point of a lattice of cubes goes up most steeply, as a flat index.
-
-    That is one of 26 neighbours, or itself where none is higher.
-    """
-    own = np.arange(values.size).reshape(values.shape)
-    ahead = own.copy()
-    slope = np.zeros(values.shape, values.dtype)
-    steps = np.array([values.shape[1] * values.shape[2], values.shape[2], 1])
-    for move in CUBE[len(CUBE) // 2 :]:
-        checkpoint()
-        here = tuple(slice(max(0, -d), n - max(0, d)) for d, n in zip(move, values.shape, strict=True))
-        there = tuple(slice(max(0, d), n + min(0, d)) for d, n in zip(move, values.shape, strict=True))
-        rise = (values[there] - values[here]) * values.dtype.type(1 / np.linalg.norm(move))
-        offset = int(move @ steps)
-        for side, way, sign in ((here, offset, 1), (there, -offset, -1)):
-            up = sign * rise
-            steeper = up > slope[side]
-            slope[side][steeper] = up[steeper]
-            ahead[side][steeper] = own[side][steeper] + way
-    return ahead

@@ -19,6 +19,8 @@ from orbitile.analysis.topology import Spheres
 from orbitile.evaluation.devices import device_session
 from orbitile.model.lattice import Lattice
 from orbitile.model.volume import Volume
+from taichi_kernels.arrays import to_numpy
+from taichi_kernels.ascent import splines_of, steepest
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])
 SPHERES = Spheres(CENTRES, np.array([0.5, 0.5]))
@@ -51,13 +53,37 @@ def test_paths_begin_again_without_waiting_for_others():
     assert sorted(turns) == [0, 0, 1, 1, 2, 2]
 
 
+def test_coefficients_of_splines_are_those_of_scipy(device):
+    from scipy.ndimage import spline_filter
+
+    values = [np.random.default_rng(n).normal(size=shape) for n, shape in enumerate(((4, 33, 7), (300, 5, 19)))]
+    with device_session(device, "single") as target:
+        found = splines_of([(each.astype(np.float32), np.zeros(3), 0.1) for each in values], target)
+        coefficient = found.coefficient if isinstance(found.coefficient, np.ndarray) else to_numpy(found.coefficient)
+    for each, begin in zip(values, found.begins, strict=True):
+        own = coefficient[begin : begin + each.size].reshape(each.shape)
+        np.testing.assert_allclose(own, spline_filter(each, 3, mode="mirror"), atol=2e-5)
+
+
+def test_the_steepest_way_is_that_to_the_neighbour_with_the_largest_slope(device):
+    values = np.random.default_rng(2).normal(size=(5, 3, 6)).astype(np.float32)
+    at = np.stack(np.unravel_index(np.arange(values.size), values.shape), axis=1)
+    away = at[:, None] - at
+    beside = (np.abs(away).max(axis=2) == 1).astype(float)
+    rise = values.reshape(-1) - values.reshape(-1, 1)
+    slope = np.where(beside > 0, rise / np.maximum(np.linalg.norm(away, axis=2), 1), 0)
+    expected = np.where(slope.max(axis=1) > 0, slope.argmax(axis=1), np.arange(values.size))
+    with device_session(device, "single"):
+        assert np.array_equal(steepest(values), expected)
+
+
 def test_quick_paths_lead_where_exact_ones_do(device):
     lattice = Lattice.box([-3.5] * 3, [3.5] * 3, 0.12)
     density = Volume(peaks(lattice.points())[0].reshape(lattice.shape), lattice)
     points = np.random.default_rng(3).normal(size=(2000, 3))
     points = points[np.linalg.norm(points, axis=1) < 3]
-    with device_session(device, "single"):
-        found = quick_paths([density], SPHERES).ends(points)
+    with device_session(device, "single") as target:
+        found = quick_paths([density], SPHERES, target).ends(points)
     side = points @ (CENTRES[1] - CENTRES[0])
     clear = np.abs(side) > 1e-3
     assert np.array_equal(found[clear], (side > 0)[clear].astype(int))
@@ -129,8 +155,8 @@ def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
 def test_rays_end_at_the_plane_or_never(quickly, device):
     density = density_on_lattice(0.25)
     rule = directions_of(17)
-    with device_session(device, "single"):
-        quick = quick_paths([density], SPHERES) if quickly else None
+    with device_session(device, "single") as target:
+        quick = quick_paths([density], SPHERES, target) if quickly else None
         cells = cells_of(led_to(density, SPHERES, peaks), density, peaks, SPHERES, quick)
         quick = quick.ending_in(cells) if quickly else None
         found = rays_of([0, 1], SPHERES, cells, peaks, [rule, rule], quick)
