@@ -51,11 +51,11 @@ def test_a_series_that_is_written_again_is_closed(ask, tmp_path):
     pytest.importorskip("h5py", reason="series files need h5py (extra trajectories)")
     cache, path, still = WavefunctionCache(), tmp_path / "a.h5", ob.load(WATER)
 
-    def written():
+    def written(n_frames):
         path.unlink(missing_ok=True)
         with ob.SeriesWriter(path) as writer:
-            writer.append(still)
-            writer.append(still)
+            for _ in range(n_frames):
+                writer.append(still)
         if ask == "a viewer":
             cache.keep(ShownTrajectory(Source((str(path),))))
         else:
@@ -64,8 +64,8 @@ def test_a_series_that_is_written_again_is_closed(ask, tmp_path):
     def handles():
         return len(os.listdir("/proc/self/fd"))
 
-    written()
+    written(6)
     before = handles()
-    for _ in range(4):
-        written()
+    for n_frames in (5, 4, 3, 2):
+        written(n_frames)
     assert handles() == before
