@@ -326,12 +326,12 @@ def _mapped(segment: Segment, handle: int, size: int) -> mmap.mmap:
 
 def _unmapped_if_small(memory: mmap.mmap) -> mmap.mmap:
     """The memory of a segment; of a small one a copy without an open file, given back to the system when dropped."""
-    if sys.platform == "win32" or len(memory) > _COPIED:
-        return memory
-    with memory:
-        copy = mmap.mmap(-1, len(memory), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        copy.write(memory)
-    return copy
+    if sys.platform != "win32" and len(memory) <= _COPIED:
+        with memory:
+            copy = mmap.mmap(-1, len(memory), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            copy.write(memory)
+        return copy
+    return memory
 
 
 def _remove(name: str) -> None:
