@@ -1,10 +1,11 @@
-"""How much memory there is: limits of control groups, wherever they are set."""
+"""How much memory there is: limits of control groups, wherever they are set; and giving back what was freed."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from orbitile.base import memory
@@ -93,3 +94,24 @@ def test_the_table_of_shares_is_told():
         for name in row.split(",")
     }
     assert told == set(memory.SHARES)
+
+
+@pytest.mark.linux
+def test_freed_memory_is_given_back():
+    """What lies between pieces that are in use."""
+    if memory._malloc_trim() is None:
+        pytest.skip("the C library is not GNU's")
+
+    import resource
+
+    def resident():
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    pieces = [np.full(1 << 16, 1, np.uint8) for _ in range(2000)]
+    before = resident()
+    kept = pieces[::100]
+    del pieces
+    assert before - resident() < 10 << 20
+    memory.give_back(every=0)
+    assert before - resident() > 100 << 20
+    assert all(piece.all() for piece in kept)

@@ -49,6 +49,7 @@ def test_a_file_is_read_again_where_it_has_changed(folder, reads):
     assert references.wavefunction(str(folder / "dication.molden")) is first
     (folder / "dication.molden").write_text((folder / "benzene.molden").read_text())
     assert references.wavefunction("dication.molden").n_electrons == 42
+    assert len(references._wavefunctions) == 1, "what it held before is forgotten"
     assert references.charges("charges.txt") is references.charges("charges.txt")
     assert reads == ["dication.molden", "dication.molden", "charges.txt"]
     with pytest.raises(FileError, match=r"nowhere\.molden"):

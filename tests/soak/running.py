@@ -8,11 +8,12 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 from .measuring import Trend, Usage, prefixes_of, trends, usage_of
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _soak(viewer: str, chosen: argparse.Namespace, folder: Path) -> None:
     """Soak one viewer in this process, and end it: 0 where all is well."""
+    threading.Thread(target=_end_with_parent, args=(folder,), daemon=True).start()
     temporary, cache = folder / "tmp", folder / "cache"
     temporary.mkdir()
     _copy_kernels(cache)
@@ -58,6 +60,15 @@ def _soak(viewer: str, chosen: argparse.Namespace, folder: Path) -> None:
         traceback.print_exc()
     sys.stdout.flush()
     os._exit(status)  # PyMOL ends in its own way
+
+
+def _end_with_parent(folder: Path) -> None:
+    """End this process when the one that started it was killed, and remove its folder as far as that is possible."""
+    parent = parent_process()
+    assert parent is not None  # this process was started by multiprocessing
+    parent.join()
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)  # the server ends with its pipe, and so do the workers of PyMOL
 
 
 def _copy_kernels(cache: Path) -> None:

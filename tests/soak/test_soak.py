@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -63,6 +64,25 @@ input()"""
     assert before.descendants_memory + 10 < now.descendants_memory < before.descendants_memory + 40
     assert now.objects == 3
     assert usage().processes == before.processes
+
+
+def test_a_soak_that_is_killed_leaves_no_process(tmp_path):
+    command = [sys.executable, "-m", "tests.soak", "1000", "--viewer", "server"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as soak:
+        _until(lambda: [*tmp_path.glob("soak-*/tmp")])
+        started = descendants(soak.pid)
+        assert started
+        soak.kill()
+    _until(lambda: not any(os.path.exists(f"/proc/{process}") for process in started))
+
+
+def _until(is_so, seconds=60.0):
+    """Wait for something that another process does."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 @pytest.mark.slow

@@ -6,10 +6,13 @@ its pieces from `share`, and what is kept for the next time is bounded by one (`
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from .errors import OrbitileError
@@ -52,6 +55,10 @@ SHARES = {
 
 _PROCESS = Path("/proc/self")
 
+_EVERY = 10.0
+"""Interval between two times that freed memory is given back, in seconds; once takes some milliseconds."""
+_given_back = 0.0
+
 _FILES = {
     "cgroup2": (("memory.max", "memory.high"), "memory.current", "inactive_file"),
     "cgroup": (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"),
@@ -63,6 +70,29 @@ when it is needed (pages of files that nobody has read lately)."""
 def share(name: str, n_bytes: int = 1) -> int:
     """How many items of so many bytes the share of a name has room for; by default its bytes."""
     return SHARES[name] // n_bytes
+
+
+def give_back(every: float = _EVERY) -> None:
+    """Give freed memory back to the system, unless that was done less than so many seconds ago.
+
+    The allocator of the GNU C library keeps what is freed, but for the end of its heaps. Arrays of many sizes that come
+    and go, as the samples of a viewer do, leave ever more free pages between those that are in use.
+    """
+    global _given_back
+    now = time.monotonic()
+    if now - _given_back >= every and (trim := _malloc_trim()) is not None:
+        _given_back = now
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Callable[[int], int] | None:
+    """What does it; None where the C library is another one."""
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim.argtypes = [ctypes.c_size_t]
+        trim: Callable[[int], int] = library.malloc_trim
+        return trim
+    return None
 
 
 def available_memory() -> int | None:

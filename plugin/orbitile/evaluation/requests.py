@@ -47,6 +47,9 @@ def field_of(wavefunction: Wavefunction, field: str | Field, references: Referen
 
 Content = TypeVar("Content")
 
+_Status = tuple[tuple[Path, int, int, int], ...]
+"""The files behind a path, with size, time of the last change and inode of each."""
+
 
 class FileReferences:
     """Reads each file once, and again where it has changed; the latest are kept as long as this lives.
@@ -55,11 +58,11 @@ class FileReferences:
     """
 
     @cached_property
-    def _wavefunctions(self) -> Cache[Wavefunction]:
+    def _wavefunctions(self) -> Cache[tuple[_Status, Wavefunction]]:
         return Cache("wavefunctions")
 
     @cached_property
-    def _charges(self) -> Cache[PointCharges]:
+    def _charges(self) -> Cache[tuple[_Status, PointCharges]]:
         return Cache("wavefunctions")
 
     def wavefunction(self, file: str) -> Wavefunction:
@@ -70,15 +73,19 @@ class FileReferences:
         """The point charges of a file; errors as for `load_charges`."""
         return self._read(self._charges, file, load_charges)
 
-    def _read(self, known: Cache[Content], file: str, load: Callable[[str], Content]) -> Content:
+    def _read(self, known: Cache[tuple[_Status, Content]], file: str, load: Callable[[str], Content]) -> Content:
         try:
             path = user_path(file).resolve()
-            key = path, *((found, *_status(found)) for found in files_of(path))
+            status = tuple(map(_status_of, files_of(path)))
         except (OSError, FileError):  # reading it says why
             return load(file)
-        return known.of(key, lambda: load(file))
+        found = known.get(path)
+        if found is None or found[0] != status:
+            found = status, load(file)
+            known.put(path, found)  # in place of what the file held before
+        return found[1]
 
 
-def _status(path: Path) -> tuple[int, int, int]:
+def _status_of(path: Path) -> tuple[Path, int, int, int]:
     status = path.stat()
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    return path, status.st_size, status.st_mtime_ns, status.st_ino

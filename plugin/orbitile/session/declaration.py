@@ -16,6 +16,7 @@ from typing import Any
 
 from ..base.arguments import Argument, brief
 from ..base.errors import OrbitileError, printable
+from ..base.memory import give_back
 from ..files.reading import shortage_explained
 
 
@@ -204,7 +205,10 @@ class Command:
                 raise OrbitileError(f"{self.name}: the argument {brief(name)} {why}")
             given[name] = value
         with shortage_explained():
-            return self.function(session, *(argument.read(given.get(argument.name, "")) for argument in self.arguments))
+            values = [argument.read(given.get(argument.name, "")) for argument in self.arguments]
+            answer = self.function(session, *values)
+        give_back()
+        return answer
 
     def help(self, syntax: Syntax) -> str:
         """Help in the layout of PyMOL, which reads well in any console, with lines as they are typed there."""

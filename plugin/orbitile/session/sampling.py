@@ -32,7 +32,7 @@ from ..model.volume import Volume
 from ..model.wavefunction import Wavefunction
 from ..pictures.request import Request, Sample, surface_within
 from ..pictures.surface import isovalue_of, sampling
-from ..readers import load, load_spectra, load_vibrations
+from ..readers import is_there, load, load_spectra, load_vibrations
 from ..readers.cclib_frames import LogFrames
 from ..readers.series import SeriesFrames
 from ..surfaces.isosurface import isosurface
@@ -274,7 +274,17 @@ class WavefunctionCache:
 
     def trajectory(self, source: str) -> ShownTrajectory:
         """The trajectory that a source stands for; it stays open, with what was found out about it."""
-        return self._opened.of(source, lambda: ShownTrajectory(Source.read(source)))
+        return self._opened.of(source, lambda: self._opened_anew(Source.read(source)))
+
+    def _opened_anew(self, source: Source) -> ShownTrajectory:
+        self._close_changed()
+        return ShownTrajectory(source)
+
+    def _close_changed(self) -> None:
+        """Forget trajectories whose file holds something else by now: they keep it open, and nobody can use them."""
+        for text, trajectory in self._opened.items():
+            if trajectory.source.has_changed():
+                self._opened.pop(text)
 
     def kept(self, source: Source) -> ShownTrajectory | None:
         """The trajectory that a source stands for where it is open; what its files hold is part of the source."""
@@ -282,6 +292,7 @@ class WavefunctionCache:
 
     def keep(self, trajectory: ShownTrajectory) -> None:
         """Keep a trajectory that was opened."""
+        self._close_changed()
         self._opened.put(str(trajectory.source), trajectory)
 
     def get(self, source: str, frame: int | None = None) -> Wavefunction:
@@ -305,6 +316,10 @@ class WavefunctionCache:
     def keep_one(self, source: OneFile, wavefunction: Wavefunction) -> None:
         """Keep the wavefunction that a file holds, known without reading it."""
         self._held.put(source, wavefunction)
+
+    def forget_missing(self) -> None:
+        """Forget the wavefunctions of files that were removed."""
+        _forget_outdated(self._held)
 
     def volumes(self, source: str) -> tuple[Volume, ...]:
         """The volumes in a file of such; errors as for `get`."""
@@ -371,6 +386,7 @@ class WavefunctionCache:
             found = patiently(partial(read, now.path))
             require_unchanged(now.path, now.content)  # it may have been replaced while it was read
             if now.content:
+                _forget_outdated(known, now)
                 known.put(now, found)
         return found
 
@@ -383,6 +399,14 @@ class WavefunctionCache:
             When there is none, or a file cannot be read.
         """
         return field_of(wavefunction, name, self.references)
+
+
+def _forget_outdated(known: Cache[Any], now: OneFile | None = None) -> None:
+    """Forget what was read of files that are gone, and of one what it held before; no source can name that any more."""
+    for file, _ in known.items():
+        has_changed = now is not None and file.path == now.path and file.content != now.content
+        if has_changed or not is_there(file.path):
+            known.pop(file)
 
 
 def answer(request: Request) -> Sample:

@@ -270,6 +270,12 @@ class Source:
             files = _frames_in(self.files[0]) if len(self.files) == 1 else self.files
         return replace(self, files=files, contents=tuple(map(content_of, files)))
 
+    def has_changed(self) -> bool:
+        """Whether it is one file, which is gone or holds something else by now; one that has grown has not changed."""
+        if len(self.files) != 1 or not any(self.contents):
+            return False
+        return content_of(self.files[0], self.contents[0]) != self.contents[0]
+
     def opened(self) -> Trajectory:
         """The frames as they are in the files, as long as those hold what they held.
 

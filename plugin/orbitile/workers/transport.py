@@ -1,9 +1,9 @@
 """Objects from one process to another: arrays through shared memory, what is around them as a pickle.
 
 `pack` copies the arrays of an object to one segment of shared memory, `unpack` lays arrays over it; neither process
-copies them again. A segment has a name until the receiver has opened it, and its memory is given back when the last
-array is dropped. An array made by `shared_array` is not copied at all: processes that are handed it, or a part of it,
-read and write the same memory.
+copies them again, unless there is little. A segment has a name until the receiver has opened it, and its memory is
+given back when the last array is dropped. An array made by `shared_array` is not copied at all: processes that are
+handed it, or a part of it, read and write the same memory.
 
 Names are a prefix and one of a few numbers, so that whoever is left when a process was killed can remove them without
 having been told which there are. `multiprocessing.shared_memory` is not used: before Python 3.13 it starts a process
@@ -47,6 +47,9 @@ else:
 
 _SMALL = 1 << 15
 """Bytes from which on an array goes through shared memory: what is less is copied faster than mapped."""
+_COPIED = 1 << 20
+"""Bytes up to which a segment is copied by its receiver: while it is mapped it has a file open, of which a viewer that
+keeps many small results would have a hundred."""
 _ALIGNED = 64
 """Arrays begin at multiples of this many bytes."""
 MOST = 64
@@ -244,7 +247,8 @@ def _restored(
         if memory is None:
             handle = -1 if os.name == "nt" else _posixshmem.shm_open(f"/{segment.name}", os.O_RDWR, mode=0o600)
             size = offset + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-            memory = _open[segment] = _mapped(segment, handle, size if os.name == "nt" else 0)
+            memory = _mapped(segment, handle, size if os.name == "nt" else 0)
+            memory = _open[segment] = memory if is_shared else _unmapped_if_small(memory)
         if is_shared:
             _shared[segment] = memory
         array = np.ndarray(shape, dtype, memory, offset, strides)
@@ -317,6 +321,16 @@ def _mapped(segment: Segment, handle: int, size: int) -> mmap.mmap:
             memory = mmap.mmap(handle, size or os.fstat(handle).st_size)  # of which mmap takes no notice on macOS
         finally:
             os.close(handle)
+    return memory
+
+
+def _unmapped_if_small(memory: mmap.mmap) -> mmap.mmap:
+    """The memory of a segment; of a small one a copy without an open file, given back to the system when dropped."""
+    if sys.platform != "win32" and len(memory) <= _COPIED:
+        with memory:
+            copy = mmap.mmap(-1, len(memory), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            copy.write(memory)
+        return copy
     return memory
 
 

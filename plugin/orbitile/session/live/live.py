@@ -1074,7 +1074,9 @@ class LiveMolecule:
             shown = {*self._host.molecules().values(), *(self._shelf[name].request.path for name in self._shelf)}
             for ended in self._ended:
                 ended.path.close()
-            self._ended = [ended for ended in self._ended if ended.path.clear(shown)]
+            if self._ended:
+                self._ended = [ended for ended in self._ended if ended.path.clear(shown)]
+                self._computing.wavefunctions.forget_missing()
 
     def _look(self) -> None:
         try:
