@@ -122,7 +122,13 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       if (!camera || whole.height > camera.height) camera = whole;
     }
     element.dataset.height = camera.height; // of what is seen, in bohr
-    drawing.draw(camera, background, look, fine ? PLANES.still : PLANES.moving);
+    try {
+      drawing.draw(camera, background, look, fine ? PLANES.still : PLANES.moving);
+    } catch (error) {
+      drawing = null; // its shaders are refused
+      tell(error.message, true);
+      throw error;
+    }
     if (labelled) place();
   }
 
