@@ -268,6 +268,24 @@ def test_frames_of_a_trajectory(water, tmp_path):
     view.close()
 
 
+def test_a_frame_comes_with_its_energies(water):
+    from tests.molecules import trajectory_of
+
+    view = ob.view(trajectory_of(water), quality=COARSE, device="cpu")
+    assert view.wait(60)
+    fields = [choice.field for choice in view._base.choices]
+    for frame in (3, 0):
+        view.frame = frame
+        assert view.wait(60)
+        energies, occupations = np.frombuffer(view._levels, "<f4").reshape(2, -1)
+        rows = [fields.index(f"mo:{n}") for n in range(1, len(water[frame].alpha) + 1)]
+        assert energies[rows] == pytest.approx(water[frame].alpha.energies, abs=1e-6)
+        assert occupations[rows] == pytest.approx(water[frame].alpha.occupations)
+        assert np.isnan(energies[fields.index("density")])
+    assert not np.allclose(water[3].alpha.energies, water[0].alpha.energies, atol=1e-4)
+    view.close()
+
+
 def document_in_saved(view, folder):
     view.save(folder / "page.html")
     return document_in((folder / "page.html").read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ const SHARE = 0.9; // of the probability of an orbital that its usual surface en
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
 const USUAL = { density: 0.02, spin: 0.005 };
 const DROPPED = 14; // bits of a float that do not count where values are sorted: bins are some 0.2 % wide
-const SMALL = 6e7; // numbers that the script adds itself, in some 0.1 s, before the graphics card has compiled its program
+const SMALL = 6e7; // products that the script adds itself, in some 0.1 s, before a graphics card has compiled its program
 const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
 
 /** What computes the slides of a document; `contents.computing` is there. */

@@ -2,11 +2,10 @@
 // compiled its program. Each Gaussian is added at the points within its radius, along rows of x, where it is a product
 // of a table and of a polynomial whose coefficients are those of the row.
 
-/** Numbers that are added where `sumHere` sums functions with these radii, about. */
-export function sizeOfSum({ degree }, { spacing }, radii) {
-  let sum = 0;
-  for (let p = 0; p < radii.length; p++) sum += 4.2 * (radii[p] / spacing) ** 3 * (degree[p] + 1);
-  return sum;
+/** How many products `sumHere` adds, about. */
+export function sizeOfSum({ degree }, { spacing, shape }, radii) {
+  const points = shape[0] * shape[1] * shape[2];
+  return radii.reduce((sum, r, p) => sum + Math.min(4.2 * (r / spacing) ** 3, points) * (degree[p] + 1), 0);
 }
 
 /** What `Lattice.values` gives. */
