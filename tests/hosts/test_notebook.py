@@ -166,7 +166,7 @@ def test_a_browser_that_lacks_the_document_gets_it_again(view, monkeypatch):
     sent = []
     monkeypatch.setattr(type(view), "send_state", lambda self, key=None: sent.append(key))
     view.set_state({"_lacking": True})
-    assert ["_document", "_slide"] in sent
+    assert ["_document", "_levels", "_slide"] in sent
     assert not view._lacking, "a second browser could not ask"
 
 
