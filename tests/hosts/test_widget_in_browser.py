@@ -69,7 +69,8 @@ LEVELS = """async ([script, document, slide, rows]) => {
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
   const { default: widget } = await import(url);
   const bytes = (text) => new DataView(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
-  const values = { _document: bytes(document), _slide: bytes(slide), _status: "", _failed: false, _name: "a", camera: {} };
+  const values = { _document: bytes(document), _slide: bytes(slide), _status: "", _failed: false, _name: "a" };
+  values.camera = {};
   const called = {};
   const model = {
     get: (name) => values[name],
