@@ -166,7 +166,7 @@ def test_a_browser_that_lacks_the_document_gets_it_again(view, monkeypatch):
     sent = []
     monkeypatch.setattr(type(view), "send_state", lambda self, key=None: sent.append(key))
     view.set_state({"_lacking": True})
-    assert ["_document", "_slide"] in sent
+    assert ["_document", "_levels", "_slide"] in sent
     assert not view._lacking, "a second browser could not ask"
 
 
@@ -265,6 +265,24 @@ def test_frames_of_a_trajectory(water, tmp_path):
     assert sorted(one["frame"] for one in found["slides"]) == [0, 1, 2, 3]
     assert [len(frame["orbitals"]) for frame in found["computing"]] == [7] * 4
     assert "of the first frame" in found["note"]
+    view.close()
+
+
+def test_a_frame_comes_with_its_energies(water):
+    from tests.molecules import trajectory_of
+
+    view = ob.view(trajectory_of(water), quality=COARSE, device="cpu")
+    assert view.wait(60)
+    fields = [choice.field for choice in view._base.choices]
+    for frame in (3, 0):
+        view.frame = frame
+        assert view.wait(60)
+        energies, occupations = np.frombuffer(view._levels, "<f4").reshape(2, -1)
+        rows = [fields.index(f"mo:{n}") for n in range(1, len(water[frame].alpha) + 1)]
+        assert energies[rows] == pytest.approx(water[frame].alpha.energies, abs=1e-6)
+        assert occupations[rows] == pytest.approx(water[frame].alpha.occupations)
+        assert np.isnan(energies[fields.index("density")])
+    assert not np.allclose(water[3].alpha.energies, water[0].alpha.energies, atol=1e-4)
     view.close()
 
 

@@ -1,6 +1,7 @@
 """Pages in a browser without a network: they draw what the renderer draws, and do what they are told."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -138,9 +139,15 @@ VALUES = """async (field) => {
 }"""
 
 
-@pytest.mark.parametrize("field", ["mo:1", "mo:21", "density"])
-def test_values_in_the_page_are_those_of_the_library(opened, computed, benzene, field, tmp_path):
+@pytest.mark.parametrize(
+    ("field", "small"),
+    [("mo:1", ""), ("mo:21", ""), ("density", ""), ("mo:1", "0"), ("mo:21", "0"), ("density", "1e99")],
+)
+def test_values_in_the_page_are_those_of_the_library(opened, computed, benzene, field, small, tmp_path):
     text = computed.read_text(encoding="utf-8")
+    if small:  # all by the graphics card, or all by the script
+        text, count = re.subn(r"const SMALL = [^;]*;", f"const SMALL = {small};", text)
+        assert count == 1
     text = text.replace("element.dataset.ready", "window.computing = computing; element.dataset.ready")
     (tmp_path / "a.html").write_text(text, encoding="utf-8")
     page = opened(tmp_path / "a.html", bypass_csp=True)  # which refuses a script that was changed

@@ -38,7 +38,8 @@ MOST_LISTED = 600
 """Orbitals of one spin that are listed, those about the frontier."""
 
 
-_OF_FRAMES = "Orbitals have the names of the first frame; energies and occupations are those of the frame shown."
+OF_FRAMES = "Orbitals have the names of the first frame; energies and occupations are those of the frame shown."
+"""Note of a view of a trajectory."""
 
 
 def choices_of(wavefunction: Wavefunction) -> tuple[Choice, ...]:
@@ -265,13 +266,18 @@ def with_computing(
 
 def _with_levels(document: Document, wavefunctions: Sequence[Wavefunction]) -> Document:
     """A document with the energies and occupations of its choices in each frame."""
-    found = np.full((2, len(wavefunctions), len(document.choices)), np.nan, np.float32)
-    for frame, wavefunction in enumerate(wavefunctions):
-        there = {name_of(wavefunction, level): level for those in own_levels_of(wavefunction) for level in those}
-        for at, choice in enumerate(document.choices):
-            if choice.field in there and not choice.color_by:
-                found[:, frame, at] = there[choice.field].energy, there[choice.field].occupation
-    return replace(document, energies=found[0], occupations=found[1], note=_OF_FRAMES)
+    found = np.stack([levels_in(wavefunction, document.choices) for wavefunction in wavefunctions], axis=1)
+    return replace(document, energies=found[0], occupations=found[1], note=OF_FRAMES)
+
+
+def levels_in(wavefunction: Wavefunction, choices: Sequence[Choice]) -> NDArray[np.float32]:
+    """Energies and occupations of choices in a frame, shape (2, n_choices), in hartree and electrons; NaN for none."""
+    found = np.full((2, len(choices)), np.nan, np.float32)
+    there = {name_of(wavefunction, level): level for those in own_levels_of(wavefunction) for level in those}
+    for at, choice in enumerate(choices):
+        if choice.field in there and not choice.color_by:
+            found[:, at] = there[choice.field].energy, there[choice.field].occupation
+    return found
 
 
 def with_others(choices: tuple[Choice, ...], slides: Sequence[Slide]) -> tuple[Choice, ...]:

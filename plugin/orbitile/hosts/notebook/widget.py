@@ -21,7 +21,7 @@ import traitlets
 
 from ...base.errors import OrbitileError
 from ...files.writing import refuse_inputs, written_atomically
-from ...pictures.pages import bare_slide, choices_of, document_of, with_computing, with_others
+from ...pictures.pages import OF_FRAMES, bare_slide, choices_of, document_of, levels_in, with_computing, with_others
 from ...pictures.request import Request
 from ...pictures.words import of_error
 from ...scenes.web import Choice, Document, Slide, iframe, packed, page, style, viewer_script
@@ -50,6 +50,9 @@ _PRESETS = (
     Choice("density", title="electron density"),
 )
 """What is offered beside the orbitals."""
+
+_Picture = tuple[Slide, bytes]
+"""A slide, and energies and occupations of all choices in its frame: float32, of a trajectory only."""
 
 
 class View(anywidget.AnyWidget):
@@ -92,6 +95,7 @@ class View(anywidget.AnyWidget):
 
     _document = traitlets.Bytes(b"").tag(sync=True)
     _slide = traitlets.Bytes(b"").tag(sync=True)
+    _levels = traitlets.Bytes(b"").tag(sync=True)
     _status = traitlets.Unicode("").tag(sync=True)
     _failed = traitlets.Bool(False).tag(sync=True)
     _asked = traitlets.Dict().tag(sync=True)
@@ -107,11 +111,11 @@ class View(anywidget.AnyWidget):
         device: str | None = None,
         **traits: Any,
     ) -> None:
-        self._newest: Newest[Slide] = Newest()
+        self._newest: Newest[_Picture] = Newest()
         self._due: asyncio.TimerHandle | None = None  # these two first: a widget that could not be made is closed too
         self._subject = Subject(of)
         self._quality, self._device = quality, device
-        self._arrived: deque[tuple[Request, Slide | None, Exception | None]] = deque()
+        self._arrived: deque[tuple[Request, _Picture | None, Exception | None]] = deque()
         self._slides: OrderedDict[tuple[str, str, int], Slide] = OrderedDict()
         self._is_quiet = True
         self._beside: Any = None
@@ -121,7 +125,8 @@ class View(anywidget.AnyWidget):
         first = self._subject.first
         base = document_of([bare_slide(first)], first, self._subject.n_frames)
         choices = base.choices if first.promolecule else (*_PRESETS, *base.choices)
-        self._base: Document = replace(base, slides=(), choices=choices)
+        note = OF_FRAMES if self._subject.n_frames > 1 else ""
+        self._base: Document = replace(base, slides=(), choices=choices, note=note)
         if first.promolecule:
             traits.setdefault("field", "density")
         # with its document: a browser may draw the view as soon as the widget is made
@@ -191,7 +196,7 @@ class View(anywidget.AnyWidget):
     def _send_again(self, change: Any) -> None:
         """Send document and picture again to a browser that has heard of the view without them."""
         if change["new"]:
-            self.send_state(["_document", "_slide"])
+            self.send_state(["_document", "_levels", "_slide"])
             self._lacking = False
 
     @contextmanager
@@ -217,7 +222,7 @@ class View(anywidget.AnyWidget):
         self._told = time.monotonic()
         there = weakref.ref(self)
         self._newest.ask(
-            partial(self._subject.slide, request),
+            partial(_computed, self._subject, self._base.choices, request),
             partial(_arrive, there, request),
             partial(_advance, there, request.field),
         )
@@ -227,14 +232,14 @@ class View(anywidget.AnyWidget):
     def _take(self) -> None:
         """Show what has arrived."""
         while self._arrived:
-            request, slide, failure = self._arrived.popleft()
+            request, picture, failure = self._arrived.popleft()
             if failure is not None:
                 what = "" if isinstance(failure, OrbitileError) else f"{type(failure).__name__}: "
                 self._tell(what + of_error(failure), failed=True)
-            elif slide is not None:
-                self._put(request, slide)
+            elif picture is not None:
+                self._put(request, *picture)
 
-    def _put(self, request: Request, slide: Slide) -> None:
+    def _put(self, request: Request, slide: Slide, levels: bytes) -> None:
         key = slide.field, slide.color_by
         if slide.title and key not in self._listed:
             self._listed.add(key)
@@ -250,7 +255,9 @@ class View(anywidget.AnyWidget):
         while len(self._slides) > _KEPT:
             self._slides.popitem(last=False)
         self._tell("")
-        self._slide = packed(replace(self._base, slides=(slide,), choices=(), atoms=()))
+        with self.hold_sync():  # a browser takes up both at once
+            self._levels = levels
+            self._slide = packed(replace(self._base, slides=(slide,), choices=(), atoms=()))
         if self._loop is not None and self._beside is not None:
             if self._due is not None:
                 self._due.cancel()
@@ -359,11 +366,19 @@ def _advance(view: weakref.ref[View], field: str, share: float) -> None:
     there._loop.call_soon_threadsafe(there._tell, f"computing {field} ... {share:.0%}")
 
 
-def _arrive(view: weakref.ref[View], request: Request, slide: Slide | None, failure: Exception | None) -> None:
+def _computed(subject: Subject, choices: tuple[Choice, ...], request: Request) -> _Picture:
+    """What is asked for, by a thread that does not hold the view."""
+    slide = subject.slide(request)
+    if subject.n_frames == 1:
+        return slide, b""
+    return slide, levels_in(subject.wavefunction(slide.frame), choices).astype("<f4").tobytes()
+
+
+def _arrive(view: weakref.ref[View], request: Request, picture: _Picture | None, failure: Exception | None) -> None:
     """Take what was computed to a view, in its thread; nowhere, if it is gone by now."""
     there = view()
     if there is None:
         return
-    there._arrived.append((request, slide, failure))
+    there._arrived.append((request, picture, failure))
     if there._loop is not None and not there._loop.is_closed():
         there._loop.call_soon_threadsafe(there._take)

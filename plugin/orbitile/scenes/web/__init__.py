@@ -342,7 +342,7 @@ def _bytes(shares: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 _MODULES = ("elements", "unpack", "geometry", "fog", "drawing", "turning", "controls", "diagram", "viewer")
 
-COMPUTING = ("lattice", "isosurface", "extraction", "computing", "links", "molecule")
+COMPUTING = ("lattice", "sums", "isosurface", "extraction", "computing", "links", "molecule")
 """Modules of pages that compute, behind those of the viewer."""
 
 _SHADERS = ("sphere_vertex", "sphere_fragment", "stick_vertex", "stick_fragment", "mesh_vertex", "mesh_fragment")

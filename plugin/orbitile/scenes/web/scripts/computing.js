@@ -3,7 +3,8 @@
 import { keyOf } from "./controls.js";
 import { Extraction } from "./extraction.js";
 import { isosurface } from "./isosurface.js";
-import { Lattice, radiiOf } from "./lattice.js";
+import { CUT, Lattice, radiiOf } from "./lattice.js";
+import { sizeOfSum, sumHere } from "./sums.js";
 
 const SPACING = 0.2835; // of the lattice, in bohr, as medium quality has it, unless that is too many or few points
 const [LEAST_POINTS, MOST_POINTS] = [2e5, 1.5e6]; // few would show as corners of a surface that fills the window
@@ -12,6 +13,7 @@ const SHARE = 0.9; // of the probability of an orbital that its usual surface en
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
 const USUAL = { density: 0.02, spin: 0.005 };
 const DROPPED = 14; // bits of a float that do not count where values are sorted: bins are some 0.2 % wide
+const SMALL = 6e7; // products that the script adds itself, in some 0.1 s, before a graphics card has compiled its program
 const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
 
 /** What computes the slides of a document; `contents.computing` is there. */
@@ -85,7 +87,9 @@ export class Computing {
     const rows = sum ? sum.rows : [given.orbitals.indexOf(field)];
     const listed = rows.map((row) => this.terms(given, row));
     const grid = this.gridOf(given.functions, listed, (sum ? Math.sqrt(LEAST[kind]) : LEAST[kind]) / 3);
-    this.lattice.tabulate(given.functions, grid);
+    const radii = listed.map((terms) => radiiOf(given.functions, terms, CUT));
+    const isSmall = radii.reduce((sum, one) => sum + sizeOfSum(given.functions, grid, one), 0) < SMALL;
+    if (!isSmall) this.lattice.tabulate(given.functions, grid);
     let last = performance.now();
     const rest = async () => {
       if (performance.now() - last > 30) await new Promise((go) => setTimeout(go));
@@ -95,7 +99,9 @@ export class Computing {
     let values = null;
     for (let n = 0; n < listed.length; n++) {
       if (sum) told(`Computing the ${sum.title}: orbital ${n + 1} of ${listed.length}`);
-      const found = await this.lattice.values(listed[n], rest);
+      const found = isSmall
+        ? sumHere(given.functions, grid, listed[n], radii[n])
+        : await this.lattice.values(listed[n], radii[n], rest);
       if (!sum) values = found;
       else {
         values ??= new Float32Array(found.length);

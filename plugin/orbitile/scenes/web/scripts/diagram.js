@@ -33,6 +33,9 @@ export function spanOf(choices) {
   return [Math.min(...shown), Math.max(...shown)];
 }
 
+/** Energies between which a diagram shows what either of two shows; null for none. */
+export const joinedSpan = (one, other) => (one && other ? [Math.min(one[0], other[0]), Math.max(one[1], other[1])] : (one ?? other));
+
 /**
  * A diagram of choices between two energies, which `spanOf` gives.
  *

@@ -24,30 +24,35 @@ export class Drawing {
     this.begin();
   }
 
-  /** Compile, at first and after the browser has taken the context away and given it back. */
+  /** Begin to compile, at first and after the browser has taken the context away and given it back. */
   begin() {
+    const { gl } = this;
     this.programs = {};
-    for (const name of ["sphere", "stick", "mesh"]) this.programs[name] = this.compiled(name);
+    for (const name of ["sphere", "stick", "mesh"]) {
+      const program = (this.programs[name] = { program: gl.createProgram() });
+      program.shaders = ["vertex", "fragment"].map((end) => {
+        const shader = gl.createShader(end === "vertex" ? gl.VERTEX_SHADER : gl.FRAGMENT_SHADER);
+        gl.shaderSource(shader, SHADERS[`${name}_${end}`]);
+        gl.compileShader(shader);
+        gl.attachShader(program.program, shader);
+        return shader;
+      });
+      gl.linkProgram(program.program);
+    }
     this.uploaded = null;
     this.kept = []; // what there was went with the context
     this.fog = null;
   }
 
-  compiled(name) {
+  /** Wait for a program, which is asked for where it is used: browsers compile beside the script until then. */
+  finish(found) {
     const { gl } = this;
-    const program = gl.createProgram();
-    for (const [kind, end] of [[gl.VERTEX_SHADER, "vertex"], [gl.FRAGMENT_SHADER, "fragment"]]) {
-      const shader = gl.createShader(kind);
-      gl.shaderSource(shader, SHADERS[`${name}_${end}`]);
-      gl.compileShader(shader);
-      if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS) && !gl.isContextLost()) {
-        throw new Error(`The graphics driver refuses a shader: ${gl.getShaderInfoLog(shader)}`);
-      }
-      gl.attachShader(program, shader);
+    const { program, shaders } = found;
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
+      const told = [...shaders.map((shader) => gl.getShaderInfoLog(shader)), gl.getProgramInfoLog(program)];
+      throw new Error(`The graphics driver refuses a shader: ${told.filter(Boolean).join(" ")}`);
     }
-    gl.linkProgram(program);
-    const place = (uniform) => gl.getUniformLocation(program, uniform);
-    return { program, lit: place("lit"), parallel: place("parallel"), view: place("view"), projection: place("projection") };
+    for (const name of ["lit", "parallel", "view", "projection"]) found[name] = gl.getUniformLocation(program, name);
   }
 
   /** Show another slide from now on. */
@@ -198,7 +203,9 @@ export class Drawing {
 
   use(name) {
     const { gl } = this;
-    const { program, lit, parallel, view, projection } = this.programs[name];
+    const found = this.programs[name];
+    if (!found.view) this.finish(found);
+    const { program, lit, parallel, view, projection } = found;
     gl.useProgram(program);
     gl.uniform1i(lit, this.slide.lit ? 1 : 0);
     gl.uniform1i(parallel, 0);

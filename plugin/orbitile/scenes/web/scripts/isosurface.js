@@ -48,10 +48,11 @@ export function isosurface(values, { low, spacing, shape }, isovalue, sign) {
         for (let axis = 0; axis < 3; axis++) {
           if ((inside & 1) === ((inside >> (1 << axis)) & 1)) continue;
           const [one, other] = [steps[(axis + 1) % 3], steps[(axis + 2) % 3]];
-          const four = [cell, cell - one, cell - one - other, cell - other].map((at) => vertexOf[at] ?? -1);
-          if (four.includes(-1)) continue; // at a face of the grid
-          const [a, b, c, d] = inside & 1 ? four : four.reverse();
-          faces.push(a, b, c, a, c, d);
+          if (cell < one + other) continue; // at a face of the grid, as where one of the others has no vertex
+          const [second, third, fourth] = [vertexOf[cell - one], vertexOf[cell - one - other], vertexOf[cell - other]];
+          if (second < 0 || third < 0 || fourth < 0) continue;
+          if (inside & 1) faces.push(vertexOf[cell], second, third, vertexOf[cell], third, fourth);
+          else faces.push(fourth, third, second, fourth, second, vertexOf[cell]);
         }
       }
     }
@@ -90,18 +91,15 @@ function differences(values, cell, offsets, steps, sign, place, gradient) {
 
 /** What has these values at the corners of a cell, at a place in it; its gradient is put into `gradient`. */
 function interpolated(corner, place, gradient) {
-  let value = 0;
-  gradient.fill(0);
-  for (let n = 0; n < 8; n++) {
-    const x = n & 1 ? place[0] : 1 - place[0];
-    const y = n & 2 ? place[1] : 1 - place[1];
-    const z = n & 4 ? place[2] : 1 - place[2];
-    value += corner[n] * x * y * z;
-    gradient[0] += (n & 1 ? corner[n] : -corner[n]) * y * z;
-    gradient[1] += (n & 2 ? corner[n] : -corner[n]) * x * z;
-    gradient[2] += (n & 4 ? corner[n] : -corner[n]) * x * y;
-  }
-  return value;
+  const [x, y, z] = place;
+  // along x, y and then z, each time between two ends
+  const [a, b, c, d] = [corner[1] - corner[0], corner[3] - corner[2], corner[5] - corner[4], corner[7] - corner[6]];
+  const [e, f, g, h] = [corner[0] + a * x, corner[2] + b * x, corner[4] + c * x, corner[6] + d * x];
+  const [low, high] = [e + (f - e) * y, g + (h - g) * y];
+  gradient[0] = (a + (b - a) * y) * (1 - z) + (c + (d - c) * y) * z;
+  gradient[1] = (f - e) * (1 - z) + (h - g) * z;
+  gradient[2] = high - low;
+  return low + (high - low) * z;
 }
 
 /** All of this as the text of a script. */

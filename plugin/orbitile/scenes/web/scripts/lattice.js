@@ -9,7 +9,7 @@ const COLUMN = 16; // points of z that a fragment sums: four attachments of four
 const BRICK = 8; // points of a brick along x and y
 const TOGETHER = 1 << 15; // columns that are summed between two waits for the graphics, about
 const ROW = 1024; // numbers in a row of the texture of lists
-const CUT = 2e-7; // what a primitive must reach to be in a list
+export const CUT = 2e-7; // what a primitive must reach to be in a list
 
 const VERTEX = `#version 300 es
 void main() { gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0); }`;
@@ -83,6 +83,11 @@ export class Lattice {
     if (rowsOfZ > gl.getParameter(gl.MAX_TEXTURE_SIZE)) {
       throw new Error("The textures of this browser are too small for this basis set: it shows what was computed beforehand.");
     }
+  }
+
+  /** Compile, before the first orbital: smaller ones do without. */
+  begin() {
+    const { gl } = this;
     const program = (this.program = gl.createProgram());
     for (const [kind, text] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
       const shader = gl.createShader(kind);
@@ -123,6 +128,7 @@ export class Lattice {
   /** Tabulate Gaussians along the lines of a grid {low, spacing, shape}; the last of shape a multiple of 16. */
   tabulate(functions, grid) {
     const { gl } = this;
+    if (!this.program) this.begin();
     const { centre, exponent, degree, rowOfZ, rowsOfZ } = functions;
     const count = exponent.length;
     Object.assign(this, { functions, grid });
@@ -161,10 +167,12 @@ export class Lattice {
     gl.enable(gl.SCISSOR_TEST);
   }
 
-  /** Values of an orbital with some polynomial coefficients, z slowest and x fastest; `rest` is awaited now and then. */
-  async values(terms, rest = async () => {}) {
+  /**
+   * Values of an orbital with some polynomial coefficients and the radii of its primitives, z slowest and x fastest;
+   * `rest` is awaited now and then.
+   */
+  async values(terms, radii, rest = async () => {}) {
     const [nx, ny, nz] = this.grid.shape;
-    const radii = radiiOf(this.functions, terms, CUT);
     const found = new Float32Array(nx * ny * nz);
     const step = COLUMN * this.slabs;
     for (let z = 0; z < nz; z += step) {

@@ -1,7 +1,7 @@
 // The view: a picture that can be turned, and beside it what can be chosen.
 
 import { choiceList, frameBar, isovalueSlider, keyOf, legend, lookMenu } from "./controls.js";
-import { diagram, spanOf } from "./diagram.js";
+import { diagram, joinedSpan, spanOf } from "./diagram.js";
 import { Drawing } from "./drawing.js";
 import { made } from "./elements.js";
 import { framed } from "./geometry.js";
@@ -44,19 +44,20 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
   const want = (change) => ask(Object.assign(wanted, change));
   const choose = ({ field, color_by }) => want({ field, color_by, isovalue: null });
   const list = choiceList(contents.choices, { choose, known });
-  const listed = contents.levels.map(([energies, occupations]) =>
-    contents.choices.map((choice, at) => ({ ...choice, energy: Number.isFinite(energies[at]) ? energies[at] : null, occupation: occupations[at] })),
-  ); // in each frame, where those differ
-  const spans = (listed.length ? listed : [contents.choices]).map(spanOf).filter(Boolean); // one axis for all of them
-  const span = spans.length ? [Math.min(...spans.map(([low]) => low)), Math.max(...spans.map(([, high]) => high))] : null;
-  let [levels, levelsAt] = [span && diagram(listed[0] ?? contents.choices, span, { choose, known, key: keyOf }), 0];
-  /** Have the list and the diagram show the energies of a frame. */
-  function level(frame) {
-    if (frame === levelsAt || !listed.length) return;
-    levelsAt = frame;
-    list.update(listed[frame]);
+  const choicesWith = ([energies, occupations]) =>
+    contents.choices.map((choice, at) => ({ ...choice, energy: Number.isFinite(energies[at]) ? energies[at] : null, occupation: occupations[at] }));
+  const listed = contents.levels.map(choicesWith); // in each frame, where those differ
+  let current = listed[0] ?? contents.choices;
+  let span = (listed.length ? listed : [current]).map(spanOf).reduce(joinedSpan); // one axis for all frames
+  let levels = span && diagram(current, span, { choose, known, key: keyOf });
+  /** Have the list and the diagram show other energies, before a slide is selected in them. */
+  function level(choices) {
+    if (choices === current) return;
+    current = choices;
+    list.update(choices);
     if (!levels) return;
-    const next = diagram(listed[frame], span, { choose, known, key: keyOf });
+    span = joinedSpan(span, spanOf(choices));
+    const next = diagram(choices, span, { choose, known, key: keyOf });
     levels.node.replaceWith(next.node);
     levels = next;
   }
@@ -122,7 +123,13 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
       if (!camera || whole.height > camera.height) camera = whole;
     }
     element.dataset.height = camera.height; // of what is seen, in bohr
-    drawing.draw(camera, background, look, fine ? PLANES.still : PLANES.moving);
+    try {
+      drawing.draw(camera, background, look, fine ? PLANES.still : PLANES.moving);
+    } catch (error) {
+      drawing = null; // its shaders are refused
+      tell(error.message, true);
+      throw error;
+    }
     if (labelled) place();
   }
 
@@ -153,7 +160,7 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     Object.assign(wanted, { field, color_by, isovalue: isovalue || null, frame });
     drawing?.show(slide);
     looks.hidden = !volumes(slide);
-    level(frame);
+    if (listed.length) level(listed[frame]);
     list.select(keyOf(slide));
     levels?.select(keyOf(slide));
     slider.set(isovalue, slide.range, isovalues(slide));
@@ -209,6 +216,8 @@ export function viewer(element, contents, { ask, moved = () => {}, known = () =>
     show,
     tell,
     redraw: draw,
+    /** Have the list and the diagram show the energies and occupations (arrays of numbers) of a slide that comes next. */
+    level: (found) => level(choicesWith(found)),
     /** Something is computed from now on, or no more. */
     compute(on) {
       busy = on;

@@ -37,6 +37,12 @@ function render({ model, el }) {
   };
 }
 
+/** Energies, and as many occupations behind them, from bytes. */
+function numbersIn({ buffer, byteOffset, byteLength }) {
+  const numbers = new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength));
+  return [numbers.subarray(0, numbers.length / 2), numbers.subarray(numbers.length / 2)];
+}
+
 /** Draw the view and connect it with the kernel; returns what ends both. */
 function connect(model, el) {
   const contents = unpack(model.get("_document"));
@@ -59,7 +65,8 @@ function connect(model, el) {
     },
   });
   const slide = () => {
-    const bytes = model.get("_slide");
+    const [bytes, levels] = [model.get("_slide"), model.get("_levels")]; // levels are of trajectories only
+    if (levels?.byteLength) view.level(numbersIn(levels));
     if (bytes?.byteLength) view.show(unpack(bytes).slides[0]);
   };
   const status = () => view.tell(model.get("_status"), model.get("_failed"));
