@@ -1,9 +1,10 @@
 """Fixtures: devices, sample files, wavefunctions made up at random."""
 
+import gc
 import multiprocessing
 import os
 import sys
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,6 +21,10 @@ os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
 # A `LocalCluster` of Dask gives up for ever what is away for 15 seconds, and a worker that a test has killed may take
 # that long to start again on a busy machine.
 os.environ.setdefault("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "1h")
+
+# jsonschema, which MCP and basis-set-exchange need too, makes a grammar of addresses with it when it is imported, for
+# two seconds: no test has it check an address.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # as on Windows and macOS, whatever a test starts by multiprocessing
 multiprocessing.set_start_method("spawn", force=True)
@@ -55,6 +60,17 @@ def sample_parameters(chosen: Container[str] | None = None) -> list:
         if chosen is None or not larger or path.name in chosen:
             result.append(pytest.param(path, id=path.name, marks=[pytest.mark.slow] if larger else []))
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect thousands of tests with the collector of cycles at rest, which later leaves out what stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers

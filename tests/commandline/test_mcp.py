@@ -3,8 +3,9 @@
 import os
 import signal
 import sys
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,8 @@ from orbitile.commandline import known_commands, main
 from orbitile.commandline.mcp import Tools, _parsers, schema_of
 from tests.conftest import SAMPLES
 
-mcp = pytest.importorskip("mcp", reason="mcp (extra mcp) is not installed")
-
-import anyio  # noqa: E402  after the check above: it comes with mcp
-from mcp import ClientSession, StdioServerParameters  # noqa: E402  after the check that mcp is there
-from mcp.client.stdio import stdio_client  # noqa: E402  after the check that mcp is there
+if find_spec("mcp") is None:
+    pytest.skip("mcp (extra mcp) is not installed", allow_module_level=True)
 
 BENZENE = files("orbitile") / "data" / "benzene.molden"
 
@@ -32,17 +30,28 @@ def folder(tmp_path):
     return inside.resolve()
 
 
+@asynccontextmanager
+async def connected(folder, *options):
+    """A session with a server. The client is imported here: that takes seconds, also where no test of it is run."""
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "orbitile", "mcp", str(folder), *options],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    async with stdio_client(server) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
+        await session.initialize()
+        yield session
+
+
 def driven(folder, calls, *options):
     """What a server answers to calls: of each whether it is an error, its text, and how many pictures there are."""
+    import anyio
 
     async def talk():
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "orbitile", "mcp", str(folder), *options],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        async with stdio_client(server) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
-            await session.initialize()
+        async with connected(folder, *options) as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
             answers = [await session.call_tool(name, arguments) for name, arguments in calls]
         return names, [
@@ -109,6 +118,9 @@ def test_pictures_are_handed_over_files_written_where_they_may_and_calls_end(fol
 @pytest.mark.linux
 @pytest.mark.parametrize("how", ["cancelled", "killed"])
 def test_a_call_ends_when_nobody_waits_for_it(folder, how):
+    import anyio
+    from mcp import MCPError
+
     benzene = str(folder / "benzene.molden")
 
     def running(what):
@@ -124,17 +136,11 @@ def test_a_call_ends_when_nobody_waits_for_it(folder, how):
                 await anyio.sleep(0.1)
 
     async def talk():
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=["-m", "orbitile", "mcp", str(folder)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        async with stdio_client(server) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
-            await session.initialize()
+        async with connected(folder) as session:
             async with anyio.create_task_group() as group:
 
                 async def call():
-                    with suppress(mcp.MCPError):  # that the server has gone
+                    with suppress(MCPError):  # that the server has gone
                         await session.call_tool("basins", {"file": benzene})
 
                 group.start_soon(call)
