@@ -131,7 +131,6 @@ def test_a_large_result(worker):
 
 
 @pytest.mark.linux
-@pytest.mark.linux
 def test_small_results_have_no_file_open(worker):
     def handles():
         return len(os.listdir("/proc/self/fd"))
@@ -143,6 +142,7 @@ def test_small_results_have_no_file_open(worker):
     assert all(np.array_equal(array, np.full(50_000, n)) and array.flags.writeable for n, array in enumerate(kept))
 
 
+@pytest.mark.linux
 def test_memory_is_shared_where_that_is_asked_for(workers):
     with shared_array((4, 1000), np.float64) as values:
         done = [workers.submit(jobs.filled, values[n], n) for n in range(4)]
