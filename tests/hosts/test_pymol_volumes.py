@@ -148,6 +148,18 @@ def test_fog_and_slices_follow_their_surface_and_leave_nothing_behind(cmd):
     assert cmd.get_names("objects") == ["benzene"]
 
 
+@pytest.mark.parametrize("style", ["fog", "slice"])
+def test_the_ray_tracer_refuses_what_it_does_not_draw(cmd, tmp_path, style):
+    command(cmd, "orb_load", BENZENE)
+    name = command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")
+    command(cmd, "orb_style", style)
+    with pytest.raises(pymol.CmdException, match=rf"no fog and no slices, as {name} is; leave ray out"):
+        command(cmd, "orb_picture", str(tmp_path / "a.png"), 80, 60, "ray")
+    assert not list(tmp_path.iterdir())
+    command(cmd, "orb_hide", name)
+    command(cmd, "orb_picture", str(tmp_path / "a.png"), 80, 60, "ray")
+
+
 def test_fog_follows_the_new_name_of_its_surface(cmd):
     command(cmd, "orb_load", BENZENE)
     name = command(cmd, "orb_mo", "benzene", "homo", 0.04, quality="coarse")

@@ -336,6 +336,11 @@ class PyMOLViewer(TrajectoryViewer):
         return viewpoint_of(self.cmd, n_frames, self._titles & self.objects())
 
     def ray_tracing(self, surfaces: Set[str]) -> tuple[Callable[..., Pixels], Any]:
+        if volumes := sorted(surfaces & self._volumes.keys()):
+            raise OrbitileError(
+                f"ray: PyMOL's ray tracer draws no fog and no slices, as {', '.join(volumes)} is; leave ray out, and "
+                "the renderer of Orbitile draws the picture, or choose another style (orb_style surface)"
+            )
         return trace, scene_of(self.cmd, surfaces | self._titles)
 
     def set_transparency(self, name: str, transparency: float) -> None:
