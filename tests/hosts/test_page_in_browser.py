@@ -115,6 +115,11 @@ def test_a_click_shows_another_orbital_and_others_cannot_be_had(opened, fields):
     page.get_by_role("listbox").press("ArrowDown")
     assert shown(page) == "mo:21"
     assert page.get_by_role("option", selected=True).inner_text().split()[:2] == ["21", "HOMO"]
+    offered = page.locator("[role=option]:not([aria-disabled])")
+    assert offered.count() > 1
+    for key, row in (("End", offered.last), ("Home", offered.first), ("PageDown", offered.last)):
+        page.get_by_role("listbox").press(key)
+        assert row.get_attribute("aria-selected") == "true", key
     page.locator(".orbitile-level:not(.orbitile-unknown) rect").last.click(force=True)
     assert shown(page) == "mo:22"
 

@@ -41,13 +41,13 @@ export function choiceList(choices, { choose, known }) {
   node.append(...rows);
   let chosen = -1;
   node.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -choices.length, End: choices.length }[event.key];
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
-    let next = chosen + step;
-    while (next >= 0 && next < choices.length && !known(choices[next])) next += step;
-    if (next >= 0 && next < choices.length) choose(choices[next]);
+    const offered = [...choices.keys()].filter((at) => at === chosen || known(choices[at]));
+    const next = offered[Math.min(Math.max(offered.indexOf(chosen) + step, 0), offered.length - 1)];
+    if (next !== undefined && next !== chosen) choose(choices[next]);
   });
   return {
     node,
