@@ -251,6 +251,7 @@ def test_any_orbital_is_computed_at_any_isovalue(opened, computed):
     page.get_by_role("option", name="electron density").click()
     wait_for(page, "density")
     assert page.locator(".orbitile-caption").inner_text() == "electron density"
+    assert page.locator(".orbitile-legend").first.inner_text().endswith(" e bohr⁻³")
 
 
 WORKERS = """
@@ -283,7 +284,7 @@ def test_surfaces_are_found_by_a_worker_which_leaves_out_what_was_overtaken(open
     asked = page.evaluate("asked")
     assert len(asked) < 6  # of forty
     assert float(page.locator(".orbitile-slider output").first.inner_text()) == pytest.approx(asked[-1], rel=5e-3)
-    assert f"{asked[-1]:.3g}" in page.locator(".orbitile-legend").first.inner_text()
+    assert f"+{asked[-1]:.3g} bohr⁻³ᐟ²" in page.locator(".orbitile-legend").first.inner_text()
 
 
 @pytest.mark.parametrize("how", ["no workers", "policy"])

@@ -12,6 +12,7 @@ const MARGIN = 10; // bohr beyond the atoms that a lattice reaches at most
 const SHARE = 0.9; // of the probability of an orbital that its usual surface encloses
 const LEAST = { orbital: 0.005, density: 0.001, spin: 0.0005 }; // isovalues down to which a lattice holds the surface
 const USUAL = { density: 0.02, spin: 0.005 };
+const UNITS = { orbital: "bohr⁻³ᐟ²", density: "e bohr⁻³", spin: "e bohr⁻³" };
 const DROPPED = 14; // bits of a float that do not count where values are sorted: bins are some 0.2 % wide
 const SMALL = 6e7; // products that the script adds itself, in some 0.1 s, before a graphics card has compiled its program
 const NEGATIVE = 1e-6; // least magnitude that counts as a second sign
@@ -192,7 +193,7 @@ export class Computing {
       const paint = new Uint8Array(new Uint32Array(found.vertices.length / 3).fill(one).buffer);
       meshes.push({ ...found, name: "", finish, colours: paint });
       const mark = n ? "−" : signs.length > 1 ? "+" : "";
-      patches.push([`rgb(${colour.join(" ")})`, `${mark}${Number(isovalue.toPrecision(3))}`]);
+      patches.push([`rgb(${colour.join(" ")})`, `${mark}${Number(isovalue.toPrecision(3))} ${UNITS[kind]}`]);
     });
     const name = volume.name ?? `orbital ${choice.number ?? ""}${choice.spin ? ` ${choice.spin}` : ""}`;
     return {
