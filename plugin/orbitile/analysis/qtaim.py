@@ -744,8 +744,9 @@ MOLECULE = 0.001
 _PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 7, 1.5, 12
 """Length in bohr of a part of a ray, points in it; scale of the last part, which has no end, and points in it."""
 
-_TURNED = (0.4, 0.9, 1.7)
-"""Angles by which directions are turned, in radians, out of the axes and planes that molecules are drawn in."""
+_TURNED, _TURNED_ON = (0.4, 0.19, 1.7), (2.4, 0.618, 3.9)
+"""Angles by which directions are turned, in radians, out of the axes and planes that molecules are drawn in, and by how
+much farther for each next attractor; in the middle half of 1 less the cosine, so that all directions come as often."""
 
 _IN_SPHERE, _SPHERE_DEGREE = 24, 23
 """Radii inside a sphere, and degree of the rule for directions there."""
@@ -808,17 +809,20 @@ class AtomicBasins:
         return result
 
 
-def directions_of(degree: int) -> tuple[Reals, Reals]:
+def directions_of(degree: int, number: int = 0) -> tuple[Reals, Reals]:
     """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree.
 
     It is turned so that none of its planes of symmetry is one of the molecule's, on which edges of basins lie: errors
-    there would be of one sign in all atoms.
+    there would be of one sign in all atoms. For each number it is turned in another way, as in the links of a chain
+    one error would be added up.
     """
     from scipy.integrate import lebedev_rule
     from scipy.spatial.transform import Rotation
 
     directions, weights = lebedev_rule(degree)
-    return Rotation.from_euler("zyz", _TURNED).apply(directions.T), weights
+    first, height, last = (angle + number * step for angle, step in zip(_TURNED, _TURNED_ON, strict=True))
+    turned = Rotation.from_euler("zyz", (first, np.arccos(1 - 2 * (height % 1)), last))
+    return turned.apply(directions.T), weights
 
 
 def integrated(
@@ -1128,7 +1132,7 @@ def _integrated(wavefunction: Wavefunction, accuracy: str, device: str | None) -
                 quick = quick.ending_in(cells)
         with stage(0.2, 0.6):
             light = np.isin(basins, np.flatnonzero(wavefunction.atomic_numbers == _HYDROGEN))
-            rules = [directions_of(DEGREES[accuracy][0 if one else 1]) for one in light]
+            rules = [directions_of(DEGREES[accuracy][0 if one else 1], n) for n, one in zip(basins, light, strict=True)]
             rays = rays_of(basins, spheres, cells, gradient, rules, quick)
         with stage(0.6, 1.0):
             return integrated(wavefunction, spheres, rays, gradient, target)

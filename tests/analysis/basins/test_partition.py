@@ -125,7 +125,8 @@ def test_points_of_equal_value_belong_to_one_of_them():
 
 def test_steepest_ways_over_points_lead_to_the_nearer_peak():
     density = density_on_lattice(0.25)
-    basin = led_to(density, SPHERES, peaks)
+    with device_session("cpu", "single"):
+        basin = led_to(density, SPHERES, peaks)
     side = (density.lattice.points() @ (CENTRES[1] - CENTRES[0])).reshape(basin.shape)
     inside = density.values > 1e-5
     assert np.all(basin[~(density.values > 1e-6)] == EMPTY)
@@ -137,7 +138,8 @@ def test_steepest_ways_over_points_lead_to_the_nearer_peak():
 
 def test_cells_that_are_whole_in_a_basin_are_on_its_side_of_the_plane():
     density = density_on_lattice(0.25)
-    cells = cells_of(led_to(density, SPHERES, peaks), density, peaks, SPHERES)
+    with device_session("cpu", "single"):
+        cells = cells_of(led_to(density, SPHERES, peaks), density, peaks, SPHERES)
     middles = Lattice.box([-4.5] * 3, [4.5] * 3, 0.25).points() + 0.1
     middles = middles[peaks(middles)[0] > 1e-4]  # borders are about right only below a tenth of it, a cell away
     basin = cells.around(middles)
@@ -193,8 +195,9 @@ def test_rays_come_back_where_a_border_is_a_wave():
     angle = np.linspace(1.2, 1.6, 41)
     directions = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     density = Volume(beside_a_wave(points)[0].reshape(lattice.shape), lattice)
-    cells = cells_of(basin, density, beside_a_wave, spheres)
-    rays = rays_of([0], spheres, cells, beside_a_wave, [(directions, np.ones(41))])[0]
+    with device_session("cpu", "single"):
+        cells = cells_of(basin, density, beside_a_wave, spheres)
+        rays = rays_of([0], spheres, cells, beside_a_wave, [(directions, np.ones(41))])[0]
     radius = np.arange(0.3, 2.9, 1e-4)
     back = 0
     for ray, direction in enumerate(directions):
