@@ -746,7 +746,8 @@ _PANEL, _IN_PANEL, _TAIL, _IN_TAIL = 1.2, 7, 1.5, 12
 
 _TURNED, _TURNED_ON = (0.4, 0.19, 1.7), (2.4, 0.618, 3.9)
 """Angles by which directions are turned, in radians, out of the axes and planes that molecules are drawn in, and by how
-much farther for each next attractor; in the middle half of 1 less the cosine, so that all directions come as often."""
+much farther for each next attractor. In place of the second angle is half of 1 less its cosine, so that no direction
+comes more often than another."""
 
 _IN_SPHERE, _SPHERE_DEGREE = 24, 23
 """Radii inside a sphere, and degree of the rule for directions there."""
@@ -813,8 +814,8 @@ def directions_of(degree: int, number: int = 0) -> tuple[Reals, Reals]:
     """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree.
 
     It is turned so that none of its planes of symmetry is one of the molecule's, on which edges of basins lie: errors
-    there would be of one sign in all atoms. For each number it is turned in another way, as in the links of a chain
-    one error would be added up.
+    there would be of one sign in all atoms. Each number has another turn: with one for all, equal links of a chain
+    would have equal errors.
     """
     from scipy.integrate import lebedev_rule
     from scipy.spatial.transform import Rotation
