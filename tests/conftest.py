@@ -24,7 +24,7 @@ os.environ.setdefault("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "1h")
 
 # jsonschema, which MCP and basis-set-exchange need too, makes a grammar of addresses with it when it is imported, for
 # two seconds: no test has it check an address.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+sys.modules.setdefault("rfc3987_syntax", None)
 
 # as on Windows and macOS, whatever a test starts by multiprocessing
 multiprocessing.set_start_method("spawn", force=True)

@@ -814,8 +814,8 @@ def directions_of(degree: int, number: int = 0) -> tuple[Reals, Reals]:
     """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree.
 
     It is turned so that none of its planes of symmetry is one of the molecule's, on which edges of basins lie: errors
-    there would be of one sign in all atoms. Each number has another turn: with one for all, equal links of a chain
-    would have equal errors.
+    there would be of one sign in all atoms. The turn differs from number to number: the equal links of a chain would
+    otherwise have equal errors, which add up.
     """
     from scipy.integrate import lebedev_rule
     from scipy.spatial.transform import Rotation
