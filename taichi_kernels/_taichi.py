@@ -71,24 +71,33 @@ def _line_of(frame: FrameType, context: int = 1) -> inspect.Traceback:
     return inspect.Traceback(file, number, frame.f_code.co_name, [linecache.getline(file, number, frame.f_globals)], 0)
 
 
-@contextmanager
-def _replaced(*places: tuple[Any, str, Any]) -> Iterator[None]:
-    """With other values of attributes of some owners, those that have them."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in places if hasattr(owner, name)]
-    for owner, name, value in places:
-        if hasattr(owner, name):
-            setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)
+class _Replaced(AbstractContextManager[None]):
+    """Other values of attributes of some owners, those that have them, within a block.
+
+    Blocks may lie within one another, of one thread at a time. It is made once for many blocks.
+    """
+
+    def __init__(self, *places: tuple[Any, str, Any]) -> None:
+        self._places = [(*place, getattr(*place[:2])) for place in places if hasattr(*place[:2])]
+        self._depth = 0
+
+    def __enter__(self) -> None:
+        if not self._depth:
+            for owner, name, value, _ in self._places:
+                setattr(owner, name, value)
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            for owner, name, _, before in self._places:
+                setattr(owner, name, before)
 
 
 def _imported() -> Any:
     ensure_cache_folder()
     # for each of a hundred functions a compiler asks for the line that it is in: most of the time of the import
-    with _quietly(), warnings.catch_warnings(), _replaced((inspect, "getframeinfo", _line_of)):
+    with _quietly(), warnings.catch_warnings(), _Replaced((inspect, "getframeinfo", _line_of)):
         # Python 3.12 and later complain about strings in Taichi's sources when they are compiled for the first time
         warnings.filterwarnings("ignore", category=SyntaxWarning)
         return importlib.import_module(COMPILER)
@@ -203,7 +212,7 @@ def without_locations() -> AbstractContextManager[None]:
     whether a class surrounds it, and for every function it searches all modules for the one that it is from. The
     compiled kernels do not depend on any of it. A version that lacks one of these functions is left alone.
     """
-    return _replaced(*_WITHOUT_LOCATIONS)
+    return _without_locations
 
 
 def _line_for(self: Any, node: Any) -> str:
@@ -224,16 +233,12 @@ def _lines_of(function: FunctionType) -> tuple[list[str], int]:
 
 _context = _transformer.ASTTransformerFuncContext if COMPILER == "quadrants" else _transformer.ASTTransformerContext
 
-_WITHOUT_LOCATIONS = tuple(
-    (owner, name, value)
-    for owner, name, value in (
-        (_context, "get_pos_info", _line_for),
-        (_context, "memoized_get_pos_info", _line_for),
-        (_kernel_impl, "_inside_class", lambda level_of_class_stackframe: False),
-        *((owner, "getsourcelines", _lines_of) for owner in (_kernel_impl, _sources)),
-        *((owner, "getsourcefile", _file_of) for owner in (_kernel_impl, _sources)),
-    )
-    if hasattr(owner, name)
+_without_locations = _Replaced(
+    (_context, "get_pos_info", _line_for),
+    (_context, "memoized_get_pos_info", _line_for),
+    (_kernel_impl, "_inside_class", lambda level_of_class_stackframe: False),
+    *((owner, "getsourcelines", _lines_of) for owner in (_kernel_impl, _sources)),
+    *((owner, "getsourcefile", _file_of) for owner in (_kernel_impl, _sources)),
 )
 """What `without_locations` replaces, and by what."""
 

@@ -45,7 +45,11 @@ def evaluate_products(
 
     In pieces of whole planes of bricks, each with tables and masks of its own.
     """
-    sums, plan = np.atleast_2d(packed.terms), packed.plan
+    plan = packed.plan
+    if checkpoint is None and isinstance(tolerance, float) and packed.terms.ndim == 1:  # most calls, and at once
+        space.latest = plan, _launch(space, packed, tolerance, target, out, 0), None
+        return
+    sums = np.atleast_2d(packed.terms)
     tolerances = [tolerance] * len(sums) if isinstance(tolerance, float) else np.broadcast_to(tolerance, len(sums))
     nx, *plane = packed.shape
     layers = -(-nx // BX)
@@ -66,7 +70,7 @@ def evaluate_products(
             first = number_of_sum * layers + until
 
     bricks = -(-plane[0] // BY) * -(-plane[1] // BZ)
-    work = np.full(len(sums) * layers, float(bricks * len(plan.products)))
+    work = np.full(len(sums) * layers, float(bricks * len(plan.tables_x)))
     space.paces["planes"].run(work, pieces, checkpoint, synchronise)
 
 
@@ -83,7 +87,7 @@ def _launch(
     Returns the number of words that say which products matter.
     """
     plan, shape = packed.plan, packed.shape
-    n_tables, n_products = int(plan.first_table[-1]), len(plan.products)
+    n_tables, n_products = int(plan.first_table[-1]), len(plan.tables_x)
     bricks_x, bricks_y, bricks_z = (-(-n // b) for n, b in zip(shape, BRICK, strict=True))
     words = -(-n_products // (32 * _NEAR)) * _NEAR
     real = target.dtype
@@ -103,14 +107,10 @@ def _launch(
         parts=parts,
         budget=tolerance / parts,
         primitive=space.upload("primitives", packed.primitives, real, 8),
-        first_table=space.upload("first_table", plan.first_table, np.int32),
-        first_table_x=space.upload("first_table_x", plan.first_table_x, np.int32),
         product=space.upload("products", plan.products, np.int32, 4),
         terms=space.upload("terms", packed.terms, real),
-        x=space.vectors("x", (2 * bricks_x * n_products,), 4),
-        y=space.vectors("y", (2 * bricks_y * n_tables,), 4),
-        z=space.reals("z", (BZ * bricks_z * n_tables,)),
-        largest=space.reals("largest", ((bricks_x + bricks_y + bricks_z) * n_products,)),
+        xy=space.vectors("xy", (2 * (bricks_x * n_products + bricks_y * n_tables),), 4),
+        z=space.reals("z", (BZ * bricks_z * n_tables + (bricks_x + bricks_y + bricks_z) * n_products,)),
         masks=space.integers("masks", (n_words,)),
         out=out,
     )
@@ -144,19 +144,17 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
         parts: ti.i32,
         budget: real,
         primitive: Primitives,  # exponent; nearest point less centre; index of that point; unused
-        first_table: I1,  # (primitives + 1)
-        first_table_x: I1,  # (primitives + 1)
-        product: Products,  # (tables along x) first term, number of terms, where tables along y and z begin
+        product: Products,  # `Layout.products`
         terms: R1,  # polynomial coefficients
-        x: Quads,  # (bricks_x, tables, 2) of 4 points
-        y: Quads,  # (bricks_y, tables, 2) of 4 points
-        z: R1,  # (bricks_z, tables, 16)
-        largest: R1,  # (bricks_x + bricks_y + bricks_z, products)
+        xy: Quads,  # (bricks_x, tables, 2) of 4 points along x; (bricks_y, tables, 2) along y
+        z: R1,  # (bricks_z, tables, 16) along z; (bricks_x + bricks_y + bricks_z, products) largest magnitudes
         masks: I1,  # (bricks, words)
         out: R3,  # (nx, ny, nz)
     ):
         bricks_x, bricks_y, bricks_z = (nx + BX - 1) // BX, (ny + BY - 1) // BY, (nz + BZ - 1) // BZ
         n_columns = bricks_x * bricks_y
+        along_y = 2 * bricks_x * n_products  # where tables along y begin
+        magnitudes = BZ * bricks_z * n_tables
         words = (n_products + 32 * _NEAR - 1) // (32 * _NEAR) * _NEAR
         # The ends of all loops are known before the first one: each that is not costs a step of its own between loops.
         end_of_tables = n_primitives * (bricks_x + bricks_y + bricks_z)
@@ -167,44 +165,45 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
         for task in range(end_of_tables):
             p = task % n_primitives
             b = task // n_primitives
-            bounds = b * n_products  # where those of this brick begin
+            bounds = magnitudes + b * n_products  # where those of this brick begin
             here = primitive[p]
-            degree = first_table[p + 1] - first_table[p] - 1
+            begin, end = product[n_products + p], product[n_products + p + 1]
+            degree = end[0] - begin[0] - 1
             if b < bricks_x:
                 distance, factor = eight_along(here[0], here[1], here[4], b * BX, step_x)
-                for t in range(first_table_x[p], first_table_x[p + 1]):
+                for t in range(begin[1], end[1]):
                     last = product[t][0] + product[t][1] - 1
                     value = V8(0.0)
                     for i in range(product[t][1]):
                         value = value * distance + terms[last - i]
                     value *= factor
                     at = b * n_products + t
-                    x[2 * at] = V4(value[0], value[1], value[2], value[3])
-                    x[2 * at + 1] = V4(value[4], value[5], value[6], value[7])
-                    largest[bounds + t] = largest_of(value)
+                    xy[2 * at] = V4(value[0], value[1], value[2], value[3])
+                    xy[2 * at + 1] = V4(value[4], value[5], value[6], value[7])
+                    z[bounds + t] = largest_of(value)
             elif b < bricks_x + bricks_y:
                 b -= bricks_x
                 distance, factor = eight_along(here[0], here[2], here[5], b * BY, step_y)
-                for t in range(first_table[p], first_table[p + 1]):
-                    at = b * n_tables + t
-                    y[2 * at] = V4(factor[0], factor[1], factor[2], factor[3])
-                    y[2 * at + 1] = V4(factor[4], factor[5], factor[6], factor[7])
+                for t in range(begin[0], end[0]):
+                    at = along_y + 2 * (b * n_tables + t)
+                    xy[at] = V4(factor[0], factor[1], factor[2], factor[3])
+                    xy[at + 1] = V4(factor[4], factor[5], factor[6], factor[7])
                     bound = largest_of(factor)
-                    j = t - first_table[p]
+                    j = t - begin[0]
                     for k in range(degree + 1 - j):
-                        largest[bounds + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = bound
+                        z[bounds + begin[1] + k * (2 * degree + 3 - k) // 2 + j] = bound
                     factor *= distance
             else:
                 b -= bricks_x + bricks_y
                 distance, factor = sixteen_along(here[0], here[3], here[6], b * BZ, step_z)
-                for t in range(first_table[p], first_table[p + 1]):
+                for t in range(begin[0], end[0]):
                     at = b * n_tables + t
                     for s in ti.static(range(BZ)):
                         z[at * BZ + s] = factor[s]
                     bound = largest_of(factor)
-                    k = t - first_table[p]
+                    k = t - begin[0]
                     for j in range(degree + 1 - k):
-                        largest[bounds + first_table_x[p] + k * (2 * degree + 3 - k) // 2 + j] = bound
+                        z[bounds + begin[1] + k * (2 * degree + 3 - k) // 2 + j] = bound
                     factor *= distance
 
         # which products matter to each brick
@@ -216,8 +215,8 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
             column = brick // bricks_z
             bx = column // bricks_y
             by = column % bricks_y
-            along_x, along_y = bx * n_products, (bricks_x + by) * n_products
-            along_z = (bricks_x + bricks_y + bz) * n_products
+            bound_x, bound_y = magnitudes + bx * n_products, magnitudes + (bricks_x + by) * n_products
+            bound_z = magnitudes + (bricks_x + bricks_y + bz) * n_products
             lost = ti.cast(0.0, real)
             for step in range((words - part + parts - 1) // parts):
                 word = part + step * parts
@@ -225,7 +224,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
                 for bit in range(32):
                     t = word // _NEAR * (32 * _NEAR) + bit * _NEAR + word % _NEAR
                     if t < n_products:
-                        size = largest[along_x + t] * largest[along_y + t] * largest[along_z + t]
+                        size = z[bound_x + t] * z[bound_y + t] * z[bound_z + t]
                         if lost + size > budget:
                             mask |= 1 << bit
                         else:
@@ -244,7 +243,7 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
             by = column % bricks_y
             bx = column // bricks_y
             at_x = 2 * bx * n_products + half_x
-            at_y = 2 * by * n_tables + half_y
+            at_y = along_y + 2 * by * n_tables + half_y
             at_z = BZ * bz * n_tables + k
             c0 = V4(0.0)
             c1 = V4(0.0)
@@ -253,17 +252,27 @@ def _kernel(target: Target, result: "np.dtype[np.floating]") -> object:
             for word in range(words):
                 left = masks[brick * words + word]
                 first_of_word = word // _NEAR * (32 * _NEAR) + word % _NEAR
-                while left != 0:
+                while left != 0:  # two at a time: factors of the second are asked for before the first is added
                     low = left & -left
                     left ^= low
+                    following = left & -left
+                    left ^= following
                     t = first_of_word + ti.math.popcnt(low - 1) * _NEAR
-                    one = product[t]
-                    a = x[at_x + 2 * t]
-                    b = y[at_y + one[2]] * z[at_z + one[3]]
+                    u = t if following == 0 else first_of_word + ti.math.popcnt(following - 1) * _NEAR
+                    one, two = product[t], product[u]
+                    a, d = xy[at_x + 2 * t], xy[at_x + 2 * u]
+                    y1, y2 = xy[at_y + one[2]], xy[at_y + two[2]]
+                    z1, z2 = z[at_z + one[3]], z[at_z + two[3]]
+                    b = y1 * z1
+                    e = y2 * ti.select(following != 0, z2, real(0.0))
                     c0 += a[0] * b
                     c1 += a[1] * b
                     c2 += a[2] * b
                     c3 += a[3] * b
+                    c0 += d[0] * e
+                    c1 += d[1] * e
+                    c2 += d[2] * e
+                    c3 += d[3] * e
             if bz * BZ + k < nz:
                 for s, c in ti.static(enumerate((c0, c1, c2, c3))):
                     for m in ti.static(range(4)):

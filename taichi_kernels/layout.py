@@ -77,9 +77,10 @@ class Layout:
         For each row: its table along z, its first table along x, how many it has, its first table along y.
     tables_x : ndarray of int32, shape (n_tables_x, 2)
         For each table along x: first polynomial coefficient and number of coefficients.
-    products : ndarray of int32, shape (n_tables_x, 4)
-        The same, and where the factors along y and z that it is multiplied by begin: the number of the table times 2
-        (a GPU keeps tables in parts of 4 points along y) and times 16.
+    products : ndarray of int32, shape (n_tables_x + n_primitives + 1, 4)
+        For each table along x the same, and where the factors along y and z that it is multiplied by begin: the number
+        of the table times 2 (a GPU keeps tables in parts of 4 points along y) and times 16. Behind them `first_table`
+        and `first_table_x` of each primitive: one array travels to a GPU in less time than three.
     first_table : ndarray of int32, shape (n_primitives + 1,)
         Range of tables of each primitive along y, and along z.
     first_table_x : ndarray of int32, shape (n_primitives + 1,)
@@ -132,7 +133,8 @@ def _layout(degrees: bytes) -> Layout:
     first = np.concatenate([[0], np.cumsum(degree + 1)])
     first_x = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) // 2)])
     first_term = np.concatenate([[0], np.cumsum((degree + 1) * (degree + 2) * (degree + 3) // 6)])
-    rows, products = np.empty((first[-1], 4), np.int32), np.empty((first_x[-1], 4), np.int32)
+    rows, products = np.empty((first[-1], 4), np.int32), np.zeros((first_x[-1] + len(first), 4), np.int32)
+    products[first_x[-1] :, :2] = np.stack([first, first_x], axis=1)
     for d in np.unique(degree).tolist():
         which = np.flatnonzero(degree == d)[:, None]
         count = d + 1 - np.arange(d + 1)  # tables along x of each row
@@ -150,7 +152,7 @@ def _layout(degrees: bytes) -> Layout:
         )
     # rows with equally many tables stand together, so that the branch on their number is predicted
     rows = rows[np.argsort(rows[:, 2], kind="stable")]
-    arrays = [rows, products[:, :2].copy(), products, first.astype(np.int32), first_x.astype(np.int32)]
+    arrays = [rows, products[: first_x[-1], :2].copy(), products, first.astype(np.int32), first_x.astype(np.int32)]
     for array in arrays:
         array.setflags(write=False)  # sent to the device once
     return Layout(*arrays)

@@ -79,14 +79,34 @@ def orbital_on_lattice(
         Derivatives along x, y and z that are wanted of each sum, in place of itself, each up to the second; not on
         sheared lattices. Those of a sum follow one another in the result as sums do, and the bound holds for each.
     """
-    if start % BX:
-        raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
     if shear and orders != PLAIN:
         raise ValueError("derivatives: expected a lattice with orthogonal axes, got a sheared one")
-    if isinstance(out, np.ndarray) and not out.flags.c_contiguous:
-        raise ValueError("result of the lattice kernel: expected a C-ordered array")
+    primitives = placed(centre, exponent, spacing, target.dtype, start)
+    if shear:
+        primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
+    evaluate(
+        PackedSums(plan, primitives, terms, spacing, shape, orders), start, tolerance, target, out, shear, checkpoint
+    )
+
+
+def placed(
+    centre: np.ndarray,
+    exponent: np.ndarray,
+    spacing: tuple[float, float, float],
+    dtype: "np.dtype[np.floating]",
+    start: int = 0,
+) -> np.ndarray:
+    """Gaussians on a slab of a lattice as `PackedSums` has them, not sheared; parameters as for `orbital_on_lattice`.
+
+    Raises
+    ------
+    ValueError
+        When the slab does not start at a brick.
+    """
+    if start % BX:
+        raise ValueError(f"start of a slab: expected a multiple of {BX}, got {start}")
     # Positions relative to the nearest point keep float32 tables exact to rounding wherever the molecule lies.
-    primitives = np.zeros((len(exponent), 8), target.dtype)
+    primitives = np.zeros((len(exponent), 8), dtype)
     primitives[:, 0] = exponent
     place = centre / spacing  # one array for all: memory for another takes longer than what is done in it
     np.rint(place, out=place)
@@ -95,11 +115,23 @@ def orbital_on_lattice(
     place *= spacing
     place -= centre
     primitives[:, 1:4] = place
-    if shear:
-        primitives[:, 7] = _largest_factors(exponent, np.diff(plan.first_table) - 1)
-    packed = PackedSums(plan, primitives, terms, spacing, shape, orders)
-    many = len(plan.rows).bit_length() > _MANY_ROWS
-    if not target.on_host and not many and not shear and orders == PLAIN:
+    return primitives
+
+
+def evaluate(
+    packed: PackedSums,
+    start: int,
+    tolerance: "float | np.ndarray",
+    target: Target,
+    out: "np.ndarray | DeviceArray",
+    shear: float = 0.0,
+    checkpoint: Checkpoint | None = None,
+) -> None:
+    """Evaluate sums that are packed for a slab of a lattice; parameters as for `orbital_on_lattice`."""
+    if isinstance(out, np.ndarray) and not out.flags.c_contiguous:
+        raise ValueError("result of the lattice kernel: expected a C-ordered array")
+    many = len(packed.plan.rows).bit_length() > _MANY_ROWS
+    if not target.on_host and not many and not shear and packed.orders == PLAIN:
         evaluate_products(workspace_of(target.dtype, "products"), packed, tolerance, target, out, checkpoint)
         return
     space = workspace_of(target.dtype, "many rows" if many else "few rows")

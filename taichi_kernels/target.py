@@ -10,7 +10,9 @@ from .devices import DEVICES
 if TYPE_CHECKING:
     from .arrays import DeviceArray
 
-PRECISIONS = ("single", "double")  # NumPy knows them by these names too
+PRECISIONS = ("single", "double")
+
+_DTYPES = {name: np.dtype(name) for name in PRECISIONS}  # NumPy knows them by these names too
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Target:
     @property
     def dtype(self) -> "np.dtype[np.floating]":
         """NumPy's type of the numbers."""
-        return np.dtype(self.precision)
+        return _DTYPES[self.precision]
 
     @property
     def on_host(self) -> bool:

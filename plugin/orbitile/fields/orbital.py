@@ -484,6 +484,8 @@ def orbital_of(wavefunction: Wavefunction, name: str) -> Orbital | None:
         When the wavefunction has no such orbital.
     """
     name = name.strip().lower()
+    if (known := _ORBITALS.get(wavefunction, name)) is not None:
+        return known
     match = _NAME.fullmatch(name)
     if match is None:
         return (
