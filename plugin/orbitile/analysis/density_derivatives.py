@@ -327,6 +327,9 @@ _POINTS_A_CELL, _FEWEST, _FUNCTIONS_A_CELL = 512, 4, 50_000
 """Points that a cell should have: as many, and no fewer, and such a number by that of basis functions: the larger the
 molecule, the more is saved by leaving out what does not reach a cell."""
 
+_NOT_SORTED = 1 << 14
+"""Points times basis functions, and a quarter of the coefficients, up to which that saves less than sorting takes."""
+
 _WIDE_EDGE, _POINTS_A_WIDE_CELL, _LARGER_ON_GPUS = 6.0, 2048, 16
 """The same for a kernel, which takes longer to prepare; and how many times as many points a cell should have where it
 runs on a GPU, for which that holds all the more."""
@@ -475,6 +478,11 @@ class DensityDerivatives:
     def _pieces(self, points: Reals, slopes: bool) -> Iterator[tuple[NDArray[np.intp], _Piece]]:
         """Points that are near to each other, and what is needed there."""
         if not len(points):
+            return
+        if max(len(points) * len(self.coefficients), self.coefficients.size // 4) <= _NOT_SORTED:
+            shells = self.shells
+            piece = _Piece(shells, self.coefficients[shells.coefficients], self.weights, points, slopes)
+            yield np.arange(len(points)), piece
             return
         few = max(_FEWEST, min(_POINTS_A_CELL, _FUNCTIONS_A_CELL // max(len(self.coefficients), 1)))
         cells = sorted_into_cells(points, _EDGE, few, 1)
