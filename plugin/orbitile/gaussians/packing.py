@@ -219,7 +219,7 @@ class MergedPrimitives:
         """Term by term: the pairs of `_near` that have it, its coefficients, and the values of the monomial there."""
         _, primitive, away, _, _ = self._near
         degrees = self.degree[primitive]
-        for degree in np.unique(self.degree).tolist():
+        for degree in sorted(set(self.degree.tolist())):  # np.unique would import numpy.ma
             chosen = np.flatnonzero(degrees == degree)
             first = self.first_term[primitive[chosen]].astype(np.intp)
             table = [np.ones((3, len(chosen)))]
@@ -400,7 +400,8 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
 
 def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
     """Blocks of the two matrices for the shells of one atom."""
-    exponents = np.unique(np.concatenate([shell.exponents for shell in shells]))[::-1].copy()
+    distinct = {exponent for shell in shells for exponent in shell.exponents.tolist()}
+    exponents = np.array(sorted(distinct, reverse=True), float)
     index_of = {float(exponent): n for n, exponent in enumerate(exponents)}
     degrees = np.zeros(len(exponents), np.int32)
     for shell in shells:
