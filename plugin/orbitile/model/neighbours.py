@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from ..base.arrays import Indices, Reals
 
 _MOST = 1 << 18
-"""Distances that are computed one by one, some milliseconds and 8 MB."""
+"""Distances that are computed at once, some milliseconds and 8 MB."""
+
+_MOST_TO_NEAREST = 1 << 22
+"""Distances to look through for the nearest in less time than the import of SciPy takes, whose tree is faster."""
 
 
 def pairs_within(places: Reals, others: Reals, reach: float | Reals) -> tuple[Indices, Indices]:
@@ -48,13 +51,18 @@ def pairs_among(places: Reals, reach: float) -> tuple[Indices, Indices]:
 
 def nearest(places: NDArray[np.floating], others: NDArray[np.floating]) -> tuple[Reals, Indices]:
     """Distance from each place to the nearest one of others, and its number, shape (n,)."""
-    if len(places) * len(others) <= _MOST:
-        squares = _squares(places, others)
-        found = squares.argmin(axis=1)
-        return np.sqrt(squares[np.arange(len(places)), found]), found
-    from scipy.spatial import cKDTree
+    if len(places) * len(others) > _MOST_TO_NEAREST:
+        from scipy.spatial import cKDTree
 
-    distances, numbers = cKDTree(others).query(places)
+        distances, numbers = cKDTree(others).query(places)
+        return distances, numbers
+    distances, numbers = np.empty(len(places)), np.empty(len(places), np.intp)
+    step = max(_MOST // max(len(others), 1), 1)
+    for first in range(0, len(places), step):
+        some = slice(first, first + step)
+        squares = _squares(places[some], others)
+        numbers[some] = squares.argmin(axis=1)
+        distances[some] = np.sqrt(squares.min(axis=1))
     return distances, numbers
 
 

@@ -99,7 +99,7 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
     per_metre = round(PIXELS_PER_INCH / 0.0254)
     header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
     resolution = struct.pack(">IIB", per_metre, per_metre, 1)
-    chunks = ((b"IHDR", header), (b"pHYs", resolution), (b"IDAT", zlib.compress(rows, 4)), (b"IEND", b""))
+    chunks = ((b"IHDR", header), (b"pHYs", resolution), (b"IDAT", zlib.compress(rows.data, 4)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
         for name, content in chunks
