@@ -87,8 +87,8 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
     """A PNG file of pixels of shape (height, width, 3 or 4), as ISO/IEC 15948 has it.
 
     All rows are differences from the pixel to the left (filter 1), which shaded surfaces and plain paper suit: Pillow
-    tries all filters for each row, in twice the time, for files up to an eighth smaller. Level 4 of zlib takes a third of the
-    time of 6, the default, for files that are a tenth larger.
+    tries all filters for each row, in twice the time, for files up to an eighth smaller. Level 4 of zlib takes a third
+    of the time of 6, the default, for files that are a tenth larger.
     """
     height, width, channels = pixels.shape
     rows = np.empty((height, 1 + width * channels), np.uint8)
