@@ -310,12 +310,18 @@ def test_importing_orbitile_loads_nothing_heavy():
 
 
 def test_small_molecules_and_their_orbitals_need_nothing_of_scipy(tmp_path):
-    """Nor the whole of qc-iodata: their imports take longer than everything else."""
+    """Nor the whole of qc-iodata, nor masked arrays: their imports take longer than much else."""
+    picture = ["-o", str(tmp_path / "a.png"), "--size", "40x30"]
+    names = ("nh3_molden_pure.molden", "h2o_sto3g.fchk", "h2o_sto3g.wfn", "h2_ub3lyp_ccpvtz.wfx")
+    asked = [(name, command) for name in names for command in (["info"], ["render", "homo", *picture])]
+    heavy = ["scipy", "iodata", "numpy.ma"]
     program = "import sys; from orbitile.commandline import main\n"
-    for name in ("nh3_molden_pure.molden", "h2o_sto3g.fchk", "h2o_sto3g.wfn", "h2_ub3lyp_ccpvtz.wfx"):
-        for command, *rest in (["info"], ["render", "homo", "-o", str(tmp_path / "a.png")]):
-            program += f"assert main({[command, str(SAMPLES / name), *rest]}) == 0\n"
-            program += f"assert not {{'scipy', 'iodata'}} & set(sys.modules), {f'{command} {name}'!r}\n"
+    for name, (command, *rest) in asked:
+        program += f"assert main({[command, str(SAMPLES / name), *rest]}) == 0\n"
+        program += f"assert not set({heavy}) & set(sys.modules), {f'{command} {name}'!r}\n"
+    for rest in (["elf", *picture], ["density", "--color-by", "esp", *picture]):
+        program += f"assert main({['render', str(SAMPLES / 'h2o_sto3g.fchk'), *rest]}) == 0\n"
+    program += f"assert not set({heavy[:2]}) & set(sys.modules)\n"
     done = run("-c", program)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -186,11 +186,17 @@ def test_how_large_an_orbital_is_about_its_atoms(n_atoms):
         assert magnitude == pytest.approx(magnitudes_of_terms(merged, terms, points).max(), rel=1e-9)
 
 
-def test_one_orbital_is_taken_to_its_terms_as_by_scipy(monkeypatch):
+def test_orbitals_are_taken_to_their_terms_as_by_scipy(monkeypatch):
     wavefunction = random_wavefunction(4)
-    column = wavefunction.alpha.coefficients[:, 0]
+    several = wavefunction.alpha.coefficients
     for form in (packed_shells(wavefunction), merged_primitives(wavefunction)):
-        expected = form.from_basis.toarray() @ column
-        for most in (packing._MOST_ELEMENTS, 0):  # by NumPy, and by SciPy as for a large molecule
-            monkeypatch.setattr(packing, "_MOST_ELEMENTS", most)
-            assert form.rows @ column == pytest.approx(expected, rel=1e-13, abs=1e-15)
+        matrix = form.from_basis.toarray()
+        for columns in (several[:, 0], several, several + 2j * several[::-1], several[:, :0]):
+            for most in (packing._MOST_PRODUCTS, 0):  # by NumPy, and by SciPy as for a large molecule
+                monkeypatch.setattr(packing, "_MOST_PRODUCTS", most)
+                np.testing.assert_allclose(form.rows @ columns, matrix @ columns, rtol=1e-13, atol=1e-14)
+
+
+def test_rows_without_elements_are_zero():
+    rows = packing.SparseRows(np.array([2.0, 3.0]), np.array([0, 1]), np.array([0, 0, 2, 2]), 2)
+    assert (rows @ np.array([1.0, 10.0])).tolist() == [0.0, 32.0, 0.0]

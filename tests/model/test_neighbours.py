@@ -11,8 +11,10 @@ def places():
     return np.random.default_rng(0).normal(scale=3.0, size=(2, 60, 3))
 
 
+@pytest.mark.parametrize("at_once", [1 << 18, 500])
 @pytest.mark.parametrize("reach", [2.0, 0.0, 100.0, np.linspace(0, 4, 60)])
-def test_pairs_are_those_of_the_tree(monkeypatch, places, reach):
+def test_pairs_are_those_of_the_tree(monkeypatch, places, reach, at_once):
+    monkeypatch.setattr(neighbours, "_AT_ONCE", at_once)
     few = neighbours.pairs_within(*places, reach)
     monkeypatch.setattr(neighbours, "_MOST", 0)
     for one, other in zip(few, neighbours.pairs_within(*places, reach), strict=True):
@@ -26,7 +28,9 @@ def test_pairs_among_places_are_told_once(places):
     assert 2 * len(first) + 60 == len(neighbours.pairs_within(places[0], places[0], 2.5)[0])
 
 
-def test_the_nearest_is_that_of_the_tree(monkeypatch, places):
+@pytest.mark.parametrize("at_once", [1 << 18, 500])
+def test_the_nearest_is_that_of_the_tree(monkeypatch, places, at_once):
+    monkeypatch.setattr(neighbours, "_AT_ONCE", at_once)
     few = neighbours.nearest(*places)
     monkeypatch.setattr(neighbours, "_MOST", 0)
     distances, numbers = neighbours.nearest(*places)

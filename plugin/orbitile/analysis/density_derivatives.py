@@ -577,6 +577,6 @@ def density_derivatives(wavefunction: Wavefunction, which: str = "total") -> Den
     def make() -> DensityDerivatives:
         packed = packed_shells(wavefunction)
         coefficients, weights = occupied(wavefunction, which)
-        return DensityDerivatives(shells_of(packed), np.asarray(packed.from_basis @ coefficients), weights)
+        return DensityDerivatives(shells_of(packed), packed.rows @ coefficients, weights)
 
     return _DERIVATIVES.of(wavefunction, which, make)

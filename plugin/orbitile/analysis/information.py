@@ -176,7 +176,7 @@ def _of_filling(wavefunction: Wavefunction, orbitals: Orbitals, name: str) -> li
                 f"{name}orbital {int(energies.argmin()) + 1} has an energy of {lowest:g} hartree, lower than an "
                 f"electron can have at {SYMBOLS[heaviest]}"
             )
-        for some in np.unique(filled):
+        for some in sorted(set(filled.tolist())):  # np.unique would import numpy.ma
             those = np.flatnonzero(filled == some)
             result += _of_order(orbitals, those, energies[those], f"{name}orbital", "energies")
         full = (filled == filled.max()) & (filled > 0)

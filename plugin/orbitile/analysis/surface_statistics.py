@@ -463,13 +463,11 @@ def extrema(
     OrbitileError
         When the surface is not coloured.
     """
-    from scipy.spatial import cKDTree
-
     if surface.colouring is None:
         raise OrbitileError("extrema: this surface is not coloured by a field")
     if not len(surface.vertices):
         return []
-    values, atoms = surface.colouring.values.astype(np.float64), cKDTree(wavefunction.positions)
+    values = surface.colouring.values.astype(np.float64)
     least = _DISTINCT * float(np.ptp(values))
     kinds = [(kind, sign, *_peaks(sign * values, surface.faces, _DOUBTFUL * least)) for kind, sign in _KINDS]
     every = [n for _, _, at, _ in kinds for n in at]
@@ -496,7 +494,8 @@ def extrema(
                 taken.append(n)
         for n in taken:
             x, y, z = (float(c) for c in positions[n])
-            found.append(Extremum(kind, float(here[n]), (x, y, z), int(atoms.query(positions[n])[1])))
+            atom = int(np.linalg.norm(wavefunction.positions - positions[n], axis=1).argmin())
+            found.append(Extremum(kind, float(here[n]), (x, y, z), atom))
     return found
 
 

@@ -333,7 +333,7 @@ class SpinorOrbital(Orbital):
     def _packed_parts(self) -> Reals:
         real = _real(self.wavefunction)
         columns = np.stack([real.alpha.coefficients[:, part.index] for part in self._those], axis=1)
-        return packed_shells(real).from_basis @ columns
+        return packed_shells(real).rows @ columns
 
     @cached_property
     def _packed(self) -> Reals:

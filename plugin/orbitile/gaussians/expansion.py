@@ -52,6 +52,10 @@ class GaussianExpansion:
     terms: Reals
     origin: Origin | None = None
 
+    def degrees(self) -> list[int]:
+        """The degrees that occur, lowest first: np.unique would import numpy.ma, which takes longer than an orbital."""
+        return sorted(set(self.degree.tolist()))
+
     def __len__(self) -> int:
         return len(self.exponent)
 
@@ -113,7 +117,7 @@ def term_counts(degree: NDArray[np.integer]) -> NDArray[np.int64]:
 
 def by_degree(expansion: GaussianExpansion) -> Iterator[tuple[int, Indices, NDArray[np.int64], Reals]]:
     """Degree by degree, the Gaussians that have it, the powers of its terms, and the terms of each Gaussian."""
-    for degree in np.unique(expansion.degree).tolist():
+    for degree in expansion.degrees():
         checkpoint()
         which, powers = np.flatnonzero(expansion.degree == degree), np.array(polynomial_powers(degree))
         yield degree, which, powers, expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from ..base.arrays import Reals
 from ..base.memory import share
 from ..base.watch import checkpoint
+from ..model.neighbours import nearest
 from .expansion import GaussianExpansion, polynomial_powers
 
 Orders = tuple[tuple[int, int, int], ...]
@@ -208,15 +209,12 @@ def far_field(classes: list[Class], sites: Reals, order: int, tolerance: float) 
     tolerance
         In hartree/e: the bound on what is far that will most probably be asked for.
     """
-    from scipy.spatial import cKDTree
-
     n_sites, levels = len(sites), len(RADII)
-    tree = cKDTree(sites)
     moments = np.zeros((n_sites, levels + 1, _size(order)))
     bounds = np.zeros((n_sites, levels, len(DISTANCES)))
     ordered, ranges = [], []
     for class_ in classes:
-        offset, site = tree.query(class_.centre)
+        offset, site = nearest(class_.centre, sites)
         far_enough = _radii(class_, offset, order, tolerance * _TYPICAL)
         level = np.searchsorted(RADII, far_enough)
         sequence = np.lexsort((level, site))

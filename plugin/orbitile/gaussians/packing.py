@@ -39,7 +39,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int32]
 
 
-_MOST_ELEMENTS = 1 << 17
-"""Elements up to which a product takes less than a millisecond without SciPy, whose import takes 0.2 s."""
+_MOST_PRODUCTS = 1 << 20
+"""Products of numbers that take some ten milliseconds without SciPy, whose import takes 0.2 s."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseRows:
-    """A sparse matrix by rows, which takes one column by itself: a single orbital needs nothing of SciPy.
+    """A sparse matrix by rows, which takes a few columns by itself: small molecules need nothing of SciPy.
 
     Attributes
     ----------
@@ -95,13 +95,15 @@ class SparseRows:
 
         return csr_matrix((self.values, self.columns, self.first), shape=(len(self.first) - 1, self.n_columns))
 
-    def __matmul__(self, column: Reals) -> Reals:
-        """The product with a column of real numbers, shape (n_columns,)."""
-        if len(self.values) > _MOST_ELEMENTS:
-            product: Reals = self.matrix @ column
-            return product
-        row = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-        return np.bincount(row, self.values * column[self.columns], len(self.first) - 1).astype(np.float64)
+    def __matmul__(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """The product with a column, shape (n_columns,), or several, shape (n_columns, m)."""
+        if len(self.values) * columns[:1].size > _MOST_PRODUCTS:
+            return np.asarray(self.matrix @ columns)
+        products = (self.values * columns[self.columns].T).T
+        result = np.zeros((len(self.first) - 1, *columns.shape[1:]), products.dtype)
+        filled = np.flatnonzero(np.diff(self.first))
+        result[filled] = np.add.reduceat(products, self.first[filled], axis=0) if len(filled) else 0
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +221,7 @@ class MergedPrimitives:
         """Term by term: the pairs of `_near` that have it, its coefficients, and the values of the monomial there."""
         _, primitive, away, _, _ = self._near
         degrees = self.degree[primitive]
-        for degree in np.unique(self.degree).tolist():
+        for degree in sorted(set(self.degree.tolist())):  # np.unique would import numpy.ma
             chosen = np.flatnonzero(degrees == degree)
             first = self.first_term[primitive[chosen]].astype(np.intp)
             table = [np.ones((3, len(chosen)))]
@@ -400,7 +402,8 @@ def _build(shells: tuple[Shell, ...]) -> _Plan:
 
 def _atom_basis(shells: tuple[Shell, ...]) -> _AtomBasis:
     """Blocks of the two matrices for the shells of one atom."""
-    exponents = np.unique(np.concatenate([shell.exponents for shell in shells]))[::-1].copy()
+    distinct = {exponent for shell in shells for exponent in shell.exponents.tolist()}
+    exponents = np.array(sorted(distinct, reverse=True), float)
     index_of = {float(exponent): n for n, exponent in enumerate(exponents)}
     degrees = np.zeros(len(exponents), np.int32)
     for shell in shells:

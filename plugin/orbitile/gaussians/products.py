@@ -84,7 +84,7 @@ def density_products(
         In e bohr^-3.
     """
     primitives = primitives_of_one_cell(wavefunction)
-    left: Reals = primitives.from_basis @ coefficients
+    left: Reals = primitives.rows @ coefficients
     return _products(primitives.with_terms(left), [(left * occupations, left)], tolerance, cell_of(wavefunction))
 
 
@@ -99,7 +99,7 @@ def transition_products(wavefunction: Wavefunction, left: Reals, right: Reals) -
         Coefficients of the two orbitals of each product.
     """
     primitives = primitives_of_one_cell(wavefunction)
-    first, second = (np.asarray(primitives.from_basis @ coefficients) for coefficients in (left, right))
+    first, second = (primitives.rows @ coefficients for coefficients in (left, right))
     # half of each order: pairs of primitives are visited once, and taken for both
     factors = [(0.5 * first, second), (0.5 * second, first)]
     return _products(primitives.with_terms(first), factors, TOLERANCE, cell_of(wavefunction))
@@ -127,7 +127,7 @@ def slope_products(
     Parameters and result as for `density_products`, in bohr^-5; axes are 0, 1, 2 for x, y, z.
     """
     primitives = primitives_of_one_cell(wavefunction)
-    slopes = gradient(primitives.with_terms(np.asarray(primitives.from_basis @ coefficients)))
+    slopes = gradient(primitives.with_terms(primitives.rows @ coefficients))
     factors = [(slopes[axis].terms * occupations, slopes[axis].terms) for axis in axes]
     return _products(slopes[0], factors, tolerance, cell_of(wavefunction))
 

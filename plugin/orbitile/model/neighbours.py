@@ -5,13 +5,18 @@ The tree is SciPy's, whose import takes as long as to read most molecules.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import Indices, Reals
 
-_MOST = 1 << 18
-"""Distances that are computed one by one, some milliseconds and 8 MB."""
+_AT_ONCE = 1 << 18
+"""Distances that are computed at once, some milliseconds and 8 MB."""
+
+_MOST = 1 << 22
+"""Distances, at most, that are computed in less time than SciPy is imported; its tree is faster."""
 
 
 def pairs_within(places: Reals, others: Reals, reach: float | Reals) -> tuple[Indices, Indices]:
@@ -29,8 +34,14 @@ def pairs_within(places: Reals, others: Reals, reach: float | Reals) -> tuple[In
         Numbers of the places and of the others, in ascending order.
     """
     if len(places) * len(others) <= _MOST:
-        near = np.nonzero(_squares(places, others) <= np.square(np.broadcast_to(reach, len(places)))[:, None])
-        return near[0], near[1]
+        limits = np.square(np.broadcast_to(reach, len(places)))[:, None]
+        near = [
+            (first + one, other)
+            for first, squares in _squares(places, others)
+            for one, other in [np.nonzero(squares <= limits[first : first + len(squares)])]
+        ]
+        one, other = (np.concatenate([part[n] for part in near] or [np.empty(0, np.intp)]) for n in (0, 1))
+        return one, other
     from scipy.spatial import cKDTree
 
     found = cKDTree(others).query_ball_point(places, reach, return_sorted=True)
@@ -48,16 +59,22 @@ def pairs_among(places: Reals, reach: float) -> tuple[Indices, Indices]:
 
 def nearest(places: NDArray[np.floating], others: NDArray[np.floating]) -> tuple[Reals, Indices]:
     """Distance from each place to the nearest one of others, and its number, shape (n,)."""
-    if len(places) * len(others) <= _MOST:
-        squares = _squares(places, others)
-        found = squares.argmin(axis=1)
-        return np.sqrt(squares[np.arange(len(places)), found]), found
-    from scipy.spatial import cKDTree
+    if len(places) * len(others) > _MOST:
+        from scipy.spatial import cKDTree
 
-    distances, numbers = cKDTree(others).query(places)
+        distances, numbers = cKDTree(others).query(places)
+        return distances, numbers
+    distances, numbers = np.empty(len(places)), np.empty(len(places), np.intp)
+    for first, squares in _squares(places, others):
+        some = slice(first, first + len(squares))
+        numbers[some] = squares.argmin(axis=1)
+        distances[some] = np.sqrt(squares.min(axis=1))
     return distances, numbers
 
 
-def _squares(places: NDArray[np.floating], others: NDArray[np.floating]) -> Reals:
-    """Squares of distances, shape (n, m)."""
-    return np.sum([np.subtract.outer(one, other) ** 2 for one, other in zip(places.T, others.T, strict=True)], axis=0)
+def _squares(places: NDArray[np.floating], others: NDArray[np.floating]) -> Iterator[tuple[int, Reals]]:
+    """Squares of distances, shape (some, m), with the number of the first of some places."""
+    step = max(_AT_ONCE // max(len(others), 1), 1)
+    for first in range(0, len(places), step):
+        pairs = zip(places[first : first + step].T, others.T, strict=True)
+        yield first, np.sum([np.subtract.outer(one, other) ** 2 for one, other in pairs], axis=0)

@@ -41,6 +41,9 @@ _HIGH_OF_POWER = np.array([float(10**n) for n in range(_GREATEST + 1)])
 _LOW_OF_POWER = np.array([float(10**n - int(float(10**n))) for n in range(_GREATEST + 1)])
 _MOST_SHAPES = 16
 
+_AT_ONCE = 512
+"""Lines whose digits are added up at once: for large arrays the system is asked for memory, each time anew."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
@@ -135,8 +138,11 @@ def _values(lines: Bytes, layout: _Layout) -> Reals | None:
     signs = lines[:, layout.sign] if layout.sign >= 0 else np.full(len(lines), blank, np.uint8)
     if np.any(lines[:, layout.blanks] != blank):
         return None
-    digits = lines[:, layout.first : layout.end].astype(np.float64)
-    upper, lower, exponents = layout.weights @ digits.T - layout.zero
+    sums, columns = np.empty((3, len(lines))), lines[:, layout.first : layout.end]
+    for first in range(0, len(lines), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        np.matmul(layout.weights, columns[some].astype(np.float64).T, out=sums[:, some])
+    upper, lower, exponents = np.subtract(sums, layout.zero, out=sums)
     if layout.exponent_sign >= 0:
         of_exponents = lines[:, layout.exponent_sign]
         if not np.all((of_exponents == minus) | (of_exponents == plus)):

@@ -530,7 +530,7 @@ def _orbitals_at_once(lines: Any) -> Any:
     while end > at and not (last := content[content.rfind(b"\n", at, end - 1) + 1 : end]).strip():
         end -= len(last)  # an empty line
     found: tuple[list[Any], list[Any]] = ([], [])
-    coefficients_of = _Coefficients(content)
+    spans, of_spin = [], []
     try:
         while at < end:
             stated: dict[str, str] = {}
@@ -540,10 +540,11 @@ def _orbitals_at_once(lines: Any) -> Any:
                 at += len(line)
             following = content.find(b"=", at, end)
             stop = end if following < 0 else content.rfind(b"\n", 0, following) + 1
-            of_spin = found[stated["spin"].lower() != "alpha"]
-            coefficients = coefficients_of(at, stop)
-            of_spin.append((float(stated["occup"]), coefficients, float(stated["ene"]), stated.get("sym", "??")))
+            spans.append((at, stop))
+            of_spin.append((stated["spin"].lower() != "alpha", stated))
             at = stop
+        for (is_beta, stated), coefficients in zip(of_spin, _Coefficients(content).of_all(spans), strict=True):
+            found[is_beta].append((float(stated["occup"]), coefficients, float(stated["ene"]), stated.get("sym", "??")))
         result = [
             (np.array(occupations), np.array(columns).T, np.array(energies), list(symmetries))
             for occupations, columns, energies, symmetries in (
@@ -559,7 +560,7 @@ def _orbitals_at_once(lines: Any) -> Any:
 
 
 class _Coefficients:
-    """Coefficients of one orbital after another, from lines with a number from 1 and a value.
+    """Coefficients of orbitals, from lines with a number from 1 and a value.
 
     Parameters
     ----------
@@ -571,17 +572,24 @@ class _Coefficients:
         self._content, self._letters = content, np.frombuffer(content, np.uint8)
         self._numbers = np.empty((0, 0), np.uint8)
 
-    def __call__(self, start: int, stop: int) -> Reals:
-        """Those of the lines between two places of the file.
+    def of_all(self, spans: list[tuple[int, int]]) -> Iterator[Reals]:
+        """Those of each orbital, from the lines between two places of the file.
 
         Raises
         ------
         ValueError
             When there are none, or other lines.
         """
-        values = self._from_columns(start, stop)
-        if values is not None:
-            return values
+        step = max(_AT_ONCE // max(stop - start for start, stop in spans), 1) if spans else 1
+        for first in range(0, len(spans), step):
+            some = spans[first : first + step]
+            together = self._from_columns(some)
+            yield from (self._of_one(*span) for span in some) if together is None else together
+
+    def _of_one(self, start: int, stop: int) -> Reals:
+        together = self._from_columns([(start, stop)])
+        if together is not None:
+            return together[0]
         text = self._content[start:stop]
         pairs = np.fromstring(text, sep=" ").reshape(-1, 2)
         n_lines = text.count(b"\n") + (not text.endswith(b"\n"))
@@ -589,12 +597,14 @@ class _Coefficients:
             raise ValueError
         return pairs[:, 1]
 
-    def _from_columns(self, start: int, stop: int) -> Reals | None:
-        """The same of lines that are all as long; None where they are not, or not as they usually are."""
-        width = self._content.find(b"\n", start, stop) + 1 - start
-        if width < 1 or (stop - start) % width:
+    def _from_columns(self, spans: list[tuple[int, int]]) -> Reals | None:
+        """The same of lines that are all as long, shape (n_orbitals, n_lines); None where not all are as usual."""
+        start, stop = spans[0]
+        length, width = stop - start, self._content.find(b"\n", start, stop) + 1 - start
+        if width < 1 or length % width or any(end - begin != length for begin, end in spans):
             return None
-        table = self._letters[start:stop].reshape(-1, width)
+        tables = np.stack([self._letters[begin:end].reshape(-1, width) for begin, end in spans])
+        table = tables[0]
         if not np.array_equal(table[:, : self._numbers.shape[1]], self._numbers):
             last = b"%d" % len(table)  # no number is longer
             numbers = table[:, : table[-1].tobytes().find(last) + len(last)]
@@ -602,9 +612,17 @@ class _Coefficients:
                 return None
             self._numbers = numbers
         first = self._numbers.shape[1]
-        if not first or np.any(table[:, first] != ord(" ")) or np.any(table[:, -1] != ord("\n")):
+        if np.any(tables[1:, :, :first] != self._numbers):
             return None
-        return decimals(table[:, first:-1])
+        lines = tables.reshape(-1, width)
+        if not first or np.any(lines[:, first] != ord(" ")) or np.any(lines[:, -1] != ord("\n")):
+            return None
+        found = decimals(lines[:, first:-1])
+        return None if found is None else found.reshape(len(spans), -1)
+
+
+_AT_ONCE = 1 << 18
+"""Bytes of lines that are read at once: so many stay in the second cache."""
 
 
 def _more_dialects(molden: ModuleType, basis: Any) -> Iterator[tuple[str, Any, Reals | None]]:

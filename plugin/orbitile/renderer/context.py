@@ -237,11 +237,13 @@ BACKENDS: dict[str, type[Backend]] = {
 
 
 def _load(name: str, soname: str) -> ctypes.CDLL:
-    """A shared library, by the name that PyOpenGL would find it by, else by its soname."""
+    """A shared library, by its soname, else by the name that PyOpenGL would find it by, for which programs run."""
     try:
-        return ctypes.CDLL(ctypes.util.find_library(name) or soname, mode=ctypes.RTLD_GLOBAL)
+        return ctypes.CDLL(soname, mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
-        raise OSError(f"{soname} is not installed") from error
+        if (found := ctypes.util.find_library(name)) is None:
+            raise OSError(f"{soname} is not installed") from error
+        return ctypes.CDLL(found, mode=ctypes.RTLD_GLOBAL)
 
 
 PACKAGES = "libegl1 libgl1-mesa-dri libosmesa6"

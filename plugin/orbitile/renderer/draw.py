@@ -222,11 +222,13 @@ class Transparency:
         self._context, self._programs, self._arrays, self._screen = context, programs, arrays, screen
         self._query = int(np.ravel(context.gl.glGenQueries(1))[0])
         self._storage: tuple[int, int] | None = None
+        self._textures: list[int] = []
         self._capacity = 0
 
     def delete(self) -> None:
-        """Free the query; buffers go with the vertex arrays."""
+        """Free the query and textures; buffers go with the vertex arrays."""
         self._context.gl.glDeleteQueries(1, [self._query])
+        self._context.gl.glDeleteTextures(self._textures)
 
     def draw(
         self,
@@ -245,8 +247,11 @@ class Transparency:
         if not self._context.has_storage:
             return False
         gl, target = self._context.gl, self._context.gl.GL_SHADER_STORAGE_BUFFER
+        longest = int(gl.glGetIntegerv(gl.GL_MAX_TEXTURE_BUFFER_SIZE))
+        if size[0] * size[1] >= longest:
+            return False
         heads, nodes = self._lists(size[0] * size[1])
-        most = min(FRAGMENTS[1], int(gl.glGetIntegerv(gl.GL_MAX_SHADER_STORAGE_BLOCK_SIZE)) // 16)
+        most = min(FRAGMENTS[1], longest, int(gl.glGetIntegerv(gl.GL_MAX_SHADER_STORAGE_BLOCK_SIZE)) // 16)
         while True:
             for binding, buffer in ((1, nodes), (0, heads)):
                 gl.glBindBufferBase(target, binding, buffer)
@@ -269,7 +274,13 @@ class Transparency:
             self._make_space(nodes, min(most, 2 * used))
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, buffers.peel[0][0])
         gl.glDisable(gl.GL_DEPTH_TEST)
-        self._programs.use("compose", width=size[0])
+        self._programs.use("compose", width=size[0], lists=0, nodes=1)
+        if not self._textures:
+            self._textures = [int(texture) for texture in gl.glGenTextures(2)]
+        for unit, (kind, buffer) in enumerate(((gl.GL_R32UI, heads), (gl.GL_RGBA32UI, nodes))):
+            gl.glActiveTexture(gl.GL_TEXTURE0 + unit)
+            gl.glBindTexture(gl.GL_TEXTURE_BUFFER, self._textures[unit])
+            gl.glTexBuffer(gl.GL_TEXTURE_BUFFER, kind, buffer)
         gl.glBindVertexArray(self._screen)
         gl.glDrawArrays(gl.GL_TRIANGLES, 0, 3)
         return True

@@ -194,7 +194,7 @@ def _matrices_on_slabs(
     """
     n_sums = 1 if expansion.terms.ndim == 1 else expansion.terms.shape[1]
     limits = np.broadcast_to(np.asarray(tolerance, np.float64), n_sums) / len(expansion)
-    groups = [_group(expansion, int(d), spacings, shape, dtype) for d in np.unique(expansion.degree)]
+    groups = [_group(expansion, d, spacings, shape, dtype) for d in expansion.degrees()]
     held = np.empty(_n_rows(expansion.degree) * PLANES * shape[1], dtype)
 
     def evaluate(start: int, stop: int, out: Any) -> None:
@@ -310,7 +310,7 @@ def _product(left: Numbers, right: Numbers) -> Numbers:
 def _values_at_points(expansion: GaussianExpansion, points: Reals) -> Reals:
     """Values of one sum at points of shape (n, 3), in double precision."""
     values = np.zeros(len(points))
-    for degree in np.unique(expansion.degree).tolist():
+    for degree in expansion.degrees():
         which = np.flatnonzero(expansion.degree == degree)
         powers = polynomial_powers(degree)
         terms = expansion.terms[expansion.first_term[which][:, None] + np.arange(len(powers))]

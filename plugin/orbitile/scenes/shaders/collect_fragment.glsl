@@ -1,7 +1,9 @@
 #version 430 core
 // A fragment of a translucent surface goes into the list of its sample.
 layout(early_fragment_tests) in;
-#include "fragment_lists.glsl"
+layout(std430, binding = 0) buffer Heads { uint used; uint heads[]; };     // of the list of each sample, 0 for none
+layout(std430, binding = 1) buffer Nodes { uvec4 nodes[]; };    // next, depth, colour with premultiplied alpha
+uniform int width;
 #include "mesh_paint.glsl"
 
 void main() {
