@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import operator
 import os
-import struct
 import sys
 import threading
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -76,34 +74,15 @@ def write_png(path: str | os.PathLike[str], pixels: NDArray[np.uint8]) -> Path:
     FileError
         When the file cannot be written.
     """
+    from PIL import Image
+
     target = check_path(path)
-    data = _png(pixels[..., :3] if (pixels[..., 3] == 255).all() else pixels)
-    with written_atomically(target) as temporary:
-        temporary.write_bytes(data)
+    opaque = bool((pixels[..., 3] == 255).all())
+    image = Image.fromarray(np.ascontiguousarray(pixels[..., :3] if opaque else pixels))
+    with written_atomically(target) as temporary, temporary.open("wb") as stream:
+        # Level 4: half the time of 6, the default, for files that are 6 to 10 percent larger
+        image.save(stream, format="PNG", dpi=(PIXELS_PER_INCH, PIXELS_PER_INCH), compress_level=4)
     return target
-
-
-def _png(pixels: NDArray[np.uint8]) -> bytes:
-    """A PNG file of pixels of shape (height, width, 3 or 4), as ISO/IEC 15948 has it.
-
-    All rows are differences from the pixel to the left (filter 1), which shaded surfaces and plain paper suit: Pillow
-    tries all filters for each row, in twice the time, for files up to an eighth smaller. Level 4 of zlib takes a third
-    of the time of 6, the default, for files that are a tenth larger.
-    """
-    height, width, channels = pixels.shape
-    rows = np.empty((height, 1 + width * channels), np.uint8)
-    rows[:, 0] = 1
-    differences = rows[:, 1:].reshape(height, width, channels)
-    differences[:, 0] = pixels[:, 0]
-    np.subtract(pixels[:, 1:], pixels[:, :-1], out=differences[:, 1:])
-    per_metre = round(PIXELS_PER_INCH / 0.0254)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 6, 0, 0, 0)
-    resolution = struct.pack(">IIB", per_metre, per_metre, 1)
-    chunks = ((b"IHDR", header), (b"pHYs", resolution), (b"IDAT", zlib.compress(rows.data, 4)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
-        for name, content in chunks
-    )
 
 
 LARGEST = 32768
