@@ -313,7 +313,7 @@ def test_small_molecules_and_their_orbitals_need_nothing_of_scipy(tmp_path):
     """Nor the whole of qc-iodata: their imports take longer than everything else."""
     program = "import sys; from orbitile.commandline import main\n"
     for name in ("nh3_molden_pure.molden", "h2o_sto3g.fchk", "h2o_sto3g.wfn", "h2_ub3lyp_ccpvtz.wfx"):
-        for command, *rest in (["info"], ["render", "homo", "-o", str(tmp_path / "a.png")]):
+        for command, *rest in (["info"], ["render", "homo", "--size", "90x60", "-o", str(tmp_path / "a.png")]):
             program += f"assert main({[command, str(SAMPLES / name), *rest]}) == 0\n"
             program += f"assert not {{'scipy', 'iodata'}} & set(sys.modules), {f'{command} {name}'!r}\n"
     done = run("-c", program)
