@@ -67,17 +67,30 @@ def make_copy(source: Path) -> None:
             shutil.copy2(path, source)
 
 
+QUICKER = {
+    '"6-31g*"': '"sto-3g"',
+    '"6-31+g*"': '"sto-3g"',
+    '"b3lyp"': '"pbe"',  # whose kernels other examples have loaded
+    'quality="fine"': 'quality="coarse"',
+    "between=2": "between=1",
+    "] * 36": "] * 5",  # pictures of a turn
+}
+"""What examples compute, and what they compute in a draft."""
+
+
 def make_quick(source: Path) -> None:
     """Have the copied examples compute less: smaller pictures, a minimal basis, coarse lattices, few frames."""
     path = source / "examples" / "hcn_to_hnc.xyz"
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:25]), encoding="utf-8")
     for path in (source / "gallery").rglob("*.py"):
-        text = path.read_text(encoding="utf-8").replace('"6-31g*"', '"sto-3g"').replace('"6-31+g*"', '"sto-3g"')
-        text = text.replace('quality="fine"', 'quality="coarse"').replace("between=2", "between=1")
-        quick = re.sub(
+        text = path.read_text(encoding="utf-8")
+        for whole, quick in QUICKER.items():
+            text = text.replace(whole, quick)
+        text = re.sub(
             r"(?<=\()(\d{3,4}), (\d{3,4})(?=\))", lambda size: f"{int(size[1]) // 4}, {int(size[2]) // 4}", text
         )
-        path.write_text(quick, encoding="utf-8")
+        text = re.sub(r"(space\([^()]*), (\d+)(?=\))", lambda all_: f"{all_[1]}, {max(int(all_[2]) // 4, 5)}", text)
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ def radical(folder):
 def typed(text: str, folder: Path, program: tuple[str, ...]) -> str:
     """Have a program run what people would type, in a folder, with small pictures; what it prints."""
     text = re.sub(r"(size[ =]\(?)(\d+)(x|, )(\d+)", lambda m: f"{m[1]}{int(m[2]) // 4}{m[3]}{int(m[4]) // 4}", text)
+    # where no size is told, pictures are as large as people want them
+    text = re.sub(r"(orbitile render (?!.*--size).*\.png)$", r"\1 --size 400x300", text, flags=re.MULTILINE)
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": search, "ORBITILE_DEVICE": "cpu"}
     done = subprocess.run([*program, text], cwd=folder, env=environment, capture_output=True, text=True)

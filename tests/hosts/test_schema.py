@@ -25,9 +25,9 @@ def validator(name=""):
         from jsonschema import Draft202012Validator
     except ImportError:
         return None
+    if name:  # one of the definitions of the whole, which is checked once
+        return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": validator().schema["$defs"]})
     told = json.loads(json.dumps(schema()))
-    if name:
-        told = {"$ref": f"#/$defs/{name}", "$defs": told["$defs"]}
     Draft202012Validator.check_schema(told)
     return Draft202012Validator(told)
 

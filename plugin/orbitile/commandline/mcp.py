@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -184,8 +185,9 @@ def _paths_in(text: str) -> Iterator[Path]:
                 return
 
 
+@cache
 def _parsers() -> Mapping[str, CommandParser]:
-    """Parsers of the commands that are offered, by name."""
+    """Parsers of the commands that are offered, by name; a tenth of a second for all, so not at each call."""
     from . import known_commands
     from ._arguments import add_common
 

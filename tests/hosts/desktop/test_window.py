@@ -71,7 +71,7 @@ def test_after_opening_the_arrow_keys_walk(window, samples):
 def test_that_it_is_docked_is_kept(screen, tmp_path):
     kernels = Path(os.environ["XDG_CACHE_HOME"])
     first = Window(screen, tmp_path, kernels)
-    first.install()
+    first.install("--no-kernels")
     with first:
         first.open_panel()
         assert first.ask("panel().isFloating()")

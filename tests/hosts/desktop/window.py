@@ -115,7 +115,7 @@ class Window:
         while not self.ask(expression):
             if time.monotonic() - begin > seconds:
                 raise TimeoutError(f"{expression} is not true after {seconds:g} s; the log: {self.log()[-800:]}")
-            time.sleep(0.01)
+            time.sleep(0.01 if time.monotonic() - begin < 1 else 0.05)  # PyMOL itself works at each answer
         return time.monotonic() - begin
 
     def at(self, expression: str, share: tuple[float, float] = (0.5, 0.5)) -> Point:
