@@ -170,7 +170,7 @@ def _kernel(target: Target, dtype: "np.dtype[Any]") -> object:
     @ti.func
     def any_above(value: ti.template(), limit: ti.template()):
         if ti.static(vectors):
-            above = ti.cast(value > limit, ti.i32)
+            above = ti.cast(value > limit, ti.i32)  # joined by "or", of which LLVM makes a few instructions
             found = 0
             for lane in ti.static(range(LANES)):
                 found |= above[lane]

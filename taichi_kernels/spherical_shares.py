@@ -29,11 +29,11 @@ _BESIDE = 10.0
 """Distance in bohr, beyond that of the closest atom, up to which atoms count where none is within its reach."""
 
 
-SMALLEST, LARGEST = 2.0**-30, 2.0**12
+SMALLEST, LARGEST = 2.0**-40, 2.0**12
 """Squares of distances in bohr^2 between which tables have intervals; below them functions are constant."""
 
-_BITS = 6
-"""Bits of the mantissa that number the intervals between two powers of two: 64 intervals."""
+_BITS = 7
+"""Bits of the mantissa that number the intervals between two powers of two: 128 intervals."""
 
 _BELOW = 52 - _BITS
 """Number of the other bits, which say where in an interval a number is."""
@@ -41,7 +41,7 @@ _BELOW = 52 - _BITS
 _WITHIN, _SHARE = (1 << _BELOW) - 1, 2.0**-_BELOW
 """These bits, and what makes a share of the interval of them."""
 
-_FIRST = (1023 - 30) << _BITS
+_FIRST = (1023 - 40) << _BITS
 """Number of the first interval, if those from 0 on were counted."""
 
 

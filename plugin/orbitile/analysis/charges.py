@@ -663,7 +663,7 @@ class _Table:
 
     @classmethod
     def of(cls, atom: FreeAtom) -> _Table:
-        """The table of an atom; its memory is 86 kB."""
+        """The table of an atom; its memory is 213 kB."""
         from taichi_kernels.spherical_shares import interval_ends
 
         squares = interval_ends()

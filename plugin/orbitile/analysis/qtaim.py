@@ -895,12 +895,15 @@ def integrated(
             laplacian = _flux(gradient, rays, centre, radius)
             for k, of_spin in enumerate(sets):
                 checkpoint()
-                overlap, bent = of_spin.overlaps_and_laplacian(*outside, target)
-                overlap += of_spin.overlaps(*inside, target)
-                laplacian += bent
-                populations[n, k] = of_spin.weights @ np.diag(overlap)
                 if kept:
+                    overlap, bent = of_spin.overlaps_and_laplacian(*outside, target)
+                    overlap += of_spin.overlaps(*inside, target)
+                    populations[n, k] = of_spin.weights @ np.diag(overlap)
                     overlaps[k].append(overlap)
+                else:
+                    electrons, bent = of_spin.electrons_and_laplacian(*outside, target)
+                    populations[n, k] = electrons + of_spin.electrons_and_laplacian(*inside, target)[0]
+                laplacian += bent
             laplacians[n] = -0.25 * laplacian
     shared = sum(
         (_shared(np.array(of), one.weights) for of, one in zip(overlaps, sets, strict=True)),
