@@ -254,6 +254,7 @@ def test_populations_of_a_molecule_too_large_for_overlaps_are_the_same(monkeypat
     with_overlaps = qtaim_basins(computed(molecule, "sto-3g"), "quick", "cpu")
     monkeypatch.setattr("orbitile.analysis.qtaim._MOST_OVERLAPS", 0)
     without = qtaim_basins(computed(molecule, "sto-3g"), "quick", "cpu")
-    assert with_overlaps.delocalisation.size and not without.delocalisation.size
+    assert with_overlaps.delocalisation.size
+    assert not without.delocalisation.size
     assert without.population == pytest.approx(with_overlaps.population, abs=1e-6)
     assert without.laplacian == pytest.approx(with_overlaps.laplacian, abs=1e-6)
