@@ -28,7 +28,6 @@ _TASK = 1 << 14
 _BESIDE = 10.0
 """Distance in bohr, beyond that of the closest atom, up to which atoms count where none is within its reach."""
 
-
 SMALLEST, LARGEST = 2.0**-40, 2.0**12
 """Squares of distances in bohr^2 between which tables have intervals; below them functions are constant."""
 
