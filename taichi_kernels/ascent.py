@@ -29,9 +29,9 @@ from .arrays import array_of, send
 from .launching import launch
 from .target import Target
 
-EMPTY, OUTSIDE, INSIDE, UNCLEAR, ASKED = range(5)
+EMPTY, OUTSIDE, INSIDE, UNCLEAR, ASKED, BETWEEN = range(6)
 """Of a point along a ray: where there is too little; in another basin; in its own; in a cell with a border, where it
-does not matter; and where it does."""
+does not matter; where it does; and where it does, but the border is of two other basins."""
 
 _MOST_STEPS = 300
 """Steps that a path may take."""
@@ -490,8 +490,7 @@ def _ray_kernel() -> Any:
                     worth = all_of_them if k % 2 == 1 else every_other
                     found = UNCLEAR
                     if density[at[0], at[1], at[2]] * radius * radius > worth:
-                        # a border between two other basins is none of this one
-                        found = ASKED if near[cell[0], cell[1], cell[2]] != 0 else OUTSIDE
+                        found = ASKED if near[cell[0], cell[1], cell[2]] != 0 else BETWEEN
             state[ray, k] = found
 
     return mark
@@ -535,7 +534,7 @@ def along_rays(
     Returns
     -------
     ndarray of int32, shape (n_rays, n_radii)
-        EMPTY, OUTSIDE, INSIDE, UNCLEAR or ASKED.
+        EMPTY, OUTSIDE, INSIDE, UNCLEAR, ASKED or BETWEEN.
     """
     state = np.empty((len(directions), len(radii)), np.int32)
     origin, spacing = frame

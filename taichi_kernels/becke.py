@@ -169,10 +169,13 @@ def _kernel(target: Target, dtype: "np.dtype[Any]") -> object:
 
     @ti.func
     def any_above(value: ti.template(), limit: ti.template()):
-        excess = value - limit
         if ti.static(vectors):
-            return excess.max() > 0.0
-        return excess > 0.0
+            above = ti.cast(value > limit, ti.i32)  # joined by "or", of which LLVM makes a few instructions
+            found = 0
+            for lane in ti.static(range(LANES)):
+                found |= above[lane]
+            return found != 0
+        return value > limit
 
     @ti.func
     def largest_of(value: ti.template()):

@@ -22,6 +22,9 @@ from .quadrature_kernels import GROUP, POINTS
 _SPAN = 16
 """Groups in a row that are passed over together where they are too far away."""
 
+_ROW = 5 * GROUP
+"""Numbers that are known of the slots of a group."""
+
 _CORNERS = ((slice(0, 3), np.minimum), (slice(3, 7), np.maximum))
 """What a box about boxes takes: the lowest corner; the highest one and the largest square of a reach."""
 
@@ -201,7 +204,7 @@ def lists_of(
         "high": high,
         "fewer": fewer.astype(np.float32),
         "boxes": boxes,
-        "slots": slots,
+        "slots": np.ascontiguousarray(slots.reshape(-1, GROUP, 5).transpose(0, 2, 1)).reshape(-1),
     }
     most = np.zeros(len(cells) * n_degrees, np.int32)
     launch(kernels.count, **given, counts=most)
@@ -236,19 +239,20 @@ def _kernels() -> SimpleNamespace:
         return apart
 
     @ti.func
-    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F2):
-        """The last slot of a group that reaches a cell, or -1."""
+    def last_of(g: ti.i32, c: ti.i32, low: F2, high: F2, fewer: F1, boxes: F2, slots: F1):
+        """The last slot of a group that reaches a cell, or -1: all are looked at, in SIMD code."""
         last = -1
         if apart_from(g, c, low, high, boxes) < boxes[g, 6]:
-            q = g * GROUP + GROUP - 1
-            while last < 0 and q >= g * GROUP:
-                apart = fewer[c] * slots[q, 4] - slots[q, 3]
+            at = ti.min(g * _ROW, (1 << 31) - 2 * _ROW)  # they are not that many: so LLVM sees that nothing overflows
+            for s in range(GROUP):
+                apart = fewer[c] * slots[at + 4 * GROUP + s] - slots[at + 3 * GROUP + s]
                 for n in ti.static(range(3)):
-                    d = ti.max(ti.max(low[c, n] - slots[q, n], slots[q, n] - high[c, n]), 0.0)
+                    centre = slots[at + n * GROUP + s]
+                    d = ti.max(ti.max(low[c, n] - centre, centre - high[c, n]), 0.0)
                     apart += d * d
-                if apart < 0:
-                    last = q
-                q -= 1
+                last = ti.max(last, ti.select(apart < 0, s, -1))
+            if last >= 0:
+                last += g * GROUP
         return last
 
     @ti.kernel
@@ -262,7 +266,7 @@ def _kernels() -> SimpleNamespace:
         high: F2,
         fewer: F1,
         boxes: F2,  # (groups, 7) corners about the centres, largest square of a reach
-        slots: F2,  # (slots, 5) centre, square of the reach, 1 / exponent
+        slots: F1,  # (groups, 5, GROUP) centres, squares of reaches, 1 / exponents
         counts: I1,
     ):
         for c in range(n_cells):
@@ -286,7 +290,7 @@ def _kernels() -> SimpleNamespace:
         high: F2,
         fewer: F1,
         boxes: F2,
-        slots: F2,
+        slots: F1,
         room: I1,  # (lists + 1) where they begin
         found: I1,
         counts: I1,  # (lists)

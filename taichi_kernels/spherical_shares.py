@@ -28,15 +28,37 @@ _TASK = 1 << 14
 _BESIDE = 10.0
 """Distance in bohr, beyond that of the closest atom, up to which atoms count where none is within its reach."""
 
+SMALLEST, LARGEST = 2.0**-40, 2.0**12
+"""Squares of distances in bohr^2 between which tables have intervals; below them functions are constant."""
+
+_BITS = 7
+"""Bits of the mantissa that number the intervals between two powers of two: 128 intervals."""
+
+_BELOW = 52 - _BITS
+"""Number of the other bits, which say where in an interval a number is."""
+
+_WITHIN, _SHARE = (1 << _BELOW) - 1, 2.0**-_BELOW
+"""These bits, and what makes a share of the interval of them."""
+
+_FIRST = (1023 - 40) << _BITS
+"""Number of the first interval, if those from 0 on were counted."""
+
+
+def interval_ends() -> np.ndarray:
+    """Squares of distances in bohr^2 at which intervals of tables end, rising, shape (n_intervals + 1,)."""
+    octaves = SMALLEST * 2.0 ** np.arange(np.log2(LARGEST / SMALLEST))
+    inside = octaves[:, None] * (1 + np.arange(1 << _BITS) / (1 << _BITS))
+    return np.append(inside.reshape(-1), LARGEST)
+
 
 @dataclass(frozen=True, eq=False)
 class RadialTables:
-    """Functions of the distance by cubic polynomials, in intervals that are equal in the root of the distance.
+    """Functions of the distance by cubic polynomials of its square, whose intervals follow from its bits.
 
     Attributes
     ----------
     coefficients : ndarray of float64, shape (n_kinds, n_intervals, 4)
-        Of the powers of the share of an interval.
+        Of the powers of the share of an interval; see `interval_ends`.
     end : ndarray of float64, shape (n_kinds,)
         Distance in bohr up to which the table goes, and beyond which the function is 0.
     """
@@ -121,10 +143,9 @@ def _kernel(target: Target) -> Any:
         """A function at a distance in bohr whose square is given."""
         value = ti.f64(0.0)
         if square < end[which] * end[which]:
-            n_intervals = table.shape[1]
-            place = ti.sqrt(ti.sqrt(square / (end[which] * end[which]))) * n_intervals
-            n = ti.min(ti.cast(place, ti.i32), n_intervals - 1)
-            t = place - n
+            bits = ti.bit_cast(ti.max(square, SMALLEST), ti.i64)
+            n = ti.cast(bits >> _BELOW, ti.i32) - _FIRST
+            t = ti.cast(bits & ti.i64(_WITHIN), ti.f64) * _SHARE
             value = table[which, n, 2] + t * table[which, n, 3]
             value = table[which, n, 0] + t * (table[which, n, 1] + t * value)
         return ti.max(value, 0.0)

@@ -440,6 +440,13 @@ class DensityDerivatives:
             last += float(density[-1].astype(np.float64) @ weights[some])
         return total, last
 
+    def electrons_and_laplacian(self, points: Reals, weights: Reals, target: Target) -> tuple[float, float]:
+        """Electrons and the integral of the Laplacian in e bohr^-2, without overlaps; parameters as for `overlaps`."""
+        total = np.zeros(2)
+        for some, _, density in self._by_kernel(points, "laplacian", target):
+            total += density[[0, -1]].astype(np.float64) @ weights[some]
+        return float(total[0]), float(total[1])
+
     def gradient_by_kernel(self, points: Reals, target: Target) -> tuple[Reals, Reals]:
         """Density and gradient on the device of the current session; parameters and values as for `gradient`."""
         values = np.zeros((len(points), 4))

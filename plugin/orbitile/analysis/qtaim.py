@@ -651,10 +651,40 @@ def _scanned(attractor: int, spheres: Spheres, cells: Cells, directions: Reals, 
 
 
 def _settle(scans: list[_Scan], cells: Cells, spheres: Spheres, gradient: Gradient, quick: QuickPaths | None) -> None:
-    """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there."""
-    from taichi_kernels.ascent import ASKED, INSIDE, OUTSIDE, UNCLEAR
+    """Follow paths from unclear points where there are electrons: a ray may cross a border more than once there.
 
-    asked = [np.nonzero(scan.state == ASKED) for scan in scans]
+    Where a border runs between two other basins they are followed if the ray is inside up to there: its basin may go on
+    as a wedge that is thinner than the cells.
+    """
+    from taichi_kernels.ascent import ASKED, BETWEEN, OUTSIDE
+
+    _follow(scans, [scan.state == ASKED for scan in scans], cells, spheres, gradient, quick)
+    _follow(scans, [_goes_on(scan.state) for scan in scans], cells, spheres, gradient, quick)
+    for scan in scans:
+        scan.state[scan.state == BETWEEN] = OUTSIDE
+
+
+def _goes_on(state: Integers) -> Flags:
+    """Points between two other basins before which the last one that is clear is inside."""
+    from taichi_kernels.ascent import BETWEEN, INSIDE, OUTSIDE
+
+    number = np.arange(state.shape[1])
+    last = np.maximum.accumulate(np.where((state == INSIDE) | (state == OUTSIDE), number, 0), axis=1)
+    return (state == BETWEEN) & (np.take_along_axis(state, last, axis=1) == INSIDE)
+
+
+def _follow(
+    scans: list[_Scan],
+    which: list[Flags],
+    cells: Cells,
+    spheres: Spheres,
+    gradient: Gradient,
+    quick: QuickPaths | None,
+) -> None:
+    """Follow paths from some points along rays."""
+    from taichi_kernels.ascent import INSIDE, OUTSIDE, UNCLEAR
+
+    asked = [np.nonzero(some) for some in which]
     starts = np.concatenate(
         [
             spheres.centre[scan.attractor] + scan.radii[k, None] * scan.directions[ray]
@@ -865,12 +895,15 @@ def integrated(
             laplacian = _flux(gradient, rays, centre, radius)
             for k, of_spin in enumerate(sets):
                 checkpoint()
-                overlap, bent = of_spin.overlaps_and_laplacian(*outside, target)
-                overlap += of_spin.overlaps(*inside, target)
-                laplacian += bent
-                populations[n, k] = of_spin.weights @ np.diag(overlap)
                 if kept:
+                    overlap, bent = of_spin.overlaps_and_laplacian(*outside, target)
+                    overlap += of_spin.overlaps(*inside, target)
+                    populations[n, k] = of_spin.weights @ np.diag(overlap)
                     overlaps[k].append(overlap)
+                else:
+                    electrons, bent = of_spin.electrons_and_laplacian(*outside, target)
+                    populations[n, k] = electrons + of_spin.electrons_and_laplacian(*inside, target)[0]
+                laplacian += bent
             laplacians[n] = -0.25 * laplacian
     shared = sum(
         (_shared(np.array(of), one.weights) for of, one in zip(overlaps, sets, strict=True)),

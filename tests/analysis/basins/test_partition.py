@@ -7,6 +7,7 @@ from orbitile.analysis.elf_basins import partition
 from orbitile.analysis.qtaim import (
     EMPTY,
     MIXED,
+    _goes_on,
     attractors_of,
     cells_of,
     directions_of,
@@ -20,7 +21,7 @@ from orbitile.evaluation.devices import device_session
 from orbitile.model.lattice import Lattice
 from orbitile.model.volume import Volume
 from taichi_kernels.arrays import to_numpy
-from taichi_kernels.ascent import splines_of, steepest
+from taichi_kernels.ascent import BETWEEN, INSIDE, OUTSIDE, UNCLEAR, splines_of, steepest
 
 CENTRES = np.array([[-1.1, 0.2, -0.3], [1.1, -0.2, 0.3]])
 SPHERES = Spheres(CENTRES, np.array([0.5, 0.5]))
@@ -212,3 +213,14 @@ def test_rays_come_back_where_a_border_is_a_wave():
         assert len(found) >= np.count_nonzero(crossings < 2.5)
         back += mine.sum() > 1
     assert back > 10
+
+
+def test_a_basin_may_go_on_where_a_border_of_others_follows_it():
+    state = np.array(
+        [
+            [INSIDE, BETWEEN, UNCLEAR, BETWEEN, OUTSIDE, BETWEEN],
+            [INSIDE, OUTSIDE, BETWEEN, BETWEEN, INSIDE, BETWEEN],
+        ]
+    )
+    expected = [[False, True, False, True, False, False], [False, False, False, False, False, True]]
+    assert _goes_on(state).tolist() == expected

@@ -247,3 +247,14 @@ def test_basins_can_be_cancelled():
 def test_an_accuracy_that_is_not_known_is_refused(water):
     with pytest.raises(ob.OrbitileError, match="quick"):
         qtaim_basins(water, "best", "cpu")
+
+
+def test_populations_of_a_molecule_too_large_for_overlaps_are_the_same(monkeypatch):
+    molecule = "H 0 0 0; H 0 0 0.74"
+    with_overlaps = qtaim_basins(computed(molecule, "sto-3g"), "quick", "cpu")
+    monkeypatch.setattr("orbitile.analysis.qtaim._MOST_OVERLAPS", 0)
+    without = qtaim_basins(computed(molecule, "sto-3g"), "quick", "cpu")
+    assert with_overlaps.delocalisation.size
+    assert not without.delocalisation.size
+    assert without.population == pytest.approx(with_overlaps.population, abs=1e-6)
+    assert without.laplacian == pytest.approx(with_overlaps.laplacian, abs=1e-6)
