@@ -60,7 +60,7 @@ class RadialTables:
     coefficients : ndarray of float64, shape (n_kinds, n_intervals, 4)
         Of the powers of the share of an interval; see `interval_ends`.
     end : ndarray of float64, shape (n_kinds,)
-        Distance in bohr up to which the table goes, and beyond which the function is 0.
+        Distance in bohr up to which the table goes, 64 at most, and beyond which the function is 0.
     """
 
     coefficients: np.ndarray
