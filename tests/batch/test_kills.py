@@ -112,10 +112,10 @@ def test_files_that_crash_hang_and_end_their_process(runs, undisturbed, tmp_path
     for word in ("crash", "hang", "end"):
         (folder / f"{word}.deadly").write_text(f"deadly {word}")
     path = str(write_readers(tmp_path / "plugins"))
-    told = finish(start(folder, tmp_path / "out", "--workers", "2", "--timeout", "10", path=path))
+    told = finish(start(folder, tmp_path / "out", "--workers", "2", "--timeout", "20", path=path))
     assert "7 files" in told
     assert "3 refused" in told
-    assert "hang.deadly: refused: did not come to an end within 10 s" in told
+    assert "hang.deadly: refused: did not come to an end within 20 s" in told
     assert "crash.deadly: refused: the process that read it ended" in told
     written = digests(tmp_path / "out")
     expected = {name: text for name, text in undisturbed.items() if re.search("/h2_[4-7]", name)}
