@@ -843,9 +843,9 @@ class AtomicBasins:
 def directions_of(degree: int, number: int = 0) -> tuple[Reals, Reals]:
     """Unit vectors, shape (n, 3), and weights that add up to 4 pi: the rule of Lebedev of a degree.
 
-    It is turned so that none of its planes of symmetry is one of the molecule's, on which edges of basins lie: errors
-    there would be of one sign in all atoms. The turn differs from number to number: the equal links of a chain would
-    otherwise have equal errors, which add up.
+    The rule is turned, so that its planes of symmetry are not those of the molecule. Edges of basins lie on these, and
+    errors there would have the same sign in all atoms. Each number has a turn of its own. Otherwise equal links of a
+    chain would have equal errors, which add up.
     """
     from scipy.integrate import lebedev_rule
     from scipy.spatial.transform import Rotation
